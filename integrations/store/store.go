@@ -1,0 +1,68 @@
+// Package store is the contract with the database: tracked sessions and submitted
+// quotes. Drivers live in the folders below; each passes the conformance suite in
+// storetest. A method that returns nil has made its data durable.
+package store
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"siteapi/integrations/quote"
+)
+
+// Errors of every driver.
+var (
+	// ErrNotFound means there is nothing stored under that id.
+	ErrNotFound = errors.New("not found")
+	// ErrUnavailable means the database can't take the request now (away, busy, full,
+	// read-only): nothing of it was stored, and it may be repeated later.
+	ErrUnavailable = errors.New("database unavailable")
+)
+
+// NewSubmission is a submission with what makes a repetition of it recognisable.
+type NewSubmission struct {
+	Submission quote.Submission
+	// ContentKey is a digest of session and content. A second submission with the same
+	// key is a repetition of the first.
+	ContentKey string
+	// IdempotencyKey is a digest of session and Idempotency-Key header, empty where the
+	// client sent none. A second submission with the same key is a repetition of the first.
+	IdempotencyKey string
+}
+
+// Quotes is what the service needs while it answers requests.
+type Quotes interface {
+	// Track stores the latest state of a session and counts it.
+	Track(ctx context.Context, v quote.Visit) error
+	// Submit stores a submission together with its pending deliveries in one
+	// transaction. A repetition returns the submission that is stored already and false,
+	// and remembers the new idempotency key if there is one.
+	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
+	// Submission returns a stored submission, or ErrNotFound.
+	Submission(ctx context.Context, id string) (quote.Submission, error)
+	// Session returns the latest state of a session, or ErrNotFound.
+	Session(ctx context.Context, id string) (quote.Session, error)
+	// Ping asks the database for a sign of life, including that it can write.
+	Ping(ctx context.Context) error
+}
+
+// Filter narrows a listing of submissions. Zero fields don't narrow.
+type Filter struct {
+	Email string    // exact address, letter case ignored
+	Since time.Time // submitted at or after
+	Until time.Time // submitted before
+}
+
+// Archive is what operators need.
+type Archive interface {
+	// Submissions yields stored submissions, oldest first.
+	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
+	// CountSubmissions returns the number of stored submissions.
+	CountSubmissions(ctx context.Context) (int64, error)
+	// PruneSessions removes sessions last seen before a time and returns their number.
+	PruneSessions(ctx context.Context, before time.Time) (int64, error)
+	// Erase removes a submission with its pending deliveries, or returns ErrNotFound.
+	Erase(ctx context.Context, id string) error
+}

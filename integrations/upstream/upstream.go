@@ -1,0 +1,75 @@
+// Package upstream is the one error language of remote systems: drivers of the CMS
+// and of the CRM translate whatever went wrong into an [Error], and the queue of
+// deliveries decides by its [Kind] whether and when to try again.
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what a failure means for the caller.
+type Kind string
+
+// The kinds of failure.
+const (
+	// Unavailable is trouble that passes: time-outs, resets, 5xx. Try again later.
+	Unavailable Kind = "unavailable"
+	// Limited means too many requests. Try again after RetryAfter.
+	Limited Kind = "limited"
+	// Refused means the credentials were not accepted: every call fails until an
+	// operator changes a setting.
+	Refused Kind = "refused"
+	// Rejected means this request can't succeed however often it is repeated.
+	Rejected Kind = "rejected"
+)
+
+// Error is a failed call to a remote system. Its text holds no personal data and no
+// credentials, so it may be logged and stored.
+type Error struct {
+	System     string        // "sanity", "hubspot", "file"
+	Op         string        // what was tried, as in "storing the submission"
+	Kind       Kind          //
+	Status     int           // HTTP status, 0 where there was none
+	RetryAfter time.Duration // the far end's wish; 0: none was stated
+	Detail     string        // redacted explanation for an operator
+	Err        error         // cause; nil, or free of personal data as well
+}
+
+// Error names the system, what was tried and what came of it.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s: %s", e.System, e.Op, e.Kind)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of err. An error that isn't an [Error] is Unavailable:
+// unknown trouble is tried again rather than given up.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Unavailable
+}
+
+// RetryAfter returns the wait that the far end asked for, 0 where it named none.
+func RetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}

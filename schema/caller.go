@@ -1,0 +1,32 @@
+package schema
+
+import "context"
+
+// Caller is what a door knows of the request that brought an operation. It is the
+// only thing, beside the deadline, that travels in a context.
+type Caller struct {
+	RequestID      string // accepted or made by the server; never empty at a door
+	Address        string // client's IP address, behind proxies the one they vouch for
+	Bearer         string // token of the Authorization header, empty where there is none
+	AcceptLanguage string // header of that name
+	IdempotencyKey string // header of that name, unquoted
+	Signature      string // header sanity-webhook-signature
+	DeliveryKey    string // header idempotency-key of a CMS webhook
+	Body           []byte // raw request body as it was received, for signatures
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context that carries the caller.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom returns the caller of a request. It is never nil: an operation started
+// from inside the service has an empty caller.
+func CallerFrom(ctx context.Context) *Caller {
+	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
+		return c
+	}
+	return &Caller{}
+}

@@ -1,0 +1,76 @@
+package schema
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// JSON is the Go form of the scalar of that name: whatever encoding/json would
+// make of the value, or a json.RawMessage that is sent as it stands.
+type JSON = any
+
+// MarshalJSON writes any JSON value. A json.RawMessage has to be valid JSON already.
+func MarshalJSON(v any) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			// Only values decoded from JSON reach this scalar, so this is a bug.
+			panic(fmt.Errorf("encoding a JSON scalar: %w", err))
+		}
+		_, _ = w.Write(data)
+	})
+}
+
+// UnmarshalJSON takes any JSON value as it was decoded.
+func UnmarshalJSON(v any) (any, error) { return v, nil }
+
+// BinarySink takes the bytes of a Base64 value in place of their text form. A door
+// that sends them raw puts one into the context, which spares encoding and decoding.
+type BinarySink struct {
+	// Bytes is the last value that was written.
+	Bytes []byte
+}
+
+type binarySinkKey struct{}
+
+// WithBinarySink returns a context in which Base64 values go to sink and the
+// answer holds an empty string in their place.
+func WithBinarySink(ctx context.Context, sink *BinarySink) context.Context {
+	return context.WithValue(ctx, binarySinkKey{}, sink)
+}
+
+// MarshalBase64 writes bytes in standard base64 with padding.
+func MarshalBase64(b []byte) graphql.ContextMarshaler {
+	return graphql.ContextWriterFunc(func(ctx context.Context, w io.Writer) error {
+		if sink, ok := ctx.Value(binarySinkKey{}).(*BinarySink); ok {
+			sink.Bytes = b
+			_, err := io.WriteString(w, `""`)
+			return err
+		}
+		buf := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
+		buf = append(buf, '"')
+		buf = base64.StdEncoding.AppendEncode(buf, b)
+		buf = append(buf, '"')
+		_, err := w.Write(buf)
+		return err
+	})
+}
+
+// UnmarshalBase64 reads standard base64 with padding.
+func UnmarshalBase64(_ context.Context, v any) ([]byte, error) {
+	s, ok := v.(string)
+	if !ok {
+		return nil, errors.New("must be a string in base64")
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, errors.New("must be standard base64 with padding")
+	}
+	return b, nil
+}
