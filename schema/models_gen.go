@@ -308,7 +308,7 @@ const (
 	ConstraintFormatEmail ConstraintFormat = "EMAIL"
 	// A currency of ISO 4217, such as `EUR`, in capitals.
 	ConstraintFormatCurrency ConstraintFormat = "CURRENCY"
-	// A telephone number with at least 5 digits; spaces, `+ - . / ( )` and an extension marked `x` are allowed.
+	// A telephone number: any text with at least 5 digits.
 	ConstraintFormatPhone ConstraintFormat = "PHONE"
 )
 

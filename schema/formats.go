@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-playground/validator/v10"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Bounds that the contract sets for single values. The schema declares the same ones
+// for `submitQuote`; `trackQuote` uses them to tell a usable hint from half of one.
+const (
+	MaxEmailLength = 254
+	MaxNameLength  = 100
+	MaxSlugLength  = 64
+	MaxFeatures    = 50
+	MaxAmount      = 1e9
+	minPhoneDigits = 5
+)
+
+// Formats tells whether single values have the format their field asks for.
+type Formats struct {
+	validate *validator.Validate
+	slug     *regexp.Regexp
+}
+
+// NewFormats returns the checks of single values.
+func NewFormats() *Formats {
+	return &Formats{
+		validate: validator.New(validator.WithRequiredStructEnabled()),
+		slug:     regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`),
+	}
+}
+
+// Email reports whether s is a bare e-mail address of at most 254 characters whose
+// domain has a dot: a mail host without one is none a customer has.
+func (f *Formats) Email(s string) bool {
+	_, domain, ok := strings.Cut(s, "@")
+	return ok && strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
+		f.validate.Var(s, "email") == nil
+}
+
+// Currency reports whether s is a currency code of ISO 4217.
+func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
+
+// Slug reports whether s is lower-case letters and digits joined by single - or _.
+func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && f.slug.MatchString(s) }
+
+// Phone reports whether s has at least 5 digits. People write numbers in too many
+// ways to ask for more.
+func (f *Formats) Phone(s string) bool {
+	digits := 0
+	for _, r := range s {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= minPhoneDigits
+}
+
+// Locales lists the languages of the site in the order of the schema; the first is
+// the default.
+func Locales() []Locale { return slices.Clone(AllLocale) }
+
+// DefaultLocale is the language that is used where none is asked for.
+const DefaultLocale = LocaleEn
+
+// ParseLocale returns the locale with that name.
+func ParseLocale(name string) (Locale, bool) {
+	l := Locale(name)
+	return l, l.IsValid()
+}
+
+// AST returns the parsed schema that the executable schema was generated from.
+func AST() *ast.Schema { return parsedSchema }
