@@ -1,0 +1,241 @@
+package outbound_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
+)
+
+// far starts a far end and returns its address.
+func far(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func failure(t *testing.T, err error) *upstream.Error {
+	t.Helper()
+	var e *upstream.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v (%T), want an *upstream.Error", err, err)
+	}
+	return e
+}
+
+func TestDoSendsWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	var body string
+	base := far(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got, body = r, string(b)
+		w.Header().Set("X-Answer", "yes")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, `{"n":1}`)
+	})
+	c := outbound.New(outbound.Options{System: "far", BaseURL: base + "/v1/", Token: "secret-token"})
+	resp, err := c.Do(t.Context(), outbound.Request{
+		Op: "asking", Method: "PATCH", Path: "/contacts/a%2Fb", Query: url.Values{"$locale": {`"es"`}},
+		Header: http.Header{"idempotency-key": {"k"}}, Body: map[string]string{"a": "ș"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ N int }
+	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" || resp.Decode(&answer) != nil || answer.N != 1 {
+		t.Errorf("answer %+v", resp)
+	}
+	for what, pair := range map[string][2]string{
+		"path":   {got.URL.EscapedPath(), "/v1/contacts/a%2Fb"},
+		"query":  {got.URL.Query().Get("$locale"), `"es"`},
+		"token":  {got.Header.Get("Authorization"), "Bearer secret-token"},
+		"type":   {got.Header.Get("Content-Type"), "application/json"},
+		"accept": {got.Header.Get("Accept"), "application/json"},
+		"agent":  {got.Header.Get("User-Agent"), "siteapi"},
+		"header": {got.Header.Get("Idempotency-Key"), "k"},
+		"body":   {body, `{"a":"ș"}`},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
+		}
+	}
+}
+
+func TestDoAnonymous(t *testing.T) {
+	t.Parallel()
+	base := far(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
+	c := outbound.New(outbound.Options{System: "far", BaseURL: base, Token: "secret-token"})
+	resp, err := c.Do(t.Context(), outbound.Request{Path: "/", Anonymous: true})
+	if err != nil || len(resp.Body) != 0 {
+		t.Fatalf("sent %q, %v", resp.Body, err)
+	}
+}
+
+func TestDoRefusesBadSettings(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		opts outbound.Options
+		req  outbound.Request
+		kind upstream.Kind
+	}{
+		"no address":        {outbound.Options{}, outbound.Request{Path: "/"}, upstream.Refused},
+		"not http":          {outbound.Options{BaseURL: "ftp://x"}, outbound.Request{Path: "/"}, upstream.Refused},
+		"query":             {outbound.Options{BaseURL: "http://x?a=b"}, outbound.Request{Path: "/"}, upstream.Refused},
+		"token with a line": {outbound.Options{BaseURL: "http://x", Token: "a\nb"}, outbound.Request{Path: "/"}, upstream.Refused},
+		"foreign address":   {outbound.Options{BaseURL: "http://x"}, outbound.Request{Path: "http://evil/"}, upstream.Rejected},
+		"body":              {outbound.Options{BaseURL: "http://x"}, outbound.Request{Path: "/", Method: "POST", Body: func() {}}, upstream.Rejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := outbound.New(tc.opts).Do(t.Context(), tc.req)
+			if e := failure(t, err); e.Kind != tc.kind || e.Detail == "" {
+				t.Errorf("got %v, want kind %s", e, tc.kind)
+			}
+		})
+	}
+}
+
+func TestDoTransportTrouble(t *testing.T) {
+	t.Parallel()
+	hijack := func(w http.ResponseWriter, bytes string) {
+		conn, _, _ := w.(http.Hijacker).Hijack()
+		_, _ = io.WriteString(conn, bytes)
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	}
+	for name, tc := range map[string]struct {
+		h      http.HandlerFunc
+		kind   upstream.Kind
+		status int
+		detail string
+	}{
+		"reset":    {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, upstream.Unavailable, 0, ""},
+		"not HTTP": {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "hello\r\n\r\n") }, upstream.Unavailable, 0, ""},
+		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+		}, upstream.Unavailable, 200, ""},
+		"limited, cut": {func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 429 No\r\nContent-Length: 9\r\n\r\n{")
+		}, upstream.Limited, 429, ""},
+		"rejected, cut": {func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\n{")
+		}, upstream.Unavailable, 400, ""},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, upstream.Unavailable, 0, "no complete answer within"},
+		"slow drip": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, " ")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(5 * time.Millisecond)
+			}
+		}, upstream.Unavailable, 200, "no complete answer within"},
+		"oversized": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, 2000))
+		}, upstream.Unavailable, 200, "larger than 1000 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := outbound.New(outbound.Options{System: "far", BaseURL: far(t, tc.h), Timeout: 300 * time.Millisecond, MaxBody: 1000})
+			start := time.Now()
+			_, err := c.Do(t.Context(), outbound.Request{Op: "asking", Path: "/x?email=ana@example.com"})
+			e := failure(t, err)
+			if e.Kind != tc.kind || e.Status != tc.status || !strings.Contains(e.Detail, tc.detail) {
+				t.Errorf("got %v, want kind %s, status %d, detail %q", e, tc.kind, tc.status, tc.detail)
+			}
+			if strings.Contains(e.Error(), "ana") || strings.Contains(e.Error(), "127.0.0.1:0/") {
+				t.Errorf("personal data in %q", e)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestDoConnectionRefused(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	c := outbound.New(outbound.Options{System: "far", BaseURL: "http://" + addr, Token: "secret-token"})
+	_, err = c.Do(t.Context(), outbound.Request{Op: "asking", Path: "/people/ana@example.com?q=ana"})
+	e := failure(t, err)
+	if e.Kind != upstream.Unavailable || !strings.Contains(e.Detail, "refused") {
+		t.Errorf("got %v", e)
+	}
+	if strings.Contains(e.Error(), "ana") || strings.Contains(e.Error(), "secret") {
+		t.Errorf("personal data in %q", e)
+	}
+}
+
+func TestDoCancelledByCaller(t *testing.T) {
+	t.Parallel()
+	base := far(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := outbound.New(outbound.Options{System: "far", BaseURL: base}).Do(ctx, outbound.Request{Path: "/"})
+	if e := failure(t, err); !errors.Is(err, context.DeadlineExceeded) || e.Kind != upstream.Unavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDoFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Int32
+	elsewhere := far(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		base := far(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
+		c := outbound.New(outbound.Options{System: "far", BaseURL: base, Token: "secret-token"})
+		resp, err := c.Do(t.Context(), outbound.Request{Path: "/", Method: "POST", Body: 1})
+		if err != nil || resp.Status != status {
+			t.Errorf("%d: %+v, %v", status, resp, err)
+		}
+	}
+	if reached.Load() != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	status := 200
+	base := far(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
+	var calls []outbound.Call
+	c := outbound.New(outbound.Options{System: "far", BaseURL: base, Observe: func(_ context.Context, c outbound.Call) { calls = append(calls, c) }})
+	_, _ = c.Do(t.Context(), outbound.Request{Op: "a", Path: "/"})
+	status = 401
+	_, _ = c.Do(t.Context(), outbound.Request{Op: "b", Path: "/", Method: "POST"})
+	_, _ = c.Do(t.Context(), outbound.Request{Op: "c", Path: "x"})
+	want := []outbound.Call{
+		{System: "far", Op: "a", Method: "GET", Status: 200, Attempts: 1, Bytes: 3},
+		{System: "far", Op: "b", Method: "POST", Status: 401, Kind: upstream.Refused, Attempts: 1, Bytes: 3},
+		{System: "far", Op: "c", Method: "GET", Kind: upstream.Rejected},
+	}
+	if len(calls) != len(want) {
+		t.Fatalf("%d calls seen", len(calls))
+	}
+	for i, got := range calls {
+		if got.Duration < 0 {
+			t.Errorf("duration %s", got.Duration)
+		}
+		got.Duration = 0
+		if got != want[i] {
+			t.Errorf("got %+v, want %+v", got, want[i])
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package outbound
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxDetail is how many characters of a far end's explanation are kept.
+const maxDetail = 300
+
+// maxScanned is how many characters are looked at; the rest is dropped unseen.
+const maxScanned = 4096
+
+// What is taken out of texts that others wrote. The order counts: an address with a
+// query may hold an e-mail address.
+var (
+	urlQuery = regexp.MustCompile(`(?i)(https?://[^\s"'<>?#]*)[?#][^\s"'<>]*`)
+	userInfo = regexp.MustCompile(`(?i)(https?://)[^\s/@"'<>]*@`)
+	bearer   = regexp.MustCompile(`(?i)\b(bearer|basic|token)(\s+|\s*[:=]\s*)["']?[A-Za-z0-9._~+/=-]{8,}`)
+	email    = regexp.MustCompile(`[^\s"'<>(){}\[\],;:=/\\]+(@|%40)[^\s"'<>(){}\[\],;:=/\\]+`)
+	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
+)
+
+// Redact makes a text that somebody else wrote fit for logs: without queries and
+// passwords of addresses, tokens, e-mail addresses, international telephone numbers,
+// control characters, or any of the private values (in any letter case), and not too long.
+func Redact(text string, private ...string) string {
+	text = cut(oneLine(text), maxScanned)
+	for _, p := range private {
+		text = without(text, oneLine(p))
+	}
+	text = urlQuery.ReplaceAllString(text, "$1?[redacted]")
+	text = userInfo.ReplaceAllString(text, "$1")
+	text = bearer.ReplaceAllString(text, "$1 [redacted]")
+	text = email.ReplaceAllString(text, "[e-mail]")
+	text = phone.ReplaceAllString(text, "[phone]")
+	return cut(text, maxDetail)
+}
+
+// without takes a private value out of a text. One of a letter or two is only taken
+// where it stands alone, or little would be left of the text.
+func without(text, private string) string {
+	if private == "" {
+		return text
+	}
+	pattern := `(?i)` + regexp.QuoteMeta(private)
+	if utf8.RuneCountInString(private) > 2 {
+		return regexp.MustCompile(pattern).ReplaceAllLiteralString(text, "[redacted]")
+	}
+	alone := regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}])` + regexp.QuoteMeta(private) + `($|[^\p{L}\p{N}])`)
+	return alone.ReplaceAllString(text, "$1[redacted]$2")
+}
+
+// oneLine replaces control characters and joins runs of blanks.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func cut(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

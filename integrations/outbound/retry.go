@@ -1,0 +1,72 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/go-resty/resty/v2"
+
+	"siteapi/integrations/upstream"
+)
+
+// maxRetryWait is the longest a call waits between two tries. A far end that wants
+// more is not waited for: its answer goes to the caller, who has more patience.
+const maxRetryWait = 3 * time.Second
+
+// errNoMoreTries ends resty's loop with the latest answer in hand.
+var errNoMoreTries = errors.New("no more tries")
+
+// safeKey marks the contexts of requests that may be repeated.
+type safeKey struct{}
+
+func safe(req Request) bool {
+	return req.Safe || req.Method == http.MethodGet || req.Method == http.MethodHead
+}
+
+// retry switches resty's loop on for requests that are safe to repeat.
+func (c *Client) retry(rc *resty.Client) {
+	rc.SetRetryCount(c.opts.Retries).SetRetryWaitTime(time.Nanosecond).SetRetryMaxWaitTime(maxRetryWait)
+	// resty asks the last condition only, and only it: it must decide everything.
+	rc.AddRetryCondition(func(resp *resty.Response, err error) bool {
+		if resp == nil || resp.Request == nil {
+			return false
+		}
+		ctx := resp.Request.Context()
+		if again, _ := ctx.Value(safeKey{}).(bool); !again || ctx.Err() != nil {
+			return false
+		}
+		if err != nil {
+			return !errors.Is(err, resty.ErrResponseBodyTooLarge)
+		}
+		kind := StatusKind(resp.StatusCode())
+		return resp.StatusCode() >= 400 && (kind == upstream.Limited || kind == upstream.Unavailable)
+	})
+	rc.SetRetryAfter(func(_ *resty.Client, resp *resty.Response) (time.Duration, error) {
+		wait := c.retryWait(resp)
+		if wait > maxRetryWait || !fits(resp.Request.Context(), wait) {
+			return 0, errNoMoreTries
+		}
+		return wait, nil
+	})
+}
+
+// retryWait is the far end's wish, else an exponential wait of which a random half is
+// taken off so that many clients don't come back at once.
+func (c *Client) retryWait(resp *resty.Response) time.Duration {
+	if resp.RawResponse != nil {
+		if wish := RetryAfter(resp.Header(), c.opts.Now()); wish > 0 {
+			return wish
+		}
+	}
+	wait := c.opts.RetryWait << min(resp.Request.Attempt-1, 10)
+	return wait/2 + rand.N(wait/2+1)
+}
+
+// fits reports whether a wait ends before the call's time is up.
+func fits(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > wait
+}

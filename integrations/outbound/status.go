@@ -1,0 +1,81 @@
+package outbound
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"siteapi/integrations/upstream"
+)
+
+// maxRetryAfter bounds what a far end may ask for: a broken header must not put a
+// lead off for years.
+const maxRetryAfter = 24 * time.Hour
+
+// StatusKind is what a status means where the driver does not know better:
+//
+//	401, 403, 407            Refused
+//	429                      Limited
+//	408, 421, 423, 425, 5xx  Unavailable
+//	3xx                      Unavailable: somebody answers at this address who should not
+//	all other 4xx            Rejected
+//
+// A status below 300 has no kind: the answer is empty.
+func StatusKind(status int) upstream.Kind {
+	switch {
+	case status >= 200 && status < 300:
+		return ""
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
+		return upstream.Refused
+	case status == http.StatusTooManyRequests:
+		return upstream.Limited
+	case status == http.StatusRequestTimeout, status == http.StatusMisdirectedRequest,
+		status == http.StatusLocked, status == http.StatusTooEarly:
+		return upstream.Unavailable
+	case status >= 400 && status < 500:
+		return upstream.Rejected
+	}
+	return upstream.Unavailable
+}
+
+// Failure makes the error of an answer the driver is not content with. An empty kind
+// stands for that of the status, or Unavailable where the status is that of a success.
+// Detail is redacted; personal values the far end may echo are given as private.
+func (c *Client) Failure(op string, resp *Response, kind upstream.Kind, detail string, private ...string) *upstream.Error {
+	if kind == "" {
+		kind = StatusKind(resp.Status)
+	}
+	if kind == "" {
+		kind = upstream.Unavailable
+	}
+	return &upstream.Error{
+		System:     c.opts.System,
+		Op:         op,
+		Kind:       kind,
+		Status:     resp.Status,
+		RetryAfter: RetryAfter(resp.Header, c.opts.Now()),
+		Detail:     Redact(detail, append(private, c.opts.Token)...),
+	}
+}
+
+// RetryAfter reads the header of that name, in seconds or as an HTTP date; a date is
+// measured against the answer's own Date where it has one, since clocks differ. It
+// returns 0 where there is no usable wish, and at most a day.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}

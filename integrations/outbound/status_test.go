@@ -1,0 +1,101 @@
+package outbound_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
+)
+
+func TestStatusKind(t *testing.T) {
+	t.Parallel()
+	for kind, statuses := range map[upstream.Kind][]int{
+		"":                   {200, 201, 204, 299},
+		upstream.Refused:     {401, 403, 407},
+		upstream.Limited:     {429},
+		upstream.Unavailable: {301, 302, 304, 308, 408, 421, 423, 425, 500, 501, 502, 503, 504, 524, 599, 999},
+		upstream.Rejected:    {400, 402, 404, 405, 409, 410, 413, 415, 422, 451},
+	} {
+		for _, status := range statuses {
+			if got := outbound.StatusKind(status); got != kind {
+				t.Errorf("%d: %q, want %q", status, got, kind)
+			}
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		header, date string
+		want         time.Duration
+	}{
+		"none":           {"", "", 0},
+		"seconds":        {"120", "", 2 * time.Minute},
+		"blanks":         {" 7 ", "", 7 * time.Second},
+		"nothing":        {"0", "", 0},
+		"negative":       {"-5", "", 0},
+		"nonsense":       {"soon", "", 0},
+		"a year":         {"31536000", "", 24 * time.Hour},
+		"overflow":       {"9223372036854775807", "", 24 * time.Hour},
+		"date":           {"Sun, 01 Mar 2026 12:01:30 GMT", "", 90 * time.Second},
+		"date past":      {"Sun, 01 Mar 2026 11:00:00 GMT", "", 0},
+		"date far":       {"Tue, 01 Mar 2050 11:00:00 GMT", "", 24 * time.Hour},
+		"other clock":    {"Sun, 01 Mar 2026 15:00:10 GMT", "Sun, 01 Mar 2026 15:00:00 GMT", 10 * time.Second},
+		"useless `Date`": {"Sun, 01 Mar 2026 12:00:10 GMT", "noon", 10 * time.Second},
+	} {
+		h := http.Header{}
+		h.Set("Retry-After", tc.header)
+		h.Set("Date", tc.date)
+		if got := outbound.RetryAfter(h, now); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	c := outbound.New(outbound.Options{System: "far", BaseURL: "http://far", Token: "sk-very-secret"})
+	limited := &outbound.Response{Status: 429, Header: http.Header{"Retry-After": {"3"}}}
+	e := c.Failure("asking", limited, "", "sk-very-secret of Ana refused", "Ana")
+	if e.Kind != upstream.Limited || e.RetryAfter != 3*time.Second || e.Status != 429 || e.System != "far" {
+		t.Errorf("got %+v", e)
+	}
+	if e.Detail != "[redacted] of [redacted] refused" {
+		t.Errorf("detail %q", e.Detail)
+	}
+	if e := c.Failure("asking", &outbound.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
+		t.Errorf("the driver's own judgement was not taken: %v", e)
+	}
+	if e := c.Failure("asking", &outbound.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
+		t.Errorf("an odd success is %s", e.Kind)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain words":                             "plain words",
+		"user ana.pop+x@example.co.uk exists":     "user [e-mail] exists",
+		"at /contacts/ana%40example.com":          "at /contacts/[e-mail]",
+		"see https://x.test/a?email=a@b.co&z#f .": "see https://x.test/a?[redacted] .",
+		"see https://u:p@x.test/a":                "see https://x.test/a",
+		"Authorization: Bearer abcdefgh12345":     "Authorization: Bearer [redacted]",
+		"token=abcdefgh12345":                     "token [redacted]",
+		"call +40 721 000 111 now":                "call [phone] now",
+		"a\x00b\r\nc\ufffd":                       "a b c",
+		"IONESCU and ionescu":                     "[redacted] and [redacted]",
+		"Al said all":                             "[redacted] said all",
+	} {
+		if got := outbound.Redact(in, "Ionescu", "al", "", " "); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := outbound.Redact(strings.Repeat("ș", 1<<20)); len([]rune(got)) != 301 {
+		t.Errorf("%d characters left", len([]rune(got)))
+	}
+}
