@@ -69,6 +69,22 @@ func (ec *executionContext) marshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx c
 	return v
 }
 
+func (ec *executionContext) unmarshalOCacheScope2ᚖsiteapiᚋschemaᚐCacheScope(ctx context.Context, v any) (*CacheScope, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(CacheScope)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCacheScope2ᚖsiteapiᚋschemaᚐCacheScope(ctx context.Context, sel ast.SelectionSet, v *CacheScope) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOConstraintFormat2ᚖsiteapiᚋschemaᚐConstraintFormat(ctx context.Context, v any) (*ConstraintFormat, error) {
 	if v == nil {
 		return nil, nil

@@ -300,6 +300,64 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline,omitempty"`
 }
 
+// Who may keep an answer.
+type CacheScope string
+
+const (
+	// Anybody, such as a CDN.
+	CacheScopePublic CacheScope = "PUBLIC"
+	// Only the client that asked.
+	CacheScopePrivate CacheScope = "PRIVATE"
+)
+
+var AllCacheScope = []CacheScope{
+	CacheScopePublic,
+	CacheScopePrivate,
+}
+
+func (e CacheScope) IsValid() bool {
+	switch e {
+	case CacheScopePublic, CacheScopePrivate:
+		return true
+	}
+	return false
+}
+
+func (e CacheScope) String() string {
+	return string(e)
+}
+
+func (e *CacheScope) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CacheScope(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CacheScope", str)
+	}
+	return nil
+}
+
+func (e CacheScope) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CacheScope) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CacheScope) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Formats that a pattern can't describe.
 type ConstraintFormat string
 
