@@ -7,21 +7,20 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 	"siteapi/schema"
 )
 
 // ClearCache is the resolver for the clearCache field.
 func (r *mutationResolver) ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
-	panic(fmt.Errorf("not implemented: ClearCache - clearCache"))
+	return r.clearCache(ctx, all, pattern)
 }
 
 // InvalidateCache is the resolver for the invalidateCache field.
 func (r *mutationResolver) InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
-	panic(fmt.Errorf("not implemented: InvalidateCache - invalidateCache"))
+	return r.invalidateCache(ctx, input)
 }
 
 // CacheStats is the resolver for the cacheStats field.
 func (r *queryResolver) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
-	panic(fmt.Errorf("not implemented: CacheStats - cacheStats"))
+	return r.cacheStats(ctx), nil
 }

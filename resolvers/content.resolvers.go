@@ -7,11 +7,10 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 	"siteapi/schema"
 )
 
 // Content is the resolver for the content field.
 func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error) {
-	panic(fmt.Errorf("not implemented: Content - content"))
+	return r.contentDocuments(ctx, documentType, locale)
 }

@@ -7,11 +7,10 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 	"siteapi/schema"
 )
 
 // SiteSettings is the resolver for the SiteSettings field.
 func (r *queryResolver) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
-	panic(fmt.Errorf("not implemented: SiteSettings - SiteSettings"))
+	return r.siteSettings(ctx, id)
 }

@@ -7,11 +7,10 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 	"siteapi/schema"
 )
 
 // ReceiveCmsWebhook is the resolver for the receiveCmsWebhook field.
 func (r *mutationResolver) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
-	panic(fmt.Errorf("not implemented: ReceiveCmsWebhook - receiveCmsWebhook"))
+	return r.receiveCmsWebhook(ctx, payload)
 }

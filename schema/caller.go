@@ -9,9 +9,8 @@ type Caller struct {
 	Address        string // client's IP address, behind proxies the one they vouch for
 	Bearer         string // token of the Authorization header, empty where there is none
 	AcceptLanguage string // header of that name
-	IdempotencyKey string // header of that name, unquoted
+	IdempotencyKey string // header of that name, unquoted; the CMS sends one with each webhook
 	Signature      string // header sanity-webhook-signature
-	DeliveryKey    string // header idempotency-key of a CMS webhook
 	Body           []byte // raw request body as it was received, for signatures
 }
 

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/rs/zerolog"
+)
+
+// settings lists every environment variable in the order it is documented.
+func settings() []setting {
+	return []setting{
+		{name: "LISTEN_ADDR", def: ":8080", help: "address the service listens on",
+			parse: func(s *Settings, v string) error { s.ListenAddr = v; return listenAddress(v) }},
+		{name: "ADMIN_ADDR", def: "127.0.0.1:9090", help: "address of metrics and profiles; off: none",
+			parse: func(s *Settings, v string) error {
+				if v == "off" {
+					return nil
+				}
+				s.AdminAddr = v
+				return listenAddress(v)
+			}},
+		{name: "ENVIRONMENT", def: production, help: "production or development; development brings its own tokens, content and introspection",
+			parse: func(_ *Settings, v string) error { return oneOf(v, production, development) }},
+		{name: "LOG_LEVEL", def: "info", help: "trace, debug, info, warn or error",
+			parse: func(s *Settings, v string) (err error) {
+				if s.LogLevel, err = zerolog.ParseLevel(v); err != nil {
+					return errors.New("must be one of trace, debug, info, warn, error")
+				}
+				return nil
+			}},
+		{name: "LOG_FORMAT", def: "json", devDef: "console", help: "json or console",
+			parse: func(s *Settings, v string) error { s.LogFormat = v; return oneOf(v, "json", "console") }},
+		{name: "DATA_DIR", def: "data", help: "folder of the database and of everything else that is kept",
+			parse: func(s *Settings, v string) error { s.DataDir = v; return nil }},
+		{name: "DATABASE_URL", def: "", secret: true, help: "postgres://…; left out: SQLite in DATA_DIR",
+			parse: func(s *Settings, v string) (err error) {
+				if v != "" {
+					s.DatabaseURL, err = address([]string{"postgres", "postgresql"}, v)
+				}
+				return err
+			}},
+		{name: "CACHE_URL", def: "memory://", secret: true, help: "memory://, or valkey://, valkeys://, redis://, rediss:// with host, port, user and database",
+			parse: func(s *Settings, v string) (err error) {
+				s.CacheURL, err = address([]string{"memory", "valkey", "valkeys", "redis", "rediss"}, v)
+				return err
+			}},
+		{name: "CACHE_PREFIX", def: "siteapi:", help: "begins every key on a shared server; never seen in answers",
+			parse: func(s *Settings, v string) error { s.CachePrefix = v; return nil }},
+		{name: "CACHE_API_TOKEN", devDef: devCacheToken, secret: true, help: "tokens of the cache routes, comma-separated",
+			parse: func(s *Settings, v string) error { s.CacheTokens = list(v); return nil }},
+		{name: "CMS_WEBHOOK_SECRET", devDef: devWebhookSecret, secret: true, help: "tokens of the CMS webhook, comma-separated",
+			parse: func(s *Settings, v string) error { s.WebhookSecrets = list(v); return nil }},
+		{name: "CMS_WEBHOOK_SIGNING_SECRET", secret: true, help: "secrets that sign webhooks, comma-separated; left out: no signature is asked for",
+			parse: func(s *Settings, v string) error { s.SigningSecrets = list(v); return nil }},
+		{name: "CMS_DRIVER", def: "file", help: "file or sanity",
+			parse: func(s *Settings, v string) error { s.CMSDriver = v; return oneOf(v, "file", "sanity") }},
+		{name: "CMS_FILE", help: "JSON file of the file driver; left out: DATA_DIR/content.json, begun with a sample",
+			parse: func(s *Settings, v string) error { s.CMSFile = v; return nil }},
+		{name: "SANITY_PROJECT_ID", help: "project of the Sanity driver",
+			parse: func(s *Settings, v string) error { s.SanityProjectID = v; return nil }},
+		{name: "SANITY_DATASET", def: "production", help: "dataset of the Sanity driver",
+			parse: func(s *Settings, v string) error { s.SanityDataset = v; return nil }},
+		{name: "SANITY_API_VERSION", def: "2025-02-19", help: "API version of the Sanity driver, a date",
+			parse: func(s *Settings, v string) error { s.SanityAPIVersion = v; return nil }},
+		{name: "SANITY_TOKEN", secret: true, help: "token of the Sanity driver, with the right to write",
+			parse: func(s *Settings, v string) error { s.SanityToken = v; return nil }},
+		{name: "SANITY_API_URL", help: "address of the Sanity API; left out: the project's own",
+			parse: func(s *Settings, v string) error { s.SanityAPIURL = v; return webAddress(v) }},
+		{name: "CRM_DRIVER", def: "file", help: "file or hubspot",
+			parse: func(s *Settings, v string) error { s.CRMDriver = v; return oneOf(v, "file", "hubspot") }},
+		{name: "HUBSPOT_TOKEN", secret: true, help: "access token of the HubSpot driver",
+			parse: func(s *Settings, v string) error { s.HubSpotToken = v; return nil }},
+		{name: "HUBSPOT_API_URL", def: "https://api.hubapi.com", help: "address of the HubSpot API",
+			parse: func(s *Settings, v string) error { s.HubSpotAPIURL = v; return webAddress(v) }},
+		{name: "HUBSPOT_PATH_PREFIX", def: "/crm/v3", help: "versioned path prefix of the HubSpot API",
+			parse: func(s *Settings, v string) error { s.HubSpotPathPrefix = v; return nil }},
+		{name: "SITE_URL", help: "absolute address of this service, for the PDF link the CRM gets; left out: the link is relative",
+			parse: func(s *Settings, v string) error { s.SiteURL = strings.TrimSuffix(v, "/"); return webAddress(v) }},
+		{name: "CONTENT_TYPES", devDef: "heroSection,quoteOption", help: "document types that the field `content` serves, comma-separated",
+			parse: func(s *Settings, v string) error { s.ContentTypes = list(v); return nil }},
+		{name: "CONTENT_TTL", def: "10m", help: "how long content is served before it is refreshed",
+			parse: func(s *Settings, v string) (err error) { s.ContentTTL, err = duration(v); return err }},
+		{name: "CORS_ALLOWED_ORIGINS", devDef: "*", help: "origins of the sites that may call the service from a browser, comma-separated, or *",
+			parse: func(s *Settings, v string) error { s.CORSOrigins = list(v); return origins(s.CORSOrigins) }},
+		{name: "TRUSTED_PROXIES", help: "networks of proxies whose Forwarded and X-Forwarded-For headers are believed, comma-separated",
+			parse: func(s *Settings, v string) error { return s.setProxies(list(v)) }},
+		{name: "RATE_LIMITS", def: "on", help: "on or off",
+			parse: func(s *Settings, v string) (err error) { s.RateLimits, err = onOff(v); return err }},
+		{name: "TRACK_RETENTION", def: "90d", help: "how long a tracked session is kept after its last sign of life; 0s: for good",
+			parse: func(s *Settings, v string) (err error) { s.TrackRetention, err = duration(v); return err }},
+		{name: "LOGO_HOSTS", def: "cdn.sanity.io", help: "hosts that a PDF's logo may be fetched from, comma-separated",
+			parse: func(s *Settings, v string) error { s.LogoHosts = list(v); return nil }},
+		{name: "GRAPHQL_INTROSPECTION", def: "off", devDef: "on", help: "on or off",
+			parse: func(s *Settings, v string) (err error) { s.Introspection, err = onOff(v); return err }},
+		{name: "GRAPHQL_PLAYGROUND", def: "off", devDef: "on", help: "on or off",
+			parse: func(s *Settings, v string) (err error) { s.Playground, err = onOff(v); return err }},
+	}
+}
+
+func listenAddress(v string) error {
+	if _, _, err := net.SplitHostPort(v); err != nil {
+		return errors.New("must be host:port or :port")
+	}
+	return nil
+}
+
+// origins checks that each is an origin as browsers send it.
+func origins(list []string) error {
+	for _, o := range list {
+		if o == "*" {
+			continue
+		}
+		u, err := address([]string{"http", "https"}, o)
+		if err != nil || u.Path != "" {
+			return fmt.Errorf("%q is not an origin: scheme and host only, such as https://example.com", o)
+		}
+	}
+	return nil
+}
+
+func (s *Settings) setProxies(list []string) error {
+	for _, item := range list {
+		prefix, err := netip.ParsePrefix(item)
+		if err != nil {
+			addr, err := netip.ParseAddr(item)
+			if err != nil {
+				return fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
+			}
+			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		s.TrustedProxies = append(s.TrustedProxies, prefix.Masked())
+	}
+	return nil
+}

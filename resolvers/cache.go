@@ -1,0 +1,105 @@
+package resolvers
+
+import (
+	"context"
+
+	"siteapi/integrations/cache"
+	"siteapi/schema"
+)
+
+// cacheStats is the rule of the root field of that name.
+func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
+	s := r.Cache.Stats(ctx)
+	return &schema.CacheStatsPayload{
+		Success: true,
+		Stats:   &schema.CacheStats{Type: s.Type, Size: s.Size, Available: s.Available},
+	}
+}
+
+// clearCache removes all entries or those that match a pattern. A destructive request
+// must not be ambiguous, so exactly one of the two has to be asked for.
+func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
+	everything := all != nil && *all
+	switch {
+	case everything && pattern != nil:
+		return nil, badInput(
+			schema.FieldError{Field: "all", Message: "may not be true beside a pattern"},
+			schema.FieldError{Field: "pattern", Message: "may not be given beside all=true"},
+		)
+	case !everything && pattern == nil:
+		return nil, badInput(
+			schema.FieldError{Field: "all", Message: "must be true, or a pattern must be given"},
+			schema.FieldError{Field: "pattern", Message: "is required unless all is true"},
+		)
+	}
+	text := "*"
+	if !everything {
+		text = *pattern
+	}
+	glob, err := cache.ParsePattern(text)
+	if err != nil {
+		return nil, badInput(schema.FieldError{Field: "pattern", Message: err.Error()})
+	}
+	cleared, err := r.Cache.Clear(ctx, glob)
+	if err != nil {
+		return nil, translate(err)
+	}
+	for _, s := range r.content.shelves {
+		s.wake()
+	}
+	r.Log.Info().Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
+	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
+}
+
+// invalidateCache removes the content entries an input names. Every locale's entry
+// holds documents of all types, so a type without a locale means all locales.
+func (r *Resolver) invalidateCache(
+	ctx context.Context, in schema.InvalidateCacheInput,
+) (*schema.InvalidateCachePayload, error) {
+	locales, problem := targets(in)
+	if problem != nil {
+		return nil, badInput(*problem)
+	}
+	keys, err := r.content.invalidate(ctx, locales)
+	if err != nil {
+		return nil, err
+	}
+	r.Log.Info().Strs("keys", keys).Msg("cache invalidated")
+	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
+}
+
+// targets returns the locales an input names, or what is missing from it.
+func targets(in schema.InvalidateCacheInput) ([]schema.Locale, *schema.FieldError) {
+	kind := in.Type
+	if kind == nil {
+		implied := schema.InvalidationTypeDocument
+		switch {
+		case in.DocumentType != nil:
+		case in.Locale != nil:
+			implied = schema.InvalidationTypeLocale
+		default:
+			return nil, &schema.FieldError{
+				Field: "type", Message: "is required where neither documentType nor locale is given: documentType, locale or all",
+			}
+		}
+		kind = &implied
+	}
+	switch *kind {
+	case schema.InvalidationTypeAll:
+		return schema.Locales(), nil
+	case schema.InvalidationTypeLocale:
+		if in.Locale == nil {
+			return nil, &schema.FieldError{Field: "locale", Message: "is required where type is locale: one of en, es, ro"}
+		}
+		return []schema.Locale{*in.Locale}, nil
+	default:
+		switch {
+		case in.DocumentType == nil:
+			return nil, &schema.FieldError{Field: "documentType", Message: "is required where type is documentType"}
+		case in.Locale == nil:
+			return schema.Locales(), nil
+		default:
+			return []schema.Locale{*in.Locale}, nil
+		}
+	}
+}

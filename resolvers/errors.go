@@ -1,0 +1,43 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// retrySoon is what a client is told to wait while a backend is away.
+const retrySoon = 5 * time.Second
+
+func badInput(fields ...schema.FieldError) *schema.Error {
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields}
+}
+
+func notFound(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeNotFound, Message: message}
+}
+
+func unavailable(message string, err error) *schema.Error {
+	return &schema.Error{
+		Code: schema.CodeUpstreamUnavailable, Message: message, RetryAfter: retrySoon, Err: err,
+	}
+}
+
+// translate turns the sentinels of the contracts into coded errors. What it does not
+// know stays as it is and becomes INTERNAL at the door.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, cache.ErrUnavailable):
+		return unavailable("The cache is not available at the moment.", err)
+	case errors.Is(err, store.ErrUnavailable):
+		return unavailable("The request can't be stored at the moment. Please try again.", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return unavailable("The request took too long.", err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,165 @@
+package resolvers
+
+import (
+	"context"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"siteapi/schema"
+)
+
+// ExecutorOptions adjusts an executor. The zero value is the strictest.
+type ExecutorOptions struct {
+	// Documents keeps parsed and validated documents by their text; nil: only the
+	// service's own operations are kept.
+	Documents graphql.Cache[*ast.QueryDocument]
+	// TokenLimit is the most tokens a document may have; 0: no limit.
+	TokenLimit int
+	// Introspection lets clients ask for the schema.
+	Introspection bool
+	// Suggestions adds «Did you mean …» to errors about unknown fields.
+	Suggestions bool
+}
+
+// Executor runs operations for every door. Beyond gqlgen's own executor, which it
+// wraps, it reports all invalid input values at once and lets a missing token win
+// over whatever else is wrong with a request.
+type Executor struct {
+	inner   *executor.Executor
+	schema  *ast.Schema
+	input   *schema.InputChecker
+	guard   *guard
+	docs    *documents
+	options ExecutorOptions
+}
+
+var _ graphql.GraphExecutor = (*Executor)(nil)
+
+// NewExecutor returns an executor over the resolvers.
+func NewExecutor(r *Resolver, o ExecutorOptions) (*Executor, error) {
+	input, err := schema.NewInputChecker(schema.AST())
+	if err != nil {
+		return nil, err
+	}
+	e := &Executor{
+		schema: schema.AST(), input: input, guard: newGuard(r), docs: &documents{next: o.Documents}, options: o,
+	}
+	e.inner = executor.New(schema.NewExecutableSchema(schema.Config{
+		Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
+	}))
+	e.inner.SetQueryCache(e.docs)
+	e.inner.SetParserTokenLimit(o.TokenLimit)
+	e.inner.SetDisableSuggestion(!o.Suggestions)
+	e.inner.SetErrorPresenter(presenter{r.Log}.present)
+	e.inner.SetRecoverFunc(recoverPanic)
+	return e, nil
+}
+
+// Pin keeps a validated document of the service's own for good, by its exact text.
+func (e *Executor) Pin(query string, doc *ast.QueryDocument) { e.docs.pinned.Store(query, doc) }
+
+// Authorize returns UNAUTHENTICATED where a root field's guard refuses the caller. A
+// door asks it before it complains of anything else.
+func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) error {
+	return e.guard.allowField(ctx, def)
+}
+
+// CreateOperationContext parses, validates and checks an operation and its variables.
+func (e *Executor) CreateOperationContext(
+	ctx context.Context, params *graphql.RawParams,
+) (*graphql.OperationContext, gqlerror.List) {
+	vars := params.Variables
+	opCtx, errs := e.inner.CreateOperationContext(ctx, params)
+	opCtx.DisableIntrospection = !e.options.Introspection
+	doc, op := opCtx.Doc, opCtx.Operation
+	if len(errs) > 0 && op == nil {
+		doc, op = inputErrorsOnly(params, errs)
+	}
+	if op == nil {
+		return opCtx, errs
+	}
+	if fields := e.input.Check(doc, op, vars); len(fields) > 0 {
+		return opCtx, e.refuse(ctx, op, fields)
+	}
+	return opCtx, errs
+}
+
+// refuse reports invalid fields to a caller who may use the operation, and to any
+// other only that.
+func (e *Executor) refuse(ctx context.Context, op *ast.OperationDefinition, fields []schema.FieldError) gqlerror.List {
+	for _, sel := range op.SelectionSet {
+		field, ok := sel.(*ast.Field)
+		if !ok {
+			continue
+		}
+		if err := e.guard.allowField(ctx, e.rootField(op, field.Name)); err != nil {
+			return gqlerror.List{gqlerror.Wrap(err)}
+		}
+	}
+	return gqlerror.List{gqlerror.Wrap(badInput(fields...))}
+}
+
+func (e *Executor) rootField(op *ast.OperationDefinition, name string) *ast.FieldDefinition {
+	root := e.schema.Query
+	if op.Operation == ast.Mutation {
+		root = e.schema.Mutation
+	}
+	return root.Fields.ForName(name)
+}
+
+// inputErrorsOnly returns the operation of a document that was refused for nothing but
+// the values written into it, so that they can be reported like those of variables.
+func inputErrorsOnly(params *graphql.RawParams, errs gqlerror.List) (*ast.QueryDocument, *ast.OperationDefinition) {
+	for _, err := range errs {
+		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
+			return nil, nil
+		}
+	}
+	doc, err := parser.ParseQuery(&ast.Source{Input: params.Query})
+	if err != nil {
+		return nil, nil
+	}
+	return doc, doc.Operations.ForName(params.OperationName)
+}
+
+// DispatchOperation executes an operation.
+func (e *Executor) DispatchOperation(
+	ctx context.Context, opCtx *graphql.OperationContext,
+) (graphql.ResponseHandler, context.Context) {
+	return e.inner.DispatchOperation(ctx, opCtx)
+}
+
+// DispatchError presents errors that kept an operation from being executed.
+func (e *Executor) DispatchError(ctx context.Context, list gqlerror.List) *graphql.Response {
+	return e.inner.DispatchError(ctx, list)
+}
+
+// documents holds the service's own documents for good and leaves the others to a
+// bounded cache.
+type documents struct {
+	pinned sync.Map // query text → *ast.QueryDocument
+	next   graphql.Cache[*ast.QueryDocument]
+}
+
+// Get returns the document with this text.
+func (d *documents) Get(ctx context.Context, query string) (*ast.QueryDocument, bool) {
+	if doc, ok := d.pinned.Load(query); ok {
+		return doc.(*ast.QueryDocument), true
+	}
+	if d.next == nil {
+		return nil, false
+	}
+	return d.next.Get(ctx, query)
+}
+
+// Add keeps a document that was validated.
+func (d *documents) Add(ctx context.Context, query string, doc *ast.QueryDocument) {
+	if d.next != nil {
+		d.next.Add(ctx, query, doc)
+	}
+}

@@ -1,0 +1,90 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// Codes of errors in the document itself, as GraphQL servers and clients name them.
+const (
+	codeParseFailed      = errcode.ParseFailed
+	codeValidationFailed = errcode.ValidationFailed
+)
+
+// presenter makes every error fit to be shown: the ones that are meant for clients
+// with their code, any other as INTERNAL with its text kept for the log.
+type presenter struct{ log zerolog.Logger }
+
+func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
+	requestID := schema.CallerFrom(ctx).RequestID
+	var known *schema.Error
+	if errors.As(err, &known) {
+		shown := p.at(ctx, err, known.Message)
+		if known.Err != nil {
+			p.log.Warn().Str("request_id", requestID).Str("code", string(known.Code)).Str("path", shown.Path.String()).
+				Err(known.Err).Msg("request refused")
+		}
+		shown.Extensions = extensions(known, requestID)
+		return shown
+	}
+	var fromExecutor *gqlerror.Error
+	if errors.As(err, &fromExecutor) && fromExecutor.Err == nil {
+		if _, coded := fromExecutor.Extensions[schema.ExtensionCode]; !coded {
+			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
+		}
+		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
+		return fromExecutor
+	}
+	shown := p.at(ctx, err, "Something went wrong on our side. Request id: "+requestID)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		known = &schema.Error{Code: schema.CodeUpstreamUnavailable, RetryAfter: retrySoon}
+		shown.Message = "The request took too long."
+	} else {
+		known = &schema.Error{Code: schema.CodeInternal}
+		p.log.Error().Str("request_id", requestID).Str("path", shown.Path.String()).Err(err).Msg("internal error")
+	}
+	shown.Extensions = extensions(known, requestID)
+	return shown
+}
+
+// at returns an error with the path and the place in the document of the field that
+// is being executed.
+func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.Error {
+	shown := graphql.DefaultErrorPresenter(ctx, err)
+	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
+}
+
+func extensions(e *schema.Error, requestID string) map[string]any {
+	ext := map[string]any{
+		schema.ExtensionCode:      string(e.Code),
+		schema.ExtensionRequestID: requestID,
+	}
+	if len(e.Fields) > 0 {
+		ext[schema.ExtensionErrors] = e.Fields
+	}
+	if e.RetryAfter > 0 {
+		ext[schema.ExtensionRetryAfter] = int(e.RetryAfter.Seconds())
+	}
+	return ext
+}
+
+// panicError is a panic in a resolver, with its stack for the log.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+func recoverPanic(_ context.Context, value any) error {
+	return &panicError{value: value, stack: debug.Stack()}
+}

@@ -1,0 +1,106 @@
+package resolvers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// idempotencyKeyMax is the longest Idempotency-Key that is accepted, in bytes.
+const idempotencyKeyMax = 255
+
+// submitQuote stores a lead with its pending deliveries. It answers once both are
+// durable; CMS and CRM hear of it afterwards.
+func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
+	key := schema.CallerFrom(ctx).IdempotencyKey
+	if len(key) > idempotencyKeyMax {
+		return nil, badInput(schema.FieldError{
+			Field: "Idempotency-Key", Message: fmt.Sprintf("may have at most %d characters", idempotencyKeyMax),
+		})
+	}
+	n := store.NewSubmission{Submission: newSubmission(in)}
+	content, err := contentDigest(&n.Submission)
+	if err != nil {
+		return nil, err
+	}
+	n.ContentKey = content
+	if key != "" {
+		n.IdempotencyKey = digest(in.SessionID, key)
+	}
+	n.Submission.ID = r.NewID()
+	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
+	stored, created, err := r.Quotes.Submit(ctx, n)
+	if err != nil {
+		return nil, translate(err)
+	}
+	outcome := "repeated"
+	if created {
+		outcome = "created"
+	}
+	r.Count(Event{"submission", outcome})
+	r.Log.Info().Str("request_id", schema.CallerFrom(ctx).RequestID).Str("submission", stored.ID).
+		Bool("created", created).Msg("quote submitted")
+	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
+}
+
+// newSubmission takes over a checked input: trimmed, each feature once.
+func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
+	s := quote.Submission{
+		SessionID: in.SessionID,
+		Contact: quote.Contact{
+			FirstName: strings.TrimSpace(in.Contact.FirstName),
+			LastName:  strings.TrimSpace(in.Contact.LastName),
+			Email:     strings.TrimSpace(in.Contact.Email),
+			Phone:     trimmed(in.Contact.Phone),
+			Company:   trimmed(in.Contact.Company),
+		},
+		Selections: quote.Selections{
+			ProjectType: strings.TrimSpace(in.Selections.ProjectType),
+			Complexity:  trimmed(in.Selections.Complexity),
+			Timeline:    trimmed(in.Selections.Timeline),
+		},
+		Estimate: quote.Estimate{Min: in.Estimate.Min, Max: in.Estimate.Max, Currency: strings.TrimSpace(in.Estimate.Currency)},
+	}
+	for _, feature := range in.Selections.Features {
+		if feature = strings.TrimSpace(feature); !slices.Contains(s.Selections.Features, feature) {
+			s.Selections.Features = append(s.Selections.Features, feature)
+		}
+	}
+	if in.Locale != nil {
+		s.Locale = string(*in.Locale)
+	}
+	return s
+}
+
+func trimmed(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return strings.TrimSpace(*s)
+}
+
+// contentDigest is the same for submissions that say the same: the order in which
+// features were ticked does not matter.
+func contentDigest(s *quote.Submission) (string, error) {
+	same := *s
+	same.Selections.Features = slices.Sorted(slices.Values(s.Selections.Features))
+	content, err := json.Marshal(same)
+	if err != nil {
+		return "", fmt.Errorf("encoding a submission: %w", err)
+	}
+	return digest(s.SessionID, string(content)), nil
+}
+
+func digest(session, content string) string {
+	sum := sha256.Sum256([]byte(session + "\x00" + content))
+	return hex.EncodeToString(sum[:])
+}

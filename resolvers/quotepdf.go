@@ -1,0 +1,175 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+const (
+	pdfKeyPrefix   = "quote:pdf:"
+	pdfContentType = "application/pdf"
+	shortIDLength  = 8
+	logoTimeout    = 3 * time.Second
+)
+
+// pdfLife is how long a rendered document is kept.
+func pdfLife() cache.Lifetime { return cache.Lifetime{Fresh: time.Hour} }
+
+// quotePdf is the rule of the root field of that name.
+func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
+	submission, err := r.Quotes.Submission(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, notFound("There is no submission with this id.")
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	locale := pdfLocale(asked, submission.Locale, schema.CallerFrom(ctx).AcceptLanguage)
+	entry, err := r.renderedPdf(ctx, &submission, locale)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &schema.QuotePDF{
+		FileName:    "quote-" + shortID(submission.ID) + ".pdf",
+		ContentType: pdfContentType,
+		Size:        len(entry.Value),
+		Etag:        `"` + entry.Revision + `"`,
+		Locale:      locale,
+		Content:     entry.Value,
+	}, nil
+}
+
+// pdfLocale picks the language of a document: the one asked for, else the
+// submission's, else the best match of Accept-Language, else the default.
+func pdfLocale(asked *schema.Locale, submitted, acceptLanguage string) schema.Locale {
+	if asked != nil {
+		return *asked
+	}
+	if l, ok := schema.ParseLocale(submitted); ok {
+		return l
+	}
+	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
+	if err != nil || len(wanted) == 0 {
+		return schema.DefaultLocale
+	}
+	locales := schema.Locales()
+	tags := make([]language.Tag, len(locales))
+	for i, l := range locales {
+		tags[i] = language.Make(string(l))
+	}
+	_, index, confidence := language.NewMatcher(tags).Match(wanted...)
+	if confidence == language.No {
+		return schema.DefaultLocale
+	}
+	return locales[index]
+}
+
+func shortID(id string) string { return id[:min(shortIDLength, len(id))] }
+
+// renderedPdf returns the document of a submission in a language, rendered once for
+// all who ask. The key names the content it was drawn with, so an edit of the site's
+// settings shows in the very next document.
+func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale schema.Locale) (cache.Entry, error) {
+	snap, err := r.content.read(ctx, locale)
+	if err != nil {
+		// A quote must not wait for the CMS: it is drawn with what the service knows itself.
+		r.Log.Warn().Err(err).Msg("drawing a quote without the site's settings")
+		snap = &snapshot{revision: "none"}
+	}
+	key := pdfKeyPrefix + s.ID + ":" + string(locale) + ":" + snap.revision
+	return r.Cache.Get(ctx, key, pdfLife(), func(ctx context.Context) ([]byte, error) {
+		return r.PDF.Render(ctx, r.document(ctx, s, locale, snap))
+	})
+}
+
+func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot) pdf.Document {
+	d := pdf.Document{
+		Submission: *s, Locale: string(locale), Labels: snap.labels(), CreatedAt: s.SubmittedAt,
+		Company: pdf.Company{Name: r.CompanyName, Accent: r.Accent},
+	}
+	if snap.settings == nil {
+		return d
+	}
+	if name := snap.settings.companyName; name != "" {
+		d.Company.Name = name
+	}
+	if accent := snap.settings.accent; accent != "" {
+		d.Company.Accent = accent
+	}
+	d.Company.Lines = companyLines(snap.settings.shown)
+	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
+		ctx, cancel := context.WithTimeout(ctx, logoTimeout)
+		defer cancel()
+		picture, err := r.Logo.Load(ctx, *logo.Asset.URL)
+		if err != nil {
+			r.Log.Warn().Err(err).Msg("drawing a quote without the logo")
+		}
+		d.Company.Logo = picture
+	}
+	return d
+}
+
+// companyLines are the address and contact lines under the company's name.
+func companyLines(s *schema.SiteSettings) []string {
+	var lines []string
+	add := func(sep string, parts ...*string) {
+		var words []string
+		for _, p := range parts {
+			if p != nil {
+				words = append(words, strings.TrimSpace(*p))
+			}
+		}
+		if len(words) > 0 {
+			lines = append(lines, strings.Join(words, sep))
+		}
+	}
+	if a := s.Address; a != nil {
+		add(", ", a.Street)
+		add(" ", a.ZipCode, a.City)
+		add(", ", a.State, a.Country)
+	}
+	shown := false
+	for _, p := range s.ContactPhones {
+		for _, place := range p.DisplayLocation {
+			if place == displayContact {
+				add("", &p.Number)
+				shown = true
+			}
+		}
+	}
+	if !shown && len(s.ContactPhones) == 0 {
+		add("", s.ContactPhone)
+	}
+	add("", s.ContactEmail)
+	return lines
+}
+
+// labelType is the document type of the words for slugs.
+const labelType = "quoteOption"
+
+// labels returns the words that the CMS has for slugs, in the language of the snapshot.
+func (s *snapshot) labels() map[string]string {
+	labels := map[string]string{}
+	for _, doc := range s.byType[labelType] {
+		raw, ok := doc.Fields.(json.RawMessage)
+		if !ok {
+			continue
+		}
+		fields := newLoose(raw)
+		if slug, label := fields.text("slug"), fields.text("label"); slug != nil && label != nil {
+			labels[*slug] = *label
+		}
+	}
+	return labels
+}

@@ -1,0 +1,120 @@
+package resolvers
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"siteapi/integrations/cms"
+	"siteapi/schema"
+)
+
+// notice is what the service reads of a webhook's payload, whose shape an editor of
+// the CMS chose.
+type notice struct {
+	documentType string
+	locale       string
+	id           string
+}
+
+// Names under which the parts of a notice are looked for, the first that is a
+// non-empty string wins.
+func newNotice(payload map[string]any) notice {
+	return notice{
+		documentType: firstString(payload, "_type", "type", "documentType"),
+		locale:       firstString(payload, "language", "locale", "_lang", "__i18n_lang"),
+		id:           firstString(payload, "_id"),
+	}
+}
+
+func firstString(payload map[string]any, names ...string) string {
+	for _, name := range names {
+		if s, ok := payload[name].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// concernsVisitors reports whether a notice is about published content. Drafts and
+// versions are not, and neither are the quotes that the service itself stores.
+func (n notice) concernsVisitors() bool {
+	return cms.IsPublished(n.id) && n.documentType != cms.SubmissionType &&
+		!strings.HasPrefix(n.id, cms.SubmissionType+".")
+}
+
+// locales returns the locales whose content a notice makes stale.
+func (n notice) locales() []schema.Locale {
+	if !n.concernsVisitors() {
+		return nil
+	}
+	if n.locale == "" {
+		return schema.Locales()
+	}
+	if l, ok := schema.ParseLocale(n.locale); ok {
+		return []schema.Locale{l}
+	}
+	return nil
+}
+
+// receiveCmsWebhook is the rule of the root field of that name. Trouble of our own is
+// answered with 503, which the CMS retries; any 4xx it would drop for good.
+func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
+	object, ok := payload.(map[string]any)
+	if !ok || len(object) == 0 {
+		return nil, badInput(schema.FieldError{Field: "payload", Message: "must be a JSON object that is not empty"})
+	}
+	delivery := schema.CallerFrom(ctx).IdempotencyKey
+	if keys, known := r.seen.get(delivery); known {
+		r.Count(Event{"webhook", "repeated"})
+		return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
+	}
+	n := newNotice(object)
+	locales := n.locales()
+	keys, err := r.content.invalidate(ctx, locales)
+	if err != nil {
+		r.Count(Event{"webhook", "error"})
+		return nil, err
+	}
+	r.seen.put(delivery, keys)
+	r.refetch(locales, r.SettleDelay)
+	r.Count(Event{"webhook", "ok"})
+	r.Log.Info().Str("document_type", n.documentType).Str("document", n.id).Strs("keys", keys).Msg("webhook received")
+	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
+}
+
+// recentKeys remembers for a while which deliveries of the CMS were carried out. It
+// knows those of this process only: elsewhere a repetition is carried out again, which
+// is harmless.
+type recentKeys struct {
+	cache *otter.Cache[string, []string]
+}
+
+// Bounds of what is remembered. The CMS repeats a delivery for 30 minutes.
+const (
+	recentKeysMost = 10_000
+	recentKeysLife = time.Hour
+	deliveryKeyMax = 256 // longer keys are not remembered
+)
+
+func newRecentKeys() *recentKeys {
+	return &recentKeys{otter.Must(&otter.Options[string, []string]{
+		MaximumSize:      recentKeysMost,
+		ExpiryCalculator: otter.ExpiryWriting[string, []string](recentKeysLife),
+	})}
+}
+
+func (k *recentKeys) get(delivery string) ([]string, bool) {
+	if delivery == "" {
+		return nil, false
+	}
+	return k.cache.GetIfPresent(delivery)
+}
+
+func (k *recentKeys) put(delivery string, keys []string) {
+	if delivery != "" && len(delivery) <= deliveryKeyMax {
+		k.cache.Set(delivery, keys)
+	}
+}
