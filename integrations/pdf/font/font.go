@@ -1,0 +1,139 @@
+// Package font holds the typeface of the documents: Liberation Sans, cut down to the
+// scripts that quotes are written in and measured once, so that wrapping text costs
+// a table look-up per letter.
+//
+// A cut keeps hinting and metrics of the original. It has no kerning, because the
+// PDF library sets text without any.
+package font
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/go-fonts/liberation/liberationsansregular"
+	"github.com/phpdave11/gofpdf"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// Missing stands for letters that the typeface lacks.
+const Missing = '□'
+
+// Face is one weight of the typeface.
+type Face struct {
+	TTF    []byte   // the cut font, a TrueType file
+	widths []uint16 // by code point, in thousandths of the type size; 0: no glyph
+}
+
+// Family is the typeface in the two weights the documents use.
+type Family struct {
+	Regular, Bold *Face
+}
+
+// block is an inclusive range of code points.
+type block struct{ first, last rune }
+
+// latin is what en, es and ro are written with, and nearly every European name.
+// U+0218 to U+021B, the Romanian letters, lie in Latin Extended-B.
+func latin() []block {
+	return []block{
+		{0x0020, 0x007e}, // Basic Latin
+		{0x00a0, 0x024f}, // Latin-1 Supplement, Latin Extended-A and -B
+		{0x1e00, 0x1eff}, // Latin Extended Additional: Vietnamese, Welsh
+		{0x2010, 0x2027}, // dashes, quotation marks, bullet, ellipsis
+		{0x2030, 0x205e}, // other punctuation
+		{0x20a0, 0x20cf}, // currency signs
+		{0x2113, 0x2122}, // number and trade mark signs
+		{Missing, Missing},
+	}
+}
+
+// wide adds the other alphabets that Liberation Sans has and that are set without shaping.
+func wide() []block {
+	return append(latin(),
+		block{0x0370, 0x052f}, // Greek, Cyrillic
+		block{0x05d0, 0x05ea}, // Hebrew letters
+		block{0x1f00, 0x1fff}, // Greek with accents
+	)
+}
+
+// Latin cuts the family down to the Latin blocks, punctuation and currency signs.
+func Latin() (*Family, error) { return cutFamily(latin()) }
+
+// Wide cuts the family down to all alphabets it can set: those of Latin, with Greek,
+// Cyrillic and Hebrew.
+func Wide() (*Family, error) { return cutFamily(wide()) }
+
+// Full returns the two weights as the foundry ships them, without any cut.
+func Full() (regular, bold []byte) {
+	return liberationsansregular.TTF, liberationsansbold.TTF
+}
+
+// Has reports whether both weights have a glyph for r.
+func (f *Family) Has(r rune) bool { return f.Regular.width(r) > 0 && f.Bold.width(r) > 0 }
+
+// Width returns the width of s in thousandths of the type size.
+func (f *Face) Width(s string) int {
+	total := 0
+	for _, r := range s {
+		total += f.width(r)
+	}
+	return total
+}
+
+func (f *Face) width(r rune) int {
+	if r < 0 || int(r) >= len(f.widths) {
+		return 0
+	}
+	return int(f.widths[r])
+}
+
+func cutFamily(blocks []block) (*Family, error) {
+	regular, err := cut(liberationsansregular.TTF, blocks)
+	if err != nil {
+		return nil, fmt.Errorf("cutting the regular font: %w", err)
+	}
+	bold, err := cut(liberationsansbold.TTF, blocks)
+	if err != nil {
+		return nil, fmt.Errorf("cutting the bold font: %w", err)
+	}
+	return &Family{Regular: regular, Bold: bold}, nil
+}
+
+// cut makes a face of those glyphs of a font that blocks name.
+func cut(ttf []byte, blocks []block) (*Face, error) {
+	whole, err := sfnt.Parse(ttf)
+	if err != nil {
+		return nil, fmt.Errorf("reading the font: %w", err)
+	}
+	var (
+		buf  sfnt.Buffer
+		keep strings.Builder
+		face = &Face{widths: make([]uint16, Missing+1)}
+		em   = whole.UnitsPerEm()
+		ppem = fixed.I(int(em))
+	)
+	for _, b := range blocks {
+		for r := b.first; r <= b.last; r++ {
+			glyph, err := whole.GlyphIndex(&buf, r)
+			if err != nil || glyph == 0 {
+				continue
+			}
+			advance, err := whole.GlyphAdvance(&buf, glyph, ppem, 0)
+			if err != nil || advance <= 0 {
+				continue // a glyph without width can't be measured as the library does
+			}
+			// Rounded the way the PDF library rounds, so that a line measured here is
+			// as long there.
+			face.widths[r] = uint16((1000*advance.Round() + int(em)/2) / int(em))
+			keep.WriteRune(r)
+		}
+	}
+	face.TTF = gofpdf.UTF8CutFont(ttf, keep.String())
+	if len(face.TTF) == 0 {
+		return nil, errors.New("the font has no Unicode table")
+	}
+	return face, nil
+}

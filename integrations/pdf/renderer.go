@@ -1,0 +1,179 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/johnfercher/maroto/v2"
+	"github.com/johnfercher/maroto/v2/pkg/config"
+	"github.com/johnfercher/maroto/v2/pkg/consts/fontstyle"
+	"github.com/johnfercher/maroto/v2/pkg/consts/pagesize"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
+	"github.com/phpdave11/gofpdf"
+	"golang.org/x/text/language"
+
+	"siteapi/integrations/pdf/font"
+)
+
+// Options set a renderer up. The zero value is useful.
+type Options struct {
+	// Accent is the accent colour of documents whose company names none, "#rrggbb".
+	// Empty or malformed: [DefaultAccent].
+	Accent string
+}
+
+// Renderer draws documents. Its methods may be called concurrently.
+type Renderer struct {
+	accent    string
+	latin     *font.Family
+	wide      func() (*font.Family, error) // cut when the first document needs it
+	languages map[string]*language_
+	logos     *logoStore
+}
+
+// language_ is what a document's language decides.
+type language_ struct {
+	words *words
+	money money
+}
+
+// sortCatalogs makes the PDF library write its objects in a fixed order. The library
+// has the switch only for the whole process, so it is thrown once.
+var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
+
+// New cuts the fonts and returns a renderer.
+func New(o Options) (*Renderer, error) {
+	latin, err := font.Latin()
+	if err != nil {
+		return nil, fmt.Errorf("preparing the fonts: %w", err)
+	}
+	sortCatalogs()
+	r := &Renderer{
+		accent:    o.Accent,
+		latin:     latin,
+		wide:      sync.OnceValues(font.Wide),
+		languages: map[string]*language_{},
+		logos:     newLogoStore(),
+	}
+	for locale, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
+		r.languages[locale] = &language_{words: w, money: money{tag: language.MustParse(locale), codeFirst: w.codeFirst}}
+	}
+	return r, nil
+}
+
+// Render draws a document and returns the PDF file. The same document gives the same
+// bytes. A logo that can't be used is left out. The error is that of ctx, or a fault
+// in the drawing.
+func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("rendering the quote: %w", err)
+	}
+	s, err := r.sheet(&d)
+	if err != nil {
+		return nil, fmt.Errorf("rendering the quote: %w", err)
+	}
+	raw, err := s.draw()
+	if err != nil {
+		return nil, fmt.Errorf("rendering the quote: %w", err)
+	}
+	file, err := finish(raw, s.metadata())
+	if err != nil {
+		return nil, fmt.Errorf("finishing the quote: %w", err)
+	}
+	return file, nil
+}
+
+// sheet prepares a document: language, fonts, colours, logo and clean company texts.
+func (r *Renderer) sheet(d *Document) (*sheet, error) {
+	lang, ok := r.languages[d.Locale]
+	if !ok {
+		lang = r.languages["en"]
+	}
+	family := r.latin
+	if !d.isLatin(family) {
+		wide, err := r.wide()
+		if err != nil {
+			return nil, err
+		}
+		family = wide
+	}
+	p := newPalette(d.Company.Accent, r.accent)
+	s := &sheet{
+		doc:       d,
+		reference: Reference(d.Submission.ID),
+		logo:      r.logos.get(d.Company.Logo),
+		words:     lang.words,
+		money:     lang.money,
+		family:    family,
+		palette:   p,
+		type_:     newTypescale(family, p),
+	}
+	s.company.Name = s.say(d.Company.Name)
+	for _, line := range d.Company.Lines {
+		if line = s.say(line); line != "" {
+			s.company.Lines = append(s.company.Lines, line)
+		}
+	}
+	return s, nil
+}
+
+// isLatin reports whether a family has every letter of the texts from outside.
+func (d *Document) isLatin(family *font.Family) bool {
+	ok := func(text string) bool {
+		return strings.IndexFunc(text, func(r rune) bool { return !family.Has(r) }) < 0
+	}
+	c, chosen := d.Submission.Contact, d.Submission.Selections
+	texts := []string{c.FirstName, c.LastName, c.Email, c.Phone, c.Company, d.Company.Name}
+	texts = append(texts, d.Company.Lines...)
+	for _, slug := range append([]string{chosen.ProjectType, chosen.Complexity, chosen.Timeline}, chosen.Features...) {
+		texts = append(texts, d.Labels[slug])
+	}
+	for _, text := range texts {
+		if !ok(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// draw has maroto draw the pages. It returns what the library writes.
+func (s *sheet) draw() (file []byte, err error) {
+	// The library panics where it meets data it does not expect.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("drawing the pages: %v", p)
+		}
+	}()
+	cfg := config.NewBuilder().
+		WithPageSize(pagesize.A4).
+		WithLeftMargin(marginSide).
+		WithRightMargin(marginSide).
+		WithTopMargin(marginTop).
+		WithBottomMargin(marginBottom).
+		WithMaxGridSize(gridWidth).
+		WithCompression(true).
+		WithCustomFonts([]*entity.CustomFont{
+			{Family: regularFamily, Style: fontstyle.Normal, Bytes: s.family.Regular.TTF},
+			{Family: boldFamily, Style: fontstyle.Normal, Bytes: s.family.Bold.TTF},
+		}).
+		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.type_.body.size}).
+		Build()
+	m := maroto.New(cfg)
+	m.AddPages(s.pages(s.blocks())...)
+	doc, err := m.Generate()
+	if err != nil {
+		return nil, fmt.Errorf("drawing the pages: %w", err)
+	}
+	if file = doc.GetBytes(); len(file) == 0 {
+		return nil, errors.New("drawing the pages: nothing was drawn")
+	}
+	return file, nil
+}
+
+func (s *sheet) metadata() metadata {
+	return metadata{}
+}
