@@ -1,0 +1,220 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth is how deep a body may be nested. Sensible ones stay far below it.
+const maxDepth = 64
+
+// decode reads one JSON value of a shape, strictly: no invalid UTF-8, no name twice in
+// an object, no NUL character, nothing behind the value. Fields an input object does
+// not have are left out, as are their values. Errors are sentences for the client and
+// never repeat what was sent.
+func decode(raw []byte, sh *shape) (any, error) {
+	d := decoder{raw: raw, text: string(raw)}
+	d.json.Reset(bytes.NewBuffer(raw))
+	if sh.object && d.json.PeekKind() != '{' && d.json.PeekKind() != 0 {
+		return nil, errors.New("The body has to be a JSON object.") //nolint:staticcheck // shown to the client
+	}
+	value, err := d.value(sh, 0)
+	if err == nil {
+		if _, err = d.json.ReadToken(); err == io.EOF {
+			return value, nil
+		}
+		if err == nil {
+			err = errTrailing
+		}
+	}
+	return nil, d.explain(err)
+}
+
+var (
+	errTrailing = errors.New("there is more behind the value")
+	errNUL      = errors.New("a text holds a NUL character")
+	errTooDeep  = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+)
+
+// decoder reads one body. Texts are parts of one copy of it rather than copies of
+// their own.
+type decoder struct {
+	json jsontext.Decoder
+	raw  []byte
+	text string
+}
+
+func (d *decoder) value(sh *shape, depth int) (any, error) {
+	switch d.json.PeekKind() {
+	case '{':
+		if sh.items != nil && sh.items.object {
+			sh = sh.items // one object stands for a list of one
+		}
+		return d.object(sh, depth+1)
+	case '[':
+		return d.list(sh, depth+1)
+	}
+	val, err := d.json.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	switch val.Kind() {
+	case '"':
+		return d.string(val)
+	case '0':
+		return d.number(val, sh), nil
+	case 't':
+		return true, nil
+	case 'f':
+		return false, nil
+	default:
+		return nil, nil //nolint:nilnil // the value null
+	}
+}
+
+func (d *decoder) object(sh *shape, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, min(len(sh.fields), 8))
+	for d.json.PeekKind() != '}' {
+		quoted, err := d.json.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		name, within := "", anything
+		if sh.object {
+			field, err := d.field(sh, quoted)
+			if err != nil {
+				return nil, err
+			}
+			if field == nil {
+				if err := d.skip(depth); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			name, within = field.name, field.shape
+		} else if name, err = d.string(quoted); err != nil {
+			return nil, err
+		}
+		if m[name], err = d.value(within, depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.json.ReadToken()
+	return m, err
+}
+
+// field returns the field with a quoted name, nil where the object has none.
+func (d *decoder) field(sh *shape, quoted jsontext.Value) (*shapeField, error) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return sh.fields[string(quoted[1:len(quoted)-1])], nil
+	}
+	name, err := d.string(quoted)
+	return sh.fields[name], err
+}
+
+// skip reads a value that nobody wants, as strictly as any other.
+func (d *decoder) skip(depth int) error {
+	switch d.json.PeekKind() {
+	case '{', '[', '"':
+		_, err := d.value(anything, depth)
+		return err
+	default:
+		return d.json.SkipValue()
+	}
+}
+
+func (d *decoder) list(sh *shape, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	if _, err := d.json.ReadToken(); err != nil {
+		return nil, err
+	}
+	items := sh.items
+	if items == nil {
+		items = anything
+	}
+	list := []any{}
+	for d.json.PeekKind() != ']' {
+		item, err := d.value(items, depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	_, err := d.json.ReadToken()
+	return list, err
+}
+
+// string returns the text of a quoted string that was just read.
+func (d *decoder) string(quoted jsontext.Value) (string, error) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		end := int(d.json.InputOffset()) - 1
+		return d.text[end-len(quoted)+2 : end], nil
+	}
+	text, err := jsontext.AppendUnquote(nil, quoted)
+	if err == nil && bytes.IndexByte(text, 0) >= 0 {
+		err = errNUL
+	}
+	return string(text), err
+}
+
+// number returns a float64 where the schema wants one and it fits, and otherwise the
+// number as it is written, so that no digit is lost.
+func (d *decoder) number(val jsontext.Value, sh *shape) any {
+	if sh.float || (sh.items != nil && sh.items.float) {
+		if f, err := strconv.ParseFloat(string(val), 64); err == nil {
+			return f
+		}
+	}
+	return json.Number(val)
+}
+
+// explain turns a decoder's error into a sentence with the place where reading stopped.
+func (d *decoder) explain(err error) error {
+	at, why := d.json.InputOffset(), ""
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, errTrailing), errors.Is(err, errNUL), errors.Is(err, errTooDeep):
+		why = err.Error()
+	case errors.As(err, &syntax):
+		at = syntax.ByteOffset
+		why = d.syntax(syntax)
+	default:
+		why = "it can't be read"
+	}
+	at = min(max(at, 0), int64(len(d.raw)))
+	before := d.raw[:at]
+	line := 1 + bytes.Count(before, []byte{'\n'})
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Errorf("The body is not acceptable JSON: %s (line %d, column %d).", why, line, column) //nolint:staticcheck,revive // shown to the client
+}
+
+func (d *decoder) syntax(err *jsontext.SyntacticError) string {
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "an object has a name twice"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	case !utf8.Valid(d.raw):
+		return "it is not valid UTF-8"
+	case strings.Contains(err.Err.Error(), "depth"):
+		return errTooDeep.Error()
+	default:
+		return "a character is not allowed here"
+	}
+}

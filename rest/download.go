@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"siteapi/schema"
+)
+
+// download is the root field's value of a route that sends a file. Its bytes come
+// through a schema.BinarySink.
+type download struct {
+	FileName    string `json:"fileName"`
+	ContentType string `json:"contentType"`
+	ETag        string `json:"etag"`
+	Locale      string `json:"locale"`
+}
+
+func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
+	var sink schema.BinarySink
+	value, problem := a.run(schema.WithBinarySink(r.Context(), &sink), rt, vars, r.Header)
+	if problem != nil {
+		WriteProblem(w, r, problem)
+		return
+	}
+	var file download
+	if err := json.Unmarshal(value, &file); err != nil {
+		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the data of %s: %w", rt.name, err)})
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "private, no-cache") // may be kept, has to be asked for again
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if rt.localised {
+		h.Add("Vary", "Accept-Language")
+	}
+	if file.ETag != "" {
+		h.Set("ETag", file.ETag)
+		if matches(r.Header, file.ETag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Type", file.ContentType)
+	h.Set("Content-Disposition", disposition(file.FileName))
+	h.Set("Content-Length", strconv.Itoa(len(sink.Bytes)))
+	h.Set("Accept-Ranges", "none")
+	if file.Locale != "" {
+		h.Set("Content-Language", file.Locale)
+	}
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(sink.Bytes) // a client that is gone can't be told
+	}
+}
+
+// disposition offers a file for saving (RFC 6266): a name in safe ASCII for every
+// client, and the name itself for those that read it.
+func disposition(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+	safe = strings.TrimLeft(safe, ".")
+	if safe == "" {
+		safe = "download"
+	}
+	// PathEscape leaves some marks alone that RFC 8187 wants escaped.
+	extended := strings.NewReplacer(":", "%3A", "=", "%3D", "@", "%40", "(", "%28", ")", "%29", "'", "%27", "*", "%2A").
+		Replace(url.PathEscape(name))
+	return `attachment; filename="` + safe + `"; filename*=UTF-8''` + extended
+}
+
+// matches tells whether If-None-Match names an entity tag, by weak comparison as it is
+// meant for reading (RFC 9110, section 13.1.2).
+func matches(h http.Header, etag string) bool {
+	own := strings.TrimPrefix(etag, "W/")
+	for _, line := range h["If-None-Match"] {
+		for rest := strings.Trim(line, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
+			if rest[0] == '*' {
+				return true
+			}
+			rest = strings.TrimPrefix(rest, "W/")
+			if rest == "" || rest[0] != '"' {
+				return false // not a list of entity tags
+			}
+			end := strings.IndexByte(rest[1:], '"')
+			if end < 0 {
+				return false
+			}
+			if rest[:end+2] == own {
+				return true
+			}
+			rest = rest[end+2:]
+		}
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"siteapi/schema"
+)
+
+// serve answers a request with what a route's operation gives.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route, caller *schema.Caller) {
+	vars := make(map[string]any, 1)
+	problem := rt.bindBody(w, r, caller, vars)
+	if problem == nil {
+		problem = rt.bindQuery(r, vars)
+	}
+	if problem != nil {
+		WriteProblem(w, r, a.refuse(r.Context(), rt, problem))
+		return
+	}
+	if rt.download {
+		a.serveDownload(w, r, rt, vars)
+		return
+	}
+	value, problem := a.run(r.Context(), rt, vars, r.Header)
+	if problem != nil {
+		WriteProblem(w, r, problem)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(value)))
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(value) // a client that is gone can't be told
+	}
+}
+
+// refuse returns what a caller may know of a problem the adapter found: the problem,
+// or that the route is not for this caller.
+func (a *API) refuse(ctx context.Context, rt *route, problem *schema.Error) *schema.Error {
+	if a.options.Authorize == nil {
+		return problem
+	}
+	err := a.options.Authorize(ctx, rt.root.Definition)
+	if err == nil {
+		return problem
+	}
+	var known *schema.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return &schema.Error{Code: schema.CodeInternal, Err: err}
+}
+
+// run executes a route's operation and returns the value of its root field, as JSON.
+func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
+	ctx = graphql.StartOperationTrace(ctx)
+	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{
+		Query: rt.text, OperationName: rt.name, Variables: vars, Headers: h,
+	})
+	if len(errs) > 0 {
+		return nil, ProblemOf(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
+	}
+	next, ctx := a.exec.DispatchOperation(ctx, op)
+	res := next(ctx)
+	if res == nil { // the context ended before the operation did
+		return nil, &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The request took too long.", Err: ctx.Err()}
+	}
+	if len(res.Errors) > 0 {
+		return nil, ProblemOf(res.Errors)
+	}
+	return rt.value(res.Data)
+}
+
+// value cuts the root field's value out of an executor's data, which is an object with
+// that one member.
+func (rt *route) value(data []byte) ([]byte, *schema.Error) {
+	n := len(data)
+	if n <= len(rt.prefix) || !strings.HasPrefix(string(data[:len(rt.prefix)]), rt.prefix) || data[n-1] != '}' {
+		return nil, &schema.Error{
+			Code: schema.CodeInternal, Err: fmt.Errorf("the data of %s does not begin with its root field", rt.name),
+		}
+	}
+	value := data[len(rt.prefix) : n-1]
+	if string(value) == "null" {
+		return nil, &schema.Error{Code: schema.CodeNotFound, Message: "There is nothing to be found here with these parameters."}
+	}
+	return value, nil
+}

@@ -1,0 +1,188 @@
+package rest
+
+import (
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator"
+)
+
+// Places where the fields of a download are expected, and their types.
+var downloadFields = []struct {
+	name, typ string
+	required  bool
+}{
+	{"fileName", "String", true},
+	{"contentType", "String", true},
+	{"content", "Base64", true},
+	{"etag", "String", false},
+	{"locale", "", false},
+}
+
+// sources gives every variable its place in the request.
+func (c *compiler) sources(rt *route) {
+	d := rt.op.Directives.ForName("rest")
+	args := d.ArgumentMap(nil)
+	queryPos, bodyPos := argumentPosition(d, "query"), argumentPosition(d, "body")
+	sourced := map[string]bool{}
+	for _, name := range texts(args["query"]) {
+		def := rt.op.VariableDefinitions.ForName(name)
+		switch {
+		case def == nil:
+			c.add(queryPos, "@rest(query) names %q, but the operation has no variable $%s: declare it or take the name away", name, name)
+			continue
+		case sourced[name]:
+			c.add(queryPos, "@rest(query) names %q twice: take one away", name)
+			continue
+		case def.Type.Elem != nil || (def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType)):
+			c.add(def.Position, "$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body", name, def.Type)
+		}
+		sourced[name] = true
+		rt.params = append(rt.params, newParam(def))
+	}
+	if name, ok := args["body"].(string); ok {
+		c.body(rt, d, name, args, sourced)
+	} else {
+		for _, only := range []string{"accepts", "bodyLimit"} {
+			if d.Arguments.ForName(only) != nil {
+				c.add(argumentPosition(d, only), "@rest(%s) is about a body, but the route takes none: name its variable with body", only)
+			}
+		}
+	}
+	for _, def := range rt.op.VariableDefinitions {
+		if !sourced[def.Variable] {
+			c.add(def.Position, "$%s comes from nowhere: name it in @rest(query) or @rest(body)", def.Variable)
+		}
+	}
+	_ = bodyPos
+}
+
+func (c *compiler) body(rt *route, d *ast.Directive, name string, args map[string]any, sourced map[string]bool) {
+	pos := argumentPosition(d, "body")
+	def := rt.op.VariableDefinitions.ForName(name)
+	switch {
+	case def == nil:
+		c.add(pos, "@rest(body) names %q, but the operation has no variable $%s: declare it or take the name away", name, name)
+		return
+	case sourced[name]:
+		c.add(pos, "$%s can't come from the query string and from the body: choose one", name)
+		return
+	case rt.method == "GET":
+		c.add(pos, "a GET request has no body: use POST or take the variables from the query string")
+	case def.Type.Elem != nil || (def.Definition.Kind != ast.InputObject && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType))):
+		c.add(def.Position, "$%s is a %s, which is not a body: use an input object or a scalar for any JSON", name, def.Type)
+	}
+	sourced[name] = true
+	limit, _ := args["bodyLimit"].(int64)
+	if limit <= 0 {
+		c.add(argumentPosition(d, "bodyLimit"), "@rest(bodyLimit) is %d: give a number of bytes above 0", limit)
+	}
+	rt.body = &bodySource{variable: name, definition: def, limit: limit, shape: c.shapes.of(def.Type)}
+	accepts := texts(args["accepts"])
+	if len(accepts) == 0 {
+		c.add(argumentPosition(d, "accepts"), "@rest(accepts) is empty: name at least one media type")
+	}
+	for _, accepted := range accepts {
+		media, params, err := mime.ParseMediaType(accepted)
+		if err != nil || len(params) > 0 || media != accepted || !strings.Contains(media, "/") {
+			c.add(argumentPosition(d, "accepts"), "%q is not a media type in plain form: write it like application/json", accepted)
+			continue
+		}
+		rt.body.accepts = append(rt.body.accepts, accepted)
+	}
+}
+
+// answer checks that the root field's value can be sent back in the form @rest names.
+func (c *compiler) answer(rt *route) {
+	if rt.root == nil {
+		return
+	}
+	rt.prefix = `{"` + rt.root.Alias + `":`
+	if !rt.download {
+		return
+	}
+	typ := rt.root.Definition.Type
+	def := c.schema.Types[typ.NamedType]
+	if typ.Elem != nil || def == nil || def.Kind != ast.Object {
+		c.add(rt.root.Position, "a download has to be an object, but %s is a %s: change the answer or the field", rt.root.Name, typ)
+		return
+	}
+	for _, want := range downloadFields {
+		i := slices.IndexFunc(rt.root.SelectionSet, func(sel ast.Selection) bool {
+			f, ok := sel.(*ast.Field)
+			return ok && f.Alias == want.name
+		})
+		if i < 0 {
+			if want.required {
+				c.add(rt.root.Position, "a download needs the field %s: select it", want.name)
+			}
+			continue
+		}
+		f := rt.root.SelectionSet[i].(*ast.Field)
+		if want.typ != "" && f.Definition.Type.String() != want.typ+"!" {
+			c.add(f.Position, "%s is a %s, but a download needs a %s!: change the field or the answer", want.name, f.Definition.Type, want.typ)
+		}
+		rt.localised = rt.localised || want.name == "locale"
+	}
+}
+
+// example reads @rest(example) and checks that it would be accepted.
+func (c *compiler) example(rt *route, d *ast.Directive) {
+	arg := d.Arguments.ForName("example")
+	if arg == nil {
+		if len(rt.op.VariableDefinitions) > 0 {
+			c.add(d.Position, "the route has variables but no example: add @rest(example: {…}) with a value for each required one")
+		}
+		return
+	}
+	value, err := arg.Value.Value(nil)
+	if err != nil {
+		c.add(arg.Position, "@rest(example) can't be read: %s", err)
+		return
+	}
+	vars, ok := value.(map[string]any)
+	if !ok {
+		c.add(arg.Position, "@rest(example) has to be an object with a value for each variable")
+		return
+	}
+	for name := range vars {
+		if rt.op.VariableDefinitions.ForName(name) == nil {
+			c.add(arg.Position, "@rest(example) names %q, but the operation has no variable $%s: take it away", name, name)
+		}
+	}
+	if _, err := validator.VariableValues(c.schema, rt.op, vars); err != nil {
+		var path string
+		if gql, ok := err.(*gqlerror.Error); ok {
+			path, err = gql.Path.String(), errorText(gql.Message)
+		}
+		c.add(arg.Position, "@rest(example) does not fit the schema: %s %s", path, err)
+	}
+	rt.example = arg.Value
+}
+
+type errorText string
+
+func (e errorText) Error() string { return string(e) }
+
+func builtInScalar(name string) bool {
+	switch name {
+	case "Boolean", "Int", "Float", "String", "ID":
+		return true
+	default:
+		return false
+	}
+}
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
