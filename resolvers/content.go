@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ const (
 )
 
 func newLibrary(d *Deps) *library {
-	l := &library{deps: d, types: []string{siteSettingsType, labelType}, shelves: map[schema.Locale]*shelf{}}
+	l := &library{deps: d, types: []string{siteSettingsType, cms.OptionType}, shelves: map[schema.Locale]*shelf{}}
 	for _, t := range d.ContentTypes {
 		if !slices.Contains(l.types, t) && t != cms.SubmissionType {
 			l.types = append(l.types, t)
@@ -108,7 +109,7 @@ func (l *library) open(s *shelf, entry cache.Entry) (*snapshot, error) {
 	if known := s.decoded.Load(); known != nil && known.revision == entry.Revision {
 		return known, nil
 	}
-	decoded, err := decodeSnapshot(entry.Value, entry.Revision, l.deps.Log)
+	decoded, err := decodeSnapshot(entry.Value, entry.Revision, s.locale, l.deps.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (l *library) keep(s *shelf, number uint64, value []byte) {
 	if number < s.goodFill {
 		return
 	}
-	decoded, err := decodeSnapshot(value, "", l.deps.Log)
+	decoded, err := decodeSnapshot(value, "", s.locale, l.deps.Log)
 	if err != nil {
 		return
 	}
@@ -177,13 +178,13 @@ func (l *library) fallBack(s *shelf, cause error) (*snapshot, error) {
 // load reads the copy that an earlier process kept; nil where there is none to use.
 func (l *library) load(s *shelf) *snapshot {
 	value, err := l.deps.Kept.Load(contentKey(s.locale))
-	if err == nil && value != nil {
+	if err == nil {
 		var decoded *snapshot
-		if decoded, err = decodeSnapshot(value, "", l.deps.Log); err == nil {
+		if decoded, err = decodeSnapshot(value, "", s.locale, l.deps.Log); err == nil {
 			return decoded
 		}
 	}
-	if err != nil {
+	if !errors.Is(err, fs.ErrNotExist) {
 		l.deps.Log.Warn().Err(err).Str("locale", string(s.locale)).Msg("reading the last good copy of the content")
 	}
 	return nil

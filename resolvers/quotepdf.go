@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -95,7 +94,7 @@ func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale 
 
 func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot) pdf.Document {
 	d := pdf.Document{
-		Submission: *s, Locale: string(locale), Labels: snap.labels(), CreatedAt: s.SubmittedAt,
+		Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt,
 		Company: pdf.Company{Name: r.CompanyName, Accent: r.Accent},
 	}
 	if snap.settings == nil {
@@ -153,23 +152,4 @@ func companyLines(s *schema.SiteSettings) []string {
 	}
 	add("", s.ContactEmail)
 	return lines
-}
-
-// labelType is the document type of the words for slugs.
-const labelType = "quoteOption"
-
-// labels returns the words that the CMS has for slugs, in the language of the snapshot.
-func (s *snapshot) labels() map[string]string {
-	labels := map[string]string{}
-	for _, doc := range s.byType[labelType] {
-		raw, ok := doc.Fields.(json.RawMessage)
-		if !ok {
-			continue
-		}
-		fields := newLoose(raw)
-		if slug, label := fields.text("slug"), fields.text("label"); slug != nil && label != nil {
-			labels[*slug] = *label
-		}
-	}
-	return labels
 }

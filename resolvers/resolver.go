@@ -29,7 +29,7 @@ type LogoLoader interface {
 }
 
 // LastGood keeps the latest good copy of each locale's content beyond the life of the
-// process. A key that was never saved loads as nil.
+// process. Loading a key that was never saved is an fs.ErrNotExist.
 type LastGood interface {
 	Save(key string, value []byte) error
 	Load(key string) ([]byte, error)

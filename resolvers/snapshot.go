@@ -17,6 +17,7 @@ type snapshot struct {
 	revision string
 	settings *siteSettings // nil: the CMS has no such document
 	byType   map[string][]*schema.ContentDocument
+	labels   map[string]string // words for slugs
 }
 
 // documents returns the documents of a type, never nil.
@@ -29,12 +30,14 @@ func (s *snapshot) documents(documentType string) []*schema.ContentDocument {
 
 // decodeSnapshot reads what library.fetch wrote. A document it can't use is left out
 // and logged: one bad document must not take the others down.
-func decodeSnapshot(value []byte, revision string, log zerolog.Logger) (*snapshot, error) {
+func decodeSnapshot(value []byte, revision string, locale schema.Locale, log zerolog.Logger) (*snapshot, error) {
 	var docs []cms.Document
 	if err := json.Unmarshal(value, &docs); err != nil {
 		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
 	}
-	s := &snapshot{revision: revision, byType: map[string][]*schema.ContentDocument{}}
+	s := &snapshot{
+		revision: revision, byType: map[string][]*schema.ContentDocument{}, labels: cms.Labels(docs, string(locale)),
+	}
 	for i := range docs {
 		doc := &docs[i]
 		shown, err := contentDocument(doc)

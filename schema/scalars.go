@@ -15,9 +15,14 @@ import (
 // make of the value, or a json.RawMessage that is sent as it stands.
 type JSON = any
 
-// MarshalJSON writes any JSON value. A json.RawMessage has to be valid JSON already.
+// MarshalJSON writes any JSON value. A json.RawMessage is written as it stands and has
+// to be valid already.
 func MarshalJSON(v any) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {
+		if raw, ok := v.(json.RawMessage); ok {
+			_, _ = w.Write(raw)
+			return
+		}
 		data, err := json.Marshal(v)
 		if err != nil {
 			// Only values decoded from JSON reach this scalar, so this is a bug.

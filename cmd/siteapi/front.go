@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/rest"
+	"siteapi/schema"
+)
+
+// front is what every request passes on its way to a door: it finds out who is
+// calling, sets the headers that every answer has, sheds what is too much, survives
+// panics, and writes one log event.
+type front struct {
+	next    http.Handler
+	callers *callers
+	cors    *cors
+	limit   func(r *http.Request, c *schema.Caller) *schema.Error // nil: nobody is limited
+	observe func(route string, status int, took time.Duration)
+	route   func(r *http.Request) string // name of the route, of few different values
+	log     zerolog.Logger
+}
+
+// ServeHTTP answers one request.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	caller := f.callers.from(r)
+	r = r.WithContext(schema.WithCaller(r.Context(), caller))
+	rec := &recorder{ResponseWriter: w}
+	h := rec.Header()
+	h["X-Request-Id"] = []string{caller.RequestID}
+	h["X-Content-Type-Options"] = nosniff
+	h["Referrer-Policy"] = noReferrer
+	h["Cross-Origin-Resource-Policy"] = crossOrigin
+	defer func() {
+		if v := recover(); v != nil {
+			f.recovered(rec, r, v)
+		}
+		f.finish(rec, r, caller, time.Since(began))
+	}()
+	if f.cors.apply(h, r) {
+		rec.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if f.limit != nil {
+		if refused := f.limit(r, caller); refused != nil {
+			rest.WriteProblem(rec, r, refused)
+			return
+		}
+	}
+	f.next.ServeHTTP(rec, r)
+}
+
+// Values of the headers every answer has, made once.
+var (
+	nosniff     = []string{"nosniff"}
+	noReferrer  = []string{"no-referrer"}
+	crossOrigin = []string{"cross-origin"}
+)
+
+// recovered answers a request whose handler panicked. An answer that has begun can
+// only be cut off.
+func (f *front) recovered(rec *recorder, r *http.Request, v any) {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	id := schema.CallerFrom(r.Context()).RequestID
+	f.log.Error().Str("request_id", id).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+	if rec.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	rest.WriteProblem(rec, r, &schema.Error{
+		Code: schema.CodeInternal, Message: "Something went wrong on our side. Request id: " + id,
+	})
+}
+
+// finish counts and logs a request. The query string is left out: it may hold the id
+// of a submission, which is all it takes to read it.
+func (f *front) finish(rec *recorder, r *http.Request, c *schema.Caller, took time.Duration) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	if f.observe != nil {
+		f.observe(f.route(r), rec.status, took)
+	}
+	event := f.log.Info()
+	if rec.status >= http.StatusInternalServerError {
+		event = f.log.Error()
+	}
+	if event == nil {
+		return
+	}
+	event.Str("request_id", c.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
+		Int("status", rec.status).Int64("bytes", rec.bytes).Dur("took_ms", took).Msg("request")
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader remembers the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

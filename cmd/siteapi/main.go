@@ -1,0 +1,21 @@
+// Command siteapi is the backend of a multilingual marketing site: site settings from
+// a headless CMS, a quote calculator whose leads reach CMS and CRM, the CMS webhook
+// and the management of the cache. See README.md.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args, os.Getenv, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "siteapi:", err)
+		os.Exit(1)
+	}
+}
