@@ -1,0 +1,100 @@
+package schema_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// TestEverythingIsDescribed keeps the promise that a developer finds each type, field,
+// argument and value explained in the playground.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	want := func(description, what string) {
+		if strings.TrimSpace(description) == "" {
+			t.Errorf("%s has no description", what)
+		}
+	}
+	args := func(list ast.ArgumentDefinitionList, of string) {
+		for _, a := range list {
+			want(a.Description, of+"("+a.Name+":)")
+		}
+	}
+	for _, def := range schema.AST().Types {
+		if def.BuiltIn {
+			continue
+		}
+		want(def.Description, def.Name)
+		for _, f := range def.Fields {
+			if !strings.HasPrefix(f.Name, "__") {
+				want(f.Description, def.Name+"."+f.Name)
+				args(f.Arguments, def.Name+"."+f.Name)
+			}
+		}
+		for _, v := range def.EnumValues {
+			want(v.Description, def.Name+"."+v.Name)
+		}
+	}
+	for _, d := range schema.AST().Directives {
+		if d.Position != nil && d.Position.Src.BuiltIn {
+			continue
+		}
+		want(d.Description, "@"+d.Name)
+		args(d.Arguments, "@"+d.Name)
+	}
+}
+
+func TestCodesHaveTheirStatus(t *testing.T) {
+	t.Parallel()
+	want := map[schema.Code]int{
+		"BAD_USER_INPUT": 400, "UNAUTHENTICATED": 401, "NOT_FOUND": 404, "METHOD_NOT_ALLOWED": 405,
+		"PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "RATE_LIMITED": 429,
+		"UPSTREAM_UNAVAILABLE": 503, "INTERNAL": 500,
+	}
+	codes := schema.Codes()
+	if len(codes) != len(want) {
+		t.Errorf("there are %d codes, want %d", len(codes), len(want))
+	}
+	for _, code := range codes {
+		if code.Status() != want[code] {
+			t.Errorf("%s has status %d, want %d", code, code.Status(), want[code])
+		}
+	}
+	if got := schema.Code("OTHER").Status(); got != 500 {
+		t.Errorf("an unknown code has status %d, want 500", got)
+	}
+}
+
+func TestBase64(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := schema.MarshalBase64([]byte("ș\x00\xff")).MarshalGQLContext(context.Background(), &out); err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := json.Unmarshal([]byte(out.String()), &text); err != nil {
+		t.Fatal(err)
+	}
+	back, err := schema.UnmarshalBase64(context.Background(), text)
+	if err != nil || string(back) != "ș\x00\xff" {
+		t.Errorf("came back as %q, %v", back, err)
+	}
+	for _, bad := range []any{"%%%", 5, "YQ"} {
+		if _, err := schema.UnmarshalBase64(context.Background(), bad); err == nil {
+			t.Errorf("%v was taken as base64", bad)
+		}
+	}
+	sink := &schema.BinarySink{}
+	out.Reset()
+	if err := schema.MarshalBase64([]byte("raw")).MarshalGQLContext(schema.WithBinarySink(context.Background(), sink), &out); err != nil {
+		t.Fatal(err)
+	}
+	if string(sink.Bytes) != "raw" || out.String() != `""` {
+		t.Errorf("the sink has %q and the answer %s", sink.Bytes, out.String())
+	}
+}
