@@ -133,12 +133,15 @@ func (c *compiler) directive(rt *route, d *ast.Directive) bool {
 	rt.method, _ = args["method"].(string)
 	rt.path, _ = args["path"].(string)
 	rt.download = args["answer"] == "DOWNLOAD"
+	rt.produces, _ = args["produces"].(string)
 	c.path(rt, argumentPosition(d, "path"))
 	switch {
 	case rt.method == "GET" && rt.op.Operation != ast.Query:
 		c.add(argumentPosition(d, "method"), "GET has to be safe to repeat, but this is a %s: use POST", rt.op.Operation)
 	case rt.download && rt.method != "GET":
 		c.add(argumentPosition(d, "answer"), "a download is read with GET: change the method or the answer")
+	case rt.download != (rt.produces != ""):
+		c.add(argumentPosition(d, "produces"), "@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
 	}
 	return true
 }

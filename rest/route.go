@@ -24,6 +24,7 @@ type route struct {
 	body                       *bodySource // nil: none
 	download                   bool
 	localised                  bool       // a download that says its language
+	produces                   string     // media type of a download, for the description
 	prefix                     string     // what stands before the root field's value in the executor's data
 	example                    *ast.Value // nil: no variables
 }

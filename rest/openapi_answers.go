@@ -1,0 +1,203 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// responses lists every status a route can answer with.
+func (d *describer) responses(rt *route) object {
+	o := object{{"200", d.success(rt)}}
+	if rt.download {
+		o = append(o, member{"304", object{
+			{"description", "What the client holds is still right."},
+			{"headers", headerRefs("ETag", "Cache-Control", "X-Request-Id")},
+		}})
+	}
+	for _, code := range rt.codes() {
+		d.used[code] = true
+		o = append(o, member{strconv.Itoa(code.Status()), ref("responses", responseName(code))})
+	}
+	return append(o, member{"default", ref("responses", "Problem")})
+}
+
+func (d *describer) success(rt *route) object {
+	if rt.download {
+		return object{
+			{"description", "The file, as a download."},
+			{"headers", headerRefs("Content-Disposition", "Content-Language", "ETag", "Cache-Control", "X-Request-Id")},
+			{"content", object{{rt.produces, object{{"schema", object{
+				{"type", "string"}, {"format", "binary"}, {"contentMediaType", rt.produces},
+			}}}}}},
+		}
+	}
+	typ := rt.root.Definition.Type
+	text := "The value of the operation."
+	if def := d.schema.Types[typ.NamedType]; def != nil && def.Description != "" {
+		text = oneLine(def.Description)
+	}
+	return object{
+		{"description", text},
+		{"headers", headerRefs("Cache-Control", "X-Request-Id")},
+		{"content", object{{"application/json", object{{"schema", d.types.selected(rt.name, nonNull(typ), rt.root.SelectionSet)}}}}},
+	}
+}
+
+// codes lists the errors a route can answer with, by status.
+func (rt *route) codes() []schema.Code {
+	var codes []schema.Code
+	if rt.body != nil || len(rt.params) > 0 {
+		codes = append(codes, schema.CodeBadUserInput)
+	}
+	if rt.guarded() {
+		codes = append(codes, schema.CodeUnauthenticated)
+	}
+	if !rt.root.Definition.Type.NonNull {
+		codes = append(codes, schema.CodeNotFound)
+	}
+	if rt.body != nil {
+		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
+	}
+	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
+}
+
+// problemTexts says when each code is answered, and gives an example of its detail.
+var problemTexts = map[schema.Code]struct{ when, detail string }{
+	schema.CodeBadUserInput:         {"The JSON is malformed, or a field or parameter is missing or invalid.", "The request has invalid fields."},
+	schema.CodeUnauthenticated:      {"The token is missing or wrong, or the service has none for this route.", "A valid token is required: Authorization: Bearer <token>."},
+	schema.CodeNotFound:             {"There is nothing with this id.", "There is no such submission."},
+	schema.CodePayloadTooLarge:      {"The body is too large.", "The body may have at most 65536 bytes."},
+	schema.CodeUnsupportedMediaType: {"The body is not sent as JSON in UTF-8 without a content coding.", "The body has to be JSON, sent with the Content-Type application/json."},
+	schema.CodeRateLimited:          {"This client sends too many requests.", "Too many requests. Please wait."},
+	schema.CodeInternal:             {"A bug. The log has more under the request id.", "Something went wrong on our side. Request id: 9f86d081884c7d65"},
+	schema.CodeUpstreamUnavailable:  {"A backend that is needed is away.", "The request can't be stored at the moment. Please try again."},
+}
+
+// problemResponses returns the responses that the routes refer to.
+func (d *describer) problemResponses() object {
+	o := object{}
+	for _, code := range schema.Codes() {
+		if !d.used[code] {
+			continue
+		}
+		names := []string{"X-Request-Id"}
+		switch code.Status() {
+		case http.StatusUnauthorized:
+			names = append(names, "WWW-Authenticate")
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			names = append(names, "Retry-After")
+		}
+		example := Problem{
+			Type: "about:blank", Title: http.StatusText(code.Status()), Status: code.Status(),
+			Detail: problemTexts[code].detail, Code: code, RequestID: "9f86d081884c7d65",
+		}
+		if code == schema.CodeBadUserInput {
+			example.Errors = []schema.FieldError{{Field: "contact.email", Message: "is required"}}
+		}
+		o = append(o, member{responseName(code), object{
+			{"description", problemTexts[code].when},
+			{"headers", headerRefs(names...)},
+			{"content", problemContent(example)},
+		}})
+	}
+	return append(o, member{"Problem", object{
+		{"description", "Any other problem, such as 405 for a method that the path does not have."},
+		{"headers", headerRefs("X-Request-Id", "Allow")},
+		{"content", problemContent(nil)},
+	}})
+}
+
+func problemContent(example any) object {
+	return object{{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)}}
+}
+
+// nonNull is what a route answers with: a null becomes a 404.
+func nonNull(t *ast.Type) *ast.Type {
+	strict := *t
+	strict.NonNull = true
+	return &strict
+}
+
+// problemSchemas describes Problem and schema.FieldError.
+func problemSchemas() object {
+	codes := []any{}
+	for _, code := range schema.Codes() {
+		codes = append(codes, code)
+	}
+	text := func(description string) object {
+		return object{{"type", "string"}, {"description", description}}
+	}
+	return object{
+		{"Problem", object{
+			{"type", "object"},
+			{"description", "What went wrong (RFC 9457)."},
+			{"required", []any{"type", "title", "status", "detail", "code", "success", "requestId"}},
+			{"properties", object{
+				{"type", object{{"type", "string"}, {"const", "about:blank"}, {"description", "Always `about:blank`: the status says the kind."}}},
+				{"title", text("The status in words.")},
+				{"status", object{{"type", "integer"}, {"minimum", 400}, {"maximum", 599}, {"description", "The HTTP status."}}},
+				{"detail", text("What is wrong, a sentence for people.")},
+				{"code", object{{"type", "string"}, {"enum", codes}, {"description", "What is wrong, for programs."}}},
+				{"success", object{{"type", "boolean"}, {"const", false}, {"description", "Always false."}}},
+				{"errors", object{
+					{"type", "array"}, {"items", ref("schemas", "FieldError")}, {"description", "Each invalid field, with `BAD_USER_INPUT`."},
+				}},
+				{"requestId", text("Under this id the service's log has more.")},
+			}},
+		}},
+		{"FieldError", object{
+			{"type", "object"},
+			{"description", "One invalid field."},
+			{"required", []any{"field", "message"}},
+			{"properties", object{
+				{"field", text("Path of the field, such as `contact.email` or `selections.features[2]`.")},
+				{"message", text("What is wrong with it.")},
+			}},
+		}},
+	}
+}
+
+// headers describes the headers of the answers.
+func headers() object {
+	header := func(description string, sch object, example any) object {
+		return object{{"description", description}, {"schema", sch}, {"example", example}}
+	}
+	text := object{{"type", "string"}}
+	return object{
+		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", text, "9f86d081884c7d65")},
+		{"Cache-Control", header("Whether and how the answer may be kept.", text, "no-store")},
+		{"WWW-Authenticate", header("How to authenticate.", object{{"type", "string"}, {"const", "Bearer"}}, "Bearer")},
+		{"Retry-After", header("Seconds to wait before the next try.", object{{"type", "integer"}, {"minimum", 1}}, json.Number("5"))},
+		{"Allow", header("Methods the path has, with 405.", text, "GET, HEAD, OPTIONS")},
+		{"ETag", header("Strong entity tag of the file.", text, `"3f2a"`)},
+		{"Content-Disposition", header("Offers the file for saving, with its name.", text, `attachment; filename="quote-3f2a.pdf"; filename*=UTF-8''quote-3f2a.pdf`)},
+		{"Content-Language", header("Language of the file.", text, "ro")},
+	}
+}
+
+func headerRefs(names ...string) object {
+	o := object{}
+	for _, name := range names {
+		o = append(o, member{name, ref("headers", name)})
+	}
+	return o
+}
+
+// responseName turns BAD_USER_INPUT into BadUserInput.
+func responseName(code schema.Code) string {
+	words := strings.Split(strings.ToLower(string(code)), "_")
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
