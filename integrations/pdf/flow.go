@@ -71,7 +71,7 @@ func (s *sheet) pages(blocks []block) []core.Page {
 			rows = append(rows, s.runningHead())
 			used += headHeight
 			if first := &part[0]; first.full == nil && len(first.side) == 0 && first.section != "" {
-				label := s.type_.label
+				label := s.scale.label
 				first.side = label.set(0, 0, wrap(first.section, label.face, label.size, sideWidth-6)...)
 			}
 		}
@@ -79,9 +79,7 @@ func (s *sheet) pages(blocks []block) []core.Page {
 			rows = append(rows, b.row())
 			used += b.height
 		}
-		// A little less than what is left: the library puts a row that is too high by
-		// a rounding error on a page of its own.
-		if rest := bodyHeight - used - 0.05; rest > 0 {
+		if rest := bodyHeight - used - spare; rest > 0 {
 			rows = append(rows, row.New(rest).Add(col.New(gridWidth)))
 		}
 		rows = append(rows, s.foot(i+1, len(parts)))
@@ -100,12 +98,17 @@ func (b *block) row() core.Row {
 	)
 }
 
+// spare is what a page leaves over for the filler that the library puts at its end, in
+// millimetres. The library rounds the filler down to 1e-9; the half step makes sure
+// that this takes something away, else a rounding error would begin an empty page.
+const spare = 0.05 + 0.5e-9
+
 // headHeight is the height of the running head of pages after the first.
 const headHeight = 18.0
 
 // runningHead says on later pages what document they belong to.
 func (s *sheet) runningHead() core.Row {
-	small := s.type_.small
+	small := s.scale.small
 	name := wrap(s.company.Name, small.face, small.size, gridWidth/2-5)
 	return row.New(headHeight).Add(
 		col.New(gridWidth/2).Add(small.set(0, 0, name[:min(len(name), 1)]...)...),
@@ -115,7 +118,7 @@ func (s *sheet) runningHead() core.Row {
 
 // foot closes a page with a hairline, the sender and the page number.
 func (s *sheet) foot(number, total int) core.Row {
-	small := s.type_.small
+	small := s.scale.small
 	parts := s.company.Name
 	if s.reference != "" {
 		if parts != "" {

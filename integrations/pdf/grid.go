@@ -42,8 +42,8 @@ type style struct {
 // "utf8" and the name, which finish replaces by a subset tag and the font's own name:
 // as long, letter for letter, so that nothing in the file moves.
 const (
-	regularFamily = "quotesansregularfont"
-	boldFamily    = "quotesansboldtypes"
+	regularFamily = "quotesans-regular"
+	boldFamily    = "quotesans-bold-weights"
 )
 
 // typescale is the sizes of a document's texts.

@@ -28,15 +28,15 @@ type Options struct {
 
 // Renderer draws documents. Its methods may be called concurrently.
 type Renderer struct {
-	accent    string
-	latin     *font.Family
-	wide      func() (*font.Family, error) // cut when the first document needs it
-	languages map[string]*language_
-	logos     *logoStore
+	accent  string
+	latin   *font.Family
+	wide    func() (*font.Family, error) // cut when the first document needs it
+	locales map[string]*locale
+	logos   *logoStore
 }
 
-// language_ is what a document's language decides.
-type language_ struct {
+// locale is what a document's language decides.
+type locale struct {
 	words *words
 	money money
 }
@@ -53,14 +53,14 @@ func New(o Options) (*Renderer, error) {
 	}
 	sortCatalogs()
 	r := &Renderer{
-		accent:    o.Accent,
-		latin:     latin,
-		wide:      sync.OnceValues(font.Wide),
-		languages: map[string]*language_{},
-		logos:     newLogoStore(),
+		accent:  o.Accent,
+		latin:   latin,
+		wide:    sync.OnceValues(font.Wide),
+		locales: map[string]*locale{},
+		logos:   newLogoStore(),
 	}
-	for locale, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
-		r.languages[locale] = &language_{words: w, money: money{tag: language.MustParse(locale), codeFirst: w.codeFirst}}
+	for name, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
+		r.locales[name] = &locale{words: w, money: money{tag: language.MustParse(name), codeFirst: w.codeFirst}}
 	}
 	return r, nil
 }
@@ -89,9 +89,9 @@ func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
 
 // sheet prepares a document: language, fonts, colours, logo and clean company texts.
 func (r *Renderer) sheet(d *Document) (*sheet, error) {
-	lang, ok := r.languages[d.Locale]
+	loc, ok := r.locales[d.Locale]
 	if !ok {
-		lang = r.languages["en"]
+		loc = r.locales["en"]
 	}
 	family := r.latin
 	if !d.isLatin(family) {
@@ -106,11 +106,11 @@ func (r *Renderer) sheet(d *Document) (*sheet, error) {
 		doc:       d,
 		reference: Reference(d.Submission.ID),
 		logo:      r.logos.get(d.Company.Logo),
-		words:     lang.words,
-		money:     lang.money,
+		words:     loc.words,
+		money:     loc.money,
 		family:    family,
 		palette:   p,
-		type_:     newTypescale(family, p),
+		scale:     newTypescale(family, p),
 	}
 	s.company.Name = s.say(d.Company.Name)
 	for _, line := range d.Company.Lines {
@@ -160,7 +160,7 @@ func (s *sheet) draw() (file []byte, err error) {
 			{Family: regularFamily, Style: fontstyle.Normal, Bytes: s.family.Regular.TTF},
 			{Family: boldFamily, Style: fontstyle.Normal, Bytes: s.family.Bold.TTF},
 		}).
-		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.type_.body.size}).
+		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
 		Build()
 	m := maroto.New(cfg)
 	m.AddPages(s.pages(s.blocks())...)
@@ -174,6 +174,11 @@ func (s *sheet) draw() (file []byte, err error) {
 	return file, nil
 }
 
+// metadata is what the file says of the document.
 func (s *sheet) metadata() metadata {
-	return metadata{}
+	title := s.words.title
+	if s.reference != "" {
+		title += " " + s.reference
+	}
+	return metadata{title: title, author: s.company.Name, lang: s.money.tag.String(), created: s.doc.CreatedAt}
 }

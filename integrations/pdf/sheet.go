@@ -18,7 +18,7 @@ type sheet struct {
 	money     money
 	family    *font.Family
 	palette   *palette
-	type_     *typescale
+	scale     *typescale
 }
 
 // say cleans a text from outside.
@@ -42,7 +42,7 @@ func (s *sheet) section(title string, body ...block) []block {
 	if len(body) == 0 {
 		return nil
 	}
-	heading := s.type_.heading
+	heading := s.scale.heading
 	lines := wrap(title, heading.face, heading.size, sideWidth-6)
 	body[0].side = append(body[0].side, heading.set(0, 0, lines...)...)
 	body[0].height = max(body[0].height, heading.height(len(lines)))
@@ -57,7 +57,7 @@ func (s *sheet) section(title string, body ...block) []block {
 
 // letterhead is the sender: the logo, or the name set large, and the contact lines.
 func (s *sheet) letterhead() block {
-	small, name := s.type_.small, s.type_.name
+	small, name := s.scale.small, s.scale.name
 	b := block{height: 34}
 	y := 0.0
 	if s.logo != nil {
@@ -85,7 +85,7 @@ func (s *sheet) letterhead() block {
 
 // headline names the document, its reference and its date.
 func (s *sheet) headline() block {
-	title, label, body := s.type_.title, s.type_.label, s.type_.body
+	title, label, body := s.scale.title, s.scale.label, s.scale.body
 	title.size = fit(s.words.title, title.face, title.size, 16, gridWidth)
 	b := block{}
 	b.full = append(b.full, bar(0, 0, 14, 1.3, s.palette.accent))
@@ -108,7 +108,7 @@ func (s *sheet) headline() block {
 // price is the range on a tinted panel, the one thing everybody looks for.
 func (s *sheet) price() block {
 	const pad, stripe = 7.0, 1.3
-	figure, heading, small := s.type_.figure, s.type_.heading, s.type_.small
+	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
 	heading.colour = s.palette.strong
 	limit := gridWidth - 2*pad - stripe
 	span := s.money.span(s.doc.Submission.Estimate, s.family)
@@ -132,7 +132,7 @@ func (s *sheet) price() block {
 
 // recipient says who the estimate is for.
 func (s *sheet) recipient() []block {
-	name, body, label := s.type_.name, s.type_.body, s.type_.label
+	name, body, label := s.scale.name, s.scale.body, s.scale.label
 	contact := s.doc.Submission.Contact
 	var out block
 	add := func(st style, text string) {
@@ -150,7 +150,7 @@ func (s *sheet) recipient() []block {
 // project lists what was chosen, one line each.
 func (s *sheet) project() []block {
 	const key = 38.0
-	body, label := s.type_.body, s.type_.label
+	body, label := s.scale.body, s.scale.label
 	chosen := s.doc.Submission.Selections
 	var out block
 	for _, pair := range [][2]string{
@@ -178,7 +178,7 @@ func (s *sheet) label(slug string) string { return s.say(label(slug, s.doc.Label
 // features lists the chosen features in two columns, row by row.
 func (s *sheet) features() []block {
 	const gutter, indent = 6.0, 4.0
-	body := s.type_.body
+	body := s.scale.body
 	column := (mainWidth - gutter) / 2
 	var names []string
 	for _, slug := range s.doc.Submission.Selections.Features {
@@ -208,7 +208,7 @@ func (s *sheet) features() []block {
 // next tells what happens next, in numbered steps.
 func (s *sheet) next() []block {
 	const indent = 6.0
-	body, number := s.type_.body, s.type_.heading
+	body, number := s.scale.body, s.scale.heading
 	number.colour = s.palette.strong
 	var out block
 	for i, step := range s.words.steps {
@@ -222,7 +222,7 @@ func (s *sheet) next() []block {
 
 // note is the disclaimer.
 func (s *sheet) note() []block {
-	small := s.type_.small
+	small := s.scale.small
 	lines := wrap(s.words.disclaimer, small.face, small.size, mainWidth)
 	return s.section(s.words.note, block{height: small.height(len(lines)), main: small.set(0, 0.4, lines...)})
 }

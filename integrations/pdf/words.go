@@ -13,8 +13,6 @@ type words struct {
 	estimate    string // heading of the range
 	guide       string // below the range
 	preparedFor string
-	email       string
-	phone       string
 	project     string
 	projectType string
 	complexity  string
@@ -44,8 +42,6 @@ func english() *words {
 		estimate:    "Estimated range",
 		guide:       "A guide price for the selections below.",
 		preparedFor: "Prepared for",
-		email:       "E-mail",
-		phone:       "Phone",
 		project:     "Your project",
 		projectType: "Project type",
 		complexity:  "Complexity",
@@ -76,8 +72,6 @@ func spanish() *words {
 		estimate:    "Importe estimado",
 		guide:       "Un precio orientativo para las opciones que figuran a continuación.",
 		preparedFor: "Preparado para",
-		email:       "Correo electrónico",
-		phone:       "Teléfono",
 		project:     "Su proyecto",
 		projectType: "Tipo de proyecto",
 		complexity:  "Complejidad",
@@ -107,8 +101,6 @@ func romanian() *words {
 		estimate:    "Preț estimat",
 		guide:       "Un preț orientativ pentru opțiunile de mai jos.",
 		preparedFor: "Pregătită pentru",
-		email:       "E-mail",
-		phone:       "Telefon",
 		project:     "Proiectul dumneavoastră",
 		projectType: "Tipul proiectului",
 		complexity:  "Complexitate",
