@@ -34,11 +34,13 @@ type NewSubmission struct {
 
 // Quotes is what the service needs while it answers requests.
 type Quotes interface {
-	// Track stores the latest state of a session and counts it.
+	// Track stores the latest state of a session and counts it. A state that arrives
+	// late, up to a minute older than the stored one, is counted but not kept.
 	Track(ctx context.Context, v quote.Visit) error
 	// Submit stores a submission together with its pending deliveries in one
 	// transaction. A repetition returns the submission that is stored already and false,
-	// and remembers the new idempotency key if there is one.
+	// and remembers the new idempotency key if there is one. Where the same idempotency
+	// key comes with other content, that content is kept beside the first submission.
 	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
 	// Submission returns a stored submission, or ErrNotFound.
 	Submission(ctx context.Context, id string) (quote.Submission, error)
@@ -55,14 +57,24 @@ type Filter struct {
 	Until time.Time // submitted before
 }
 
+// SessionFilter narrows a listing of sessions. Zero fields don't narrow.
+type SessionFilter struct {
+	Since time.Time // last seen at or after
+	Until time.Time // last seen before
+}
+
 // Archive is what operators need.
 type Archive interface {
 	// Submissions yields stored submissions, oldest first.
 	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
+	// Sessions yields the latest state of each session, in no particular order. Those
+	// that appear or change meanwhile may or may not be seen.
+	Sessions(ctx context.Context, f SessionFilter) iter.Seq2[quote.Session, error]
 	// CountSubmissions returns the number of stored submissions.
 	CountSubmissions(ctx context.Context) (int64, error)
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
-	// Erase removes a submission with its pending deliveries, or returns ErrNotFound.
+	// Erase removes a submission with its pending deliveries, and what the visitor
+	// typed of the contact form from the state of its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string) error
 }

@@ -1,0 +1,121 @@
+// Package sqlite is the store in one SQLite file, the default of a single machine.
+//
+// One goroutine writes. Requests that arrive while it commits share its next
+// transaction, so a commit's wait for the disk is paid once for all of them, and each
+// is answered only when its own data is on disk (write-ahead log, synchronous=FULL).
+// Several processes may work on one file, as they do during a rolling restart; they
+// take turns at SQLite's lock, which is polled, so this is no way to spread load.
+//
+// Known limits: the file must lie on a local disk, not on a network file system, and
+// what is written waits while another process holds the lock, for up to [BusyTimeout].
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// BusyTimeout is how long a statement waits for another connection's write lock
+// before it fails with SQLITE_BUSY.
+const BusyTimeout = 5 * time.Second
+
+// maxWAL is the size, in bytes, that the log's file is cut down to when it is begun anew.
+const maxWAL = 64 << 20
+
+// OpenDB opens a pool of connections to the database file at path, creating file and
+// folder, readable by their owner only, where they are missing. All connections use the write-ahead
+// log with synchronous=FULL, check foreign keys and begin transactions with BEGIN
+// IMMEDIATE, so that they wait for their turn at the beginning rather than fail in the
+// middle. The log is copied back by the [Store], not by these connections.
+func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error) {
+	s := dbSettings{pragmas: []string{
+		"busy_timeout(" + strconv.FormatInt(BusyTimeout.Milliseconds(), 10) + ")",
+		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"wal_autocheckpoint(0)", "journal_size_limit(" + strconv.Itoa(maxWAL) + ")",
+	}}
+	for _, o := range opts {
+		o(&s)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("finding the database file: %w", err)
+	}
+	if err := create(path); err != nil {
+		return nil, translate("creating the database file", err)
+	}
+	query := url.Values{"_pragma": s.pragmas, "_txlock": {"immediate"}}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("naming the database: %w", err)
+	}
+	if s.gate != nil {
+		connector = gated{Connector: connector, gate: s.gate}
+	}
+	db := sql.OpenDB(connector)
+	if s.conns > 0 {
+		db.SetMaxOpenConns(s.conns)
+		db.SetMaxIdleConns(s.conns)
+	}
+	if err := firstContact(ctx, db); err != nil {
+		return nil, errors.Join(translate("opening the database", err), db.Close())
+	}
+	return db, nil
+}
+
+// DBOption changes what [OpenDB] opens.
+type DBOption func(*dbSettings)
+
+type dbSettings struct {
+	pragmas []string
+	conns   int
+	gate    *Gate
+}
+
+// conns bounds a pool.
+func conns(n int) DBOption { return func(s *dbSettings) { s.conns = n } }
+
+// pragma adds a setting to every connection, such as "query_only(1)".
+func pragma(text string) DBOption {
+	return func(s *dbSettings) { s.pragmas = append(s.pragmas, text) }
+}
+
+// create makes the folder and the empty file, since SQLite would make them readable
+// by others. Its side files take over the mode.
+func create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// firstContact makes the first connection. Several processes that switch a new file
+// to the write-ahead log at once refuse each other without waiting, so it is repeated.
+func firstContact(ctx context.Context, db *sql.DB) error {
+	for deadline := time.Now().Add(BusyTimeout); ; {
+		err := db.PingContext(ctx)
+		var e *sqlite.Error
+		if err == nil || !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

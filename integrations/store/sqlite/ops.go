@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/internal/sqlstore"
+)
+
+// trackOp stores the latest state of a session.
+type trackOp struct{ row sqlstore.SessionRow }
+
+func (o *trackOp) apply(_ context.Context, b *batch) error {
+	b.track(o.row)
+	return nil
+}
+
+// submitOp stores a submission or finds the one it repeats.
+type submitOp struct {
+	row sqlstore.SubmissionRow
+	key string
+
+	first   quote.Submission
+	created bool
+}
+
+func (o *submitOp) apply(ctx context.Context, b *batch) (err error) {
+	o.first, o.created, err = sqlstore.Submit(ctx, b.w.db, o.row, o.key)
+	if o.created {
+		b.created = append(b.created, o.first.ID)
+	}
+	return err
+}
+
+// pulseOp proves that the database takes writes. All of a batch share one write.
+type pulseOp struct{ at int64 }
+
+func (o *pulseOp) apply(_ context.Context, b *batch) error {
+	b.pulse = max(b.pulse, o.at, 1)
+	return nil
+}
+
+// eraseOp removes a submission.
+type eraseOp struct {
+	id     string
+	cancel func(ctx context.Context, tx *sql.Tx, submissionID string) error
+
+	missing error // [store.ErrNotFound], which must not undo the rest of the batch
+}
+
+func (o *eraseOp) apply(ctx context.Context, b *batch) error {
+	o.missing = nil
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	err := sqlstore.Erase(ctx, b.w.db, o.id)
+	if errors.Is(err, store.ErrNotFound) {
+		o.missing = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.cancel == nil {
+		return nil
+	}
+	if err := o.cancel(ctx, b.tx, o.id); err != nil {
+		return fmt.Errorf("cancelling the deliveries: %w", err)
+	}
+	return nil
+}
+
+// pruneOp removes those of some sessions that have not been seen since.
+type pruneOp struct {
+	ids    []string
+	before int64 // milliseconds
+
+	removed int64
+}
+
+func (o *pruneOp) apply(ctx context.Context, b *batch) error {
+	o.removed = 0
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	for _, id := range o.ids {
+		n, err := b.w.db.Exec(ctx, `DELETE FROM sessions WHERE id = $1 AND last_seen < $2`, id, o.before)
+		if err != nil {
+			return fmt.Errorf("removing a session: %w", err)
+		}
+		o.removed += n
+	}
+	return nil
+}
