@@ -10,6 +10,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -28,7 +29,8 @@ type Entry struct {
 	StoredAt time.Time
 }
 
-// Lifetime says how long an entry is used.
+// Lifetime says how long an entry is used. It is stored with the entry: that of the
+// Get whose fill brought the value counts for all who read it.
 type Lifetime struct {
 	// Fresh is how long an entry is served without question. 0 or less: for good.
 	Fresh time.Duration
@@ -36,9 +38,28 @@ type Lifetime struct {
 	Stale time.Duration
 }
 
-// Fill makes the value of a missing or expired entry. It must honour ctx, which is
-// not cancelled by the end of the request that caused it.
+// Fill makes the value of a missing or expired entry. It must honour ctx, which
+// carries the values of the request that caused it but not its end: it ends by a
+// time-out of the driver's. A panic becomes a [*PanicError] for all who wait.
 type Fill func(ctx context.Context) ([]byte, error)
+
+// PanicError is what Get returns where the fill panicked.
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack []byte // where; for the log, not for a client
+}
+
+// Error names the panic without its stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("filling the cache panicked: %v", e.Value) }
+
+// FillReport is what a driver tells its owner of each fill that ended, for metrics
+// and the log. Nobody else hears of a refresh that failed.
+type FillReport struct {
+	Key     string
+	Took    time.Duration
+	Refresh bool  // it ran in the background while the old value was served
+	Err     error // what the fill returned
+}
 
 // Stats is what a cache reports of itself.
 type Stats struct {
@@ -51,7 +72,8 @@ type Stats struct {
 type Cache interface {
 	// Get returns the entry under key; where there is none it calls fill, stores what
 	// it returns and answers with it. An error of fill is returned as it is and not
-	// stored. A value of nil without an error is stored like any other.
+	// stored; so is that of ctx, while the fill goes on for others. A value of nil
+	// without an error is stored like any other. A fill must not Get its own key.
 	Get(ctx context.Context, key string, life Lifetime, fill Fill) (Entry, error)
 	// Peek returns the entry under key if it is stored and fresh, without filling and
 	// without I/O where the driver keeps a local copy.
