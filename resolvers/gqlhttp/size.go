@@ -41,6 +41,9 @@ func checkSize(doc *ast.QueryDocument, l *Limits) *gqlerror.Error {
 		s.fragments = make(map[string]*ast.FragmentDefinition, len(doc.Fragments))
 		s.sizes = make(map[string]*size, len(doc.Fragments))
 		for _, f := range doc.Fragments {
+			if s.fragments[f.Name] != nil {
+				return gqlerror.ErrorPosf(f.Position, `There can be only one fragment named "%s".`, f.Name)
+			}
 			s.fragments[f.Name] = f
 		}
 	}

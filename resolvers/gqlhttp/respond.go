@@ -1,0 +1,176 @@
+package gqlhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// settingsField is the root field whose missing document the contract answers with an
+// empty list of errors.
+const settingsField = "SiteSettings"
+
+// send sends the answer of an operation that ran.
+func (h *Handler) send(
+	w http.ResponseWriter, r *http.Request, m media, c *call, answer *graphql.Response, revisions []revision, keep bool,
+) {
+	if len(answer.Data) == 0 && len(answer.Errors) > 0 {
+		h.fail(w, r, m, answer.Errors) // nothing ran after all
+		return
+	}
+	b := h.buffer()
+	defer h.release(b)
+	var err error
+	if b.data, err = appendAnswer(b.data, m, answer, c.plan.settings); err != nil {
+		panic(fmt.Errorf("encoding the errors of an answer: %w", err))
+	}
+	event := Event{Outcome: Executed, Operation: c.plan.label, Status: http.StatusOK}
+	if len(answer.Errors) > 0 || !c.plan.hint.cacheable {
+		if len(answer.Errors) > 0 {
+			event.Code = schema.ErrorCode(answer.Errors[0])
+		}
+		writeUncached(w, m, http.StatusOK, b.data)
+		h.tell(r, event)
+		return
+	}
+	if keep && h.answers.wants(c.hash) {
+		one := &answer2{}
+		_ = one
+	}
+	h.tell(r, event)
+	_ = revisions
+}
+
+// appendAnswer appends an answer as it is sent. Errors follow the data.
+func appendAnswer(dst []byte, m media, answer *graphql.Response, settings []string) ([]byte, error) {
+	dst = append(dst, `{"data":`...)
+	if len(answer.Data) == 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(dst, answer.Data...)
+	}
+	switch {
+	case len(answer.Errors) > 0:
+		errs, err := json.Marshal(answer.Errors)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(append(dst, `,"errors":`...), errs...)
+	case m == mediaJSON && len(settings) > 0 && anyNull(answer.Data, settings):
+		dst = append(dst, `,"errors":[]`...)
+	}
+	if len(answer.Extensions) > 0 {
+		extensions, err := json.Marshal(answer.Extensions)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(append(dst, `,"extensions":`...), extensions...)
+	}
+	return append(dst, '}'), nil
+}
+
+// anyNull reports whether one of these members of an object is null. The object is
+// gqlgen's own, without white space.
+func anyNull(data []byte, names []string) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch ch := data[i]; {
+		case inString:
+			if ch == '\\' {
+				i++
+			} else if ch == '"' {
+				inString = false
+			}
+		case ch == '{' || ch == '[':
+			depth++
+		case ch == '}' || ch == ']':
+			depth--
+		case ch == '"':
+			inString = true
+			if depth != 1 {
+				continue
+			}
+			for _, name := range names {
+				if isNullMember(data[i+1:], name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isNullMember reports whether data begins with the rest of `"name":null`. Names of
+// GraphQL need no escaping.
+func isNullMember(data []byte, name string) bool {
+	rest, ok := bytes.CutPrefix(data, []byte(name))
+	return ok && bytes.HasPrefix(rest, []byte(`":null`))
+}
+
+// fail answers with errors that kept an operation from running.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, m media, errs gqlerror.List) {
+	code := schema.CodeInternal
+	if len(errs) > 0 {
+		code = schema.ErrorCode(errs[0])
+	}
+	status := http.StatusOK
+	if m != mediaJSON {
+		status = statusOf(code)
+	}
+	data, err := json.Marshal(errs)
+	if err != nil {
+		panic(fmt.Errorf("encoding errors: %w", err))
+	}
+	b := h.buffer()
+	defer h.release(b)
+	b.data = append(append(append(b.data, `{"errors":`...), data...), '}')
+	writeUncached(w, m, status, b.data)
+	h.tell(r, Event{Outcome: Refused, Code: code, Status: status})
+}
+
+// statusOf returns the status of a code in a request that was not executed. Codes of
+// this door, and of gqlgen, are the client's fault.
+func statusOf(code schema.Code) int {
+	for _, known := range schema.Codes() {
+		if code == known {
+			return code.Status()
+		}
+	}
+	return http.StatusBadRequest
+}
+
+// withRequestID puts the id of the request into errors of this door.
+func (h *Handler) withRequestID(r *http.Request, errs gqlerror.List) gqlerror.List {
+	id := h.callerOf(r).RequestID
+	for _, err := range errs {
+		err.Extensions[schema.ExtensionRequestID] = id
+	}
+	return errs
+}
+
+// recover turns a panic outside of resolvers into an answer. The executor presents and
+// logs it like one of a resolver.
+func (h *Handler) recover(w http.ResponseWriter, r *http.Request, m media) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value == http.ErrAbortHandler {
+		panic(value)
+	}
+	ctx := graphql.StartOperationTrace(schema.WithCaller(r.Context(), h.callerOf(r)))
+	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{})
+	err := &gqlerror.Error{Err: fmt.Errorf("panic: %v", value), Message: "internal error"}
+	errs := h.exec.DispatchError(ctx, gqlerror.List{err}).Errors
+	_ = errs
+	h.refuse(w, r, m, &refusal{
+		status: http.StatusInternalServerError, code: schema.CodeInternal,
+		message: "Something went wrong on our side.",
+	})
+}

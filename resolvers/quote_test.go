@@ -1,0 +1,90 @@
+package resolvers
+
+import (
+	"testing"
+
+	"siteapi/schema"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func input() schema.SubmitQuoteInput {
+	return schema.SubmitQuoteInput{
+		SessionID: "s-1",
+		Contact:   &schema.QuoteContactInput{FirstName: " Ana ", LastName: "Pop", Email: " ana@example.com", Phone: ptr("  ")},
+		Selections: &schema.QuoteSelectionsInput{
+			ProjectType: "web-app", Features: []string{"blog", "shop", "blog", " shop "}, Timeline: ptr("3-months"),
+		},
+		Estimate: &schema.QuoteEstimateInput{Min: 1000, Max: 2000.5, Currency: "EUR"},
+		Locale:   ptr(schema.LocaleRo),
+	}
+}
+
+func TestNewSubmissionTrims(t *testing.T) {
+	t.Parallel()
+	s := newSubmission(input())
+	if s.Contact.FirstName != "Ana" || s.Contact.Email != "ana@example.com" || s.Contact.Phone != "" || s.Locale != "ro" {
+		t.Errorf("got %+v", s)
+	}
+	if len(s.Selections.Features) != 2 || s.Selections.Features[0] != "blog" || s.Selections.Features[1] != "shop" {
+		t.Errorf("features are %q, want each once in the order they were ticked", s.Selections.Features)
+	}
+}
+
+func TestContentDigest(t *testing.T) {
+	t.Parallel()
+	digestOf := func(change func(*schema.SubmitQuoteInput)) string {
+		in := input()
+		change(&in)
+		s := newSubmission(in)
+		d, err := contentDigest(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	same := digestOf(func(*schema.SubmitQuoteInput) {})
+	if got := digestOf(func(in *schema.SubmitQuoteInput) {
+		in.Selections.Features = []string{"shop", "blog"}
+		in.Contact.FirstName = "Ana"
+	}); got != same {
+		t.Error("the order of features or white space changes the digest")
+	}
+	for name, change := range map[string]func(*schema.SubmitQuoteInput){
+		"session":  func(in *schema.SubmitQuoteInput) { in.SessionID = "s-2" },
+		"name":     func(in *schema.SubmitQuoteInput) { in.Contact.LastName = "Popa" },
+		"phone":    func(in *schema.SubmitQuoteInput) { in.Contact.Phone = ptr("12345") },
+		"features": func(in *schema.SubmitQuoteInput) { in.Selections.Features = []string{"blog"} },
+		"amount":   func(in *schema.SubmitQuoteInput) { in.Estimate.Max = 2001 },
+		"currency": func(in *schema.SubmitQuoteInput) { in.Estimate.Currency = "RON" },
+		"locale":   func(in *schema.SubmitQuoteInput) { in.Locale = nil },
+	} {
+		if digestOf(change) == same {
+			t.Errorf("another %s gives the same digest", name)
+		}
+	}
+}
+
+func TestPdfLocale(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		asked             *schema.Locale
+		submitted, accept string
+		want              schema.Locale
+	}{
+		{ptr(schema.LocaleEs), "ro", "en", "es"},
+		{nil, "ro", "es", "ro"},
+		{nil, "", "es-MX,es;q=0.9,en;q=0.8", "es"},
+		{nil, "", "fr,ro;q=0.5", "ro"},
+		{nil, "", "ro-MD", "ro"},
+		{nil, "", "zh", "en"},
+		{nil, "", "", "en"},
+		{nil, "", "*", "en"},
+		{nil, "", ";;;=q", "en"},
+	}
+	for _, tt := range tests {
+		if got := pdfLocale(tt.asked, tt.submitted, tt.accept); got != tt.want {
+			t.Errorf("pdfLocale(%v, %q, %q) = %s, want %s", tt.asked, tt.submitted, tt.accept, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package resolvers
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/cms"
+	"siteapi/schema"
+)
+
+func settingsOf(t *testing.T, fields string) *schema.SiteSettings {
+	t.Helper()
+	return newSiteSettings(&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)}, zerolog.Nop()).shown
+}
+
+func TestPhones(t *testing.T) {
+	t.Parallel()
+	const one = `{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}`
+	tests := []struct {
+		name, fields  string
+		phones, phone string // as JSON
+	}{
+		{"several", `{"contactPhones":[` + one + `,{"number":"2","displayLocation":["footer"]}]}`,
+			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]},{"number":"2","displayLocation":["footer"]}]`, `null`},
+		{"several beside the legacy one", `{"contactPhones":[` + one + `],"contactPhone":"9"}`,
+			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`, `"9"`},
+		{"legacy only", `{"contactPhone":"9"}`, `null`, `"9"`},
+		{"legacy beside an empty list", `{"contactPhones":[],"contactPhone":"9"}`, `null`, `"9"`},
+		{"legacy beside null", `{"contactPhones":null,"contactPhone":"9"}`, `null`, `"9"`},
+		{"neither", `{}`, `[]`, `null`},
+		{"empty strings", `{"contactPhone":"","contactPhones":[{"number":"","displayLocation":["contact"]}]}`, `[]`, `null`},
+		{"no number", `{"contactPhones":[{"displayLocation":["contact"]},` + one + `]}`,
+			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`, `null`},
+		{"all malformed, legacy set", `{"contactPhones":[{"displayLocation":["contact"]}],"contactPhone":"9"}`, `null`, `"9"`},
+		{"unknown place", `{"contactPhones":[{"number":"1","displayLocation":["header","contact",5]}]}`,
+			`[{"number":"1","displayLocation":["contact"]}]`, `null`},
+		{"no places", `{"contactPhones":[{"number":"1"}]}`, `[{"number":"1","displayLocation":[]}]`, `null`},
+		{"odd types", `{"contactPhones":"x","contactPhone":5}`, `[]`, `null`},
+		{"odd entries", `{"contactPhones":[null,"x",{"number":5},{"number":"1","label":"x","displayLocation":"contact"}]}`,
+			`[{"number":"1","displayLocation":[]}]`, `null`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := settingsOf(t, tt.fields)
+			phones, _ := json.Marshal(s.ContactPhones)
+			phone, _ := json.Marshal(s.ContactPhone)
+			if string(phones) != tt.phones || string(phone) != tt.phone {
+				t.Errorf("got  %s and %s\nwant %s and %s", phones, phone, tt.phones, tt.phone)
+			}
+		})
+	}
+}
+
+func TestOddSettingsBecomeNull(t *testing.T) {
+	t.Parallel()
+	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],"friday":"9 - 13"}}`)
+	friday := "9 - 13"
+	want := &schema.SiteSettings{ContactPhones: []*schema.ContactPhoneNumber{}, BusinessHours: &schema.BusinessHours{Friday: &friday}}
+	if !reflect.DeepEqual(odd, want) {
+		t.Errorf("got %+v", odd)
+	}
+	for _, fields := range []string{`{"logo":{}}`, `{"logo":{"asset":null}}`, `{"logo":{"asset":{}}}`} {
+		if s := settingsOf(t, fields); s.Logo == nil || s.Logo.Asset != nil && s.Logo.Asset.URL != nil {
+			t.Errorf("%s: got %+v", fields, s.Logo)
+		}
+	}
+	if s := settingsOf(t, `{"logo":{"asset":{"url":"https://x/y.png"}}}`); *s.Logo.Asset.URL != "https://x/y.png" {
+		t.Error("the logo's address is lost")
+	}
+}
