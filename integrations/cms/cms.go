@@ -6,6 +6,7 @@ package cms
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,10 @@ func IsPublished(id string) bool {
 	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
 }
 
+// IsPublic reports whether an id is one that any reader of a public dataset sees: one
+// without a dot, which leaves out drafts and versions as well.
+func IsPublic(id string) bool { return !strings.Contains(id, ".") }
+
 // Document is one published document.
 type Document struct {
 	ID        string          // _id
@@ -38,6 +43,13 @@ type Document struct {
 type Query struct {
 	Types  []string // document types to return
 	Locale string   // documents of this language and those without any are returned
+}
+
+// Matches reports whether a query asks for a document. Whatever the query says, drafts,
+// versions, private documents and submissions are never asked for.
+func (q Query) Matches(d Document) bool {
+	return IsPublic(d.ID) && d.Type != SubmissionType &&
+		slices.Contains(q.Types, d.Type) && (d.Language == "" || d.Language == q.Locale)
 }
 
 // Content reads published documents.

@@ -1,0 +1,65 @@
+package cms
+
+import "encoding/json"
+
+// OptionType is the document type that gives a word for a slug of the calculator:
+//
+//	{
+//	  "_id": "quoteOption-blog", "_type": "quoteOption",
+//	  "group": "feature",
+//	  "slug": {"_type": "slug", "current": "blog"},
+//	  "label": {"en": "Blog", "es": "Blog", "ro": "Blog"}
+//	}
+//
+// Group is projectType, feature, complexity or timeline and serves editors only: slugs
+// are unique across groups. The document has no language, since the label holds all.
+// A site that translates by document may give each a language and a label that is one
+// string; slug may be a plain string as well.
+const OptionType = "quoteOption"
+
+// Labels returns the words for slugs in one locale. A slug without a word in that
+// locale has the English one; without either it is not in the map. Of two documents for
+// one slug the one in the locale's own language wins, then the one with the lesser id.
+func Labels(docs []Document, locale string) map[string]string {
+	labels := map[string]string{}
+	own := map[string]bool{}
+	for _, d := range docs {
+		if d.Type != OptionType || d.Language != "" && d.Language != locale {
+			continue
+		}
+		var option struct {
+			Slug  json.RawMessage `json:"slug"`
+			Label json.RawMessage `json:"label"`
+		}
+		if json.Unmarshal(d.Fields, &option) != nil {
+			continue
+		}
+		slug := oneOf(option.Slug, "current")
+		label := oneOf(option.Label, locale, "en")
+		if slug == "" || label == "" {
+			continue
+		}
+		if _, taken := labels[slug]; !taken || d.Language != "" && !own[slug] {
+			labels[slug], own[slug] = label, d.Language != ""
+		}
+	}
+	return labels
+}
+
+// oneOf reads a string, or the first of an object's fields that holds one.
+func oneOf(raw json.RawMessage, names ...string) string {
+	var plain string
+	if json.Unmarshal(raw, &plain) == nil {
+		return plain
+	}
+	var fields map[string]any
+	if json.Unmarshal(raw, &fields) != nil {
+		return ""
+	}
+	for _, name := range names {
+		if s, _ := fields[name].(string); s != "" {
+			return s
+		}
+	}
+	return ""
+}
