@@ -98,7 +98,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allowAll)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		h.refuse(w, r, mediaJSON, &refusal{
+		m, _ := negotiate(r.Header["Accept"])
+		h.refuse(w, r, m, &refusal{
 			status: http.StatusMethodNotAllowed, code: schema.CodeMethodNotAllowed, allow: allowAll,
 			message: "GraphQL is served by GET and POST.",
 		})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -18,33 +19,34 @@ const settingsField = "SiteSettings"
 
 // send sends the answer of an operation that ran.
 func (h *Handler) send(
-	w http.ResponseWriter, r *http.Request, m media, c *call, answer *graphql.Response, revisions []revision, keep bool,
+	w http.ResponseWriter, r *http.Request, m media, c *call, result *graphql.Response, revisions []revision, keep bool,
 ) {
-	if len(answer.Data) == 0 && len(answer.Errors) > 0 {
-		h.fail(w, r, m, answer.Errors) // nothing ran after all
+	if len(result.Data) == 0 && len(result.Errors) > 0 {
+		h.fail(w, r, m, result.Errors) // nothing ran after all
 		return
 	}
 	b := h.buffer()
 	defer h.release(b)
 	var err error
-	if b.data, err = appendAnswer(b.data, m, answer, c.plan.settings); err != nil {
+	if b.data, err = appendAnswer(b.data, m, result, c.plan.settings); err != nil {
 		panic(fmt.Errorf("encoding the errors of an answer: %w", err))
 	}
 	event := Event{Outcome: Executed, Operation: c.plan.label, Status: http.StatusOK}
-	if len(answer.Errors) > 0 || !c.plan.hint.cacheable {
-		if len(answer.Errors) > 0 {
-			event.Code = schema.ErrorCode(answer.Errors[0])
+	if len(result.Errors) > 0 || !c.plan.hint.cacheable {
+		if len(result.Errors) > 0 {
+			event.Code = schema.ErrorCode(result.Errors[0])
 		}
 		writeUncached(w, m, http.StatusOK, b.data)
 		h.tell(r, event)
 		return
 	}
+	one := &answer{kind: kindOf(c.get, m), label: c.plan.label, page: newPage(m, b.data, c.plan.hint.header())}
 	if keep && h.answers.wants(c.hash) {
-		one := &answer2{}
-		_ = one
+		one.body, one.request, one.revisions = slices.Clone(b.data), slices.Clone(c.raw), revisions
+		h.answers.keep(c.hash, one)
 	}
+	event.Status = one.write(w, r)
 	h.tell(r, event)
-	_ = revisions
 }
 
 // appendAnswer appends an answer as it is sent. Errors follow the data.
@@ -115,14 +117,21 @@ func isNullMember(data []byte, name string) bool {
 
 // fail answers with errors that kept an operation from running.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, m media, errs gqlerror.List) {
-	code := schema.CodeInternal
-	if len(errs) > 0 {
-		code = schema.ErrorCode(errs[0])
-	}
 	status := http.StatusOK
 	if m != mediaJSON {
-		status = statusOf(code)
+		status = statusOf(firstCode(errs))
 	}
+	h.failWith(w, r, m, status, errs)
+}
+
+func firstCode(errs gqlerror.List) schema.Code {
+	if len(errs) == 0 {
+		return schema.CodeInternal
+	}
+	return schema.ErrorCode(errs[0])
+}
+
+func (h *Handler) failWith(w http.ResponseWriter, r *http.Request, m media, status int, errs gqlerror.List) {
 	data, err := json.Marshal(errs)
 	if err != nil {
 		panic(fmt.Errorf("encoding errors: %w", err))
@@ -131,7 +140,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, m media, errs gql
 	defer h.release(b)
 	b.data = append(append(append(b.data, `{"errors":`...), data...), '}')
 	writeUncached(w, m, status, b.data)
-	h.tell(r, Event{Outcome: Refused, Code: code, Status: status})
+	h.tell(r, Event{Outcome: Refused, Code: firstCode(errs), Status: status})
 }
 
 // statusOf returns the status of a code in a request that was not executed. Codes of
@@ -167,10 +176,5 @@ func (h *Handler) recover(w http.ResponseWriter, r *http.Request, m media) {
 	ctx := graphql.StartOperationTrace(schema.WithCaller(r.Context(), h.callerOf(r)))
 	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{})
 	err := &gqlerror.Error{Err: fmt.Errorf("panic: %v", value), Message: "internal error"}
-	errs := h.exec.DispatchError(ctx, gqlerror.List{err}).Errors
-	_ = errs
-	h.refuse(w, r, m, &refusal{
-		status: http.StatusInternalServerError, code: schema.CodeInternal,
-		message: "Something went wrong on our side.",
-	})
+	h.failWith(w, r, m, http.StatusInternalServerError, h.exec.DispatchError(ctx, gqlerror.List{err}).Errors)
 }

@@ -191,15 +191,15 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 	// filed under the old revision, where nobody looks any more.
 	revisions, keep := h.answers.read(c.plan, opCtx.Variables)
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
-	answer := next(ctx)
-	if answer == nil {
+	result := next(ctx)
+	if result == nil {
 		h.refuse(w, r, m, &refusal{
 			status: http.StatusServiceUnavailable, wellFormed: true, code: schema.CodeUpstreamUnavailable,
 			message: "The operation took too long.", retryAfter: time.Second,
 		})
 		return
 	}
-	h.send(w, r, m, c, answer, revisions, keep)
+	h.send(w, r, m, c, result, revisions, keep)
 }
 
 // context returns the context an operation runs in.
