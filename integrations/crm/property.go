@@ -35,6 +35,13 @@ const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 // without white space around it and in lower case, as every CRM treats them.
 func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
+// Addressable reports whether an address has the least an e-mail address needs: a
+// local part and a domain. Whatever accepted the submission has checked the rest.
+func Addressable(email string) bool {
+	local, domain, ok := strings.Cut(Address(email), "@")
+	return ok && local != "" && domain != ""
+}
+
 // Changes returns the properties to write to a contact that holds the given ones so
 // that it reflects the lead; none where it does already. A property the lead does
 // not know is never among them, and no value is empty, which would clear it.

@@ -100,7 +100,7 @@ func letterCaseOfAddresses(t *testing.T, s Subject) {
 func Addresses() []string {
 	return []string{
 		"ana+quote@example.com", "o'neill@example.com", "a/b@example.com", "100%@example.com", "%2e%2e@example.com",
-		"a?b=c&d#e@example.com", "../a@example.com", "ștefania@example.com", "josé@exámple.com", "{a}|b~c@example.com", "a=b;c@example.com",
+		"a?b=c&d#e@example.com", "a/./b@example.com", "ștefania@example.com", "josé@exámple.com", "{a}|b~c@example.com", "a=b*c@example.com",
 	}
 }
 

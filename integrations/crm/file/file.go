@@ -21,7 +21,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
@@ -54,8 +53,8 @@ func Open(o Options) (*Driver, error) {
 // Upsert merges the lead into the contact with its address.
 func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 	const op = "storing the contact"
-	email := crm.Address(l.Submission.Contact.Email)
-	if local, domain, ok := strings.Cut(email, "@"); !ok || local == "" || domain == "" {
+	email := l.Submission.Contact.Email
+	if !crm.Addressable(email) {
 		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: "the lead has no e-mail address"}
 	}
 	return d.locked(ctx, op, func() error {
