@@ -6,9 +6,19 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"siteapi/integrations/quote"
+)
+
+// Errors of every queue.
+var (
+	// ErrUnderWay means another delivery of the same submission to the same target is
+	// under way already.
+	ErrUnderWay = errors.New("a delivery of this submission to this target is under way")
+	// ErrUnknownTarget means there is no such target.
+	ErrUnknownTarget = errors.New("unknown delivery target")
 )
 
 // Target names a system that submissions are delivered to.
@@ -35,6 +45,9 @@ const (
 	Failed    State = "failed"    // refused for good; kept until someone retries it by hand
 )
 
+// States lists all states, in the order a delivery passes through them.
+func States() []State { return []State{Pending, Running, Retrying, Delivered, Failed} }
+
 // Attempt is one failed try.
 type Attempt struct {
 	Number int
@@ -48,15 +61,18 @@ type Delivery struct {
 	SubmissionID string
 	Target       Target
 	State        State
-	Attempts     int       // tries made so far
+	Attempts     int       // tries counted so far, the one under way included
 	CreatedAt    time.Time //
 	NextAt       time.Time // of the next try; zero where none is planned
 	FinishedAt   time.Time // zero while it is under way
+	Held         string    // redacted reason why it waits for its target; empty: it doesn't
 	Errors       []Attempt // oldest first
 }
 
-// Send brings one submission to one target. Its error's [upstream.Kind] decides what
-// happens next: Rejected fails for good, Refused and the others are tried again.
+// Send brings one submission to one target. Its error's kind decides what happens
+// next: upstream.Rejected fails for good, upstream.Refused is tried again after a long
+// pause, everything else with growing pauses or when the target said. It may be called
+// again for a submission that the target has already.
 type Send func(ctx context.Context, s *quote.Submission) error
 
 // Filter narrows a listing. Zero fields don't narrow.
@@ -72,7 +88,7 @@ type Count struct {
 	Target Target
 	State  State
 	Number int64
-	Oldest time.Time // creation of the oldest of them
+	Oldest time.Time // creation of the oldest of them; zero for Delivered and where there are none
 }
 
 // Queue works deliveries off and lets an operator see and mend them.
@@ -83,10 +99,14 @@ type Queue interface {
 	Stop(ctx context.Context) error
 	// List returns deliveries, oldest first.
 	List(ctx context.Context, f Filter) ([]Delivery, error)
-	// Retry makes one delivery due now, whatever its state was, or returns store.ErrNotFound.
+	// Retry makes one delivery due now, whatever its state was, even while its target is
+	// not being tried otherwise. One that is being tried is left alone. It returns
+	// store.ErrNotFound or ErrUnderWay.
 	Retry(ctx context.Context, id int64) error
-	// Resend creates a delivery of a stored submission anew unless one is under way.
+	// Resend creates a delivery of a stored submission anew unless one is under way. It
+	// returns store.ErrNotFound or ErrUnknownTarget.
 	Resend(ctx context.Context, submissionID string, target Target) error
-	// Counts returns the numbers of deliveries by target and state.
+	// Counts returns the numbers of deliveries by target and state, in the order of
+	// Targets and States; combinations without any are there too.
 	Counts(ctx context.Context) ([]Count, error)
 }
