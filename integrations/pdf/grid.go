@@ -6,7 +6,6 @@ import (
 	"github.com/johnfercher/go-tree/node"
 	"github.com/johnfercher/maroto/v2/pkg/components/text"
 	"github.com/johnfercher/maroto/v2/pkg/consts/align"
-	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
 	"github.com/johnfercher/maroto/v2/pkg/consts/linestyle"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
@@ -124,10 +123,10 @@ func bar(x, y, w, h float64, colour *props.Color) core.Component {
 	}}
 }
 
-// picture is an opaque PNG that fills its box.
-func picture(png []byte, w, h float64) core.Component {
-	return &shape{w: w, h: h, kind: "picture", draw: func(provider core.Provider, box *entity.Cell) {
-		provider.AddImageFromBytes(png, box, &props.Rect{Percent: 100}, extension.Png)
+// picture is an opaque image that fills its box.
+func picture(l *logo) core.Component {
+	return &shape{w: l.w, h: l.h, kind: "picture", draw: func(provider core.Provider, box *entity.Cell) {
+		provider.AddImageFromBytes(l.data, box, &props.Rect{Percent: 100}, l.kind)
 	}}
 }
 

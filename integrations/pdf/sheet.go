@@ -61,7 +61,7 @@ func (s *sheet) letterhead() block {
 	b := block{height: 34}
 	y := 0.0
 	if s.logo != nil {
-		b.full = append(b.full, picture(s.logo.png, s.logo.w, s.logo.h))
+		b.full = append(b.full, picture(s.logo))
 		bold := small
 		bold.face, bold.family, bold.colour = name.face, name.family, name.colour
 		lines := wrap(s.company.Name, bold.face, bold.size, mainWidth-20)

@@ -1,0 +1,101 @@
+// Package pdfbench holds what the benchmarks and tests of the quote document share:
+// sample documents, and the same page drawn in other ways to compare with.
+package pdfbench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/quote"
+)
+
+// Logo is a logo with a transparent ground, as an SVG.
+const Logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" width="100%" height="100%">
+<defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/><stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
+<rect x="4" y="4" width="52" height="52" rx="14" fill="url(#g)"/>
+<path d="M18 43 30 17 42 43Z" fill="#fff"/>
+<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Zm8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0ZM150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" fill="#134e4a"/>
+</svg>`
+
+// Kinds are the kinds of sample documents.
+func Kinds() []string { return []string{"minimal", "typical", "longest"} }
+
+// Sample returns a document: "minimal" has what a submission must have, "typical" what
+// most have, "longest" the most that the service accepts.
+func Sample(locale, kind string) pdf.Document {
+	d := pdf.Document{
+		Locale:    locale,
+		CreatedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
+		Submission: quote.Submission{
+			ID:         "f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
+			Contact:    quote.Contact{FirstName: "Ana", LastName: "Pop", Email: "ana@example.com"},
+			Selections: quote.Selections{ProjectType: "web-app"},
+			Estimate:   quote.Estimate{Min: 4000, Max: 6500, Currency: "EUR"},
+		},
+	}
+	s := &d.Submission
+	switch kind {
+	case "typical":
+		d.Company = sender()
+		d.Labels = labels(locale)
+		s.Contact = quote.Contact{FirstName: "Ștefania", LastName: "Núñez Țurcanu", Email: "stefania@example.com",
+			Phone: "+40 721 555 014", Company: "Brânză & Fiii SRL"}
+		s.Selections = quote.Selections{ProjectType: "online-shop", Complexity: "moderate", Timeline: "three-to-six-months",
+			Features: []string{"user-accounts", "online-payments", "multilingual-content", "blog", "analytics-dashboard", "booking-calendar", "newsletter"}}
+		s.Estimate = quote.Estimate{Min: 12000, Max: 18500, Currency: "EUR"}
+	case "longest":
+		d.Company = sender()
+		s.Contact = quote.Contact{FirstName: strings.Repeat("W", 100), LastName: strings.Repeat("Ștefan ", 14) + "Ix",
+			Email:   strings.Repeat("a", 64) + "@" + strings.Repeat("b", 60) + "." + strings.Repeat("c", 60) + "." + strings.Repeat("d", 59) + ".example",
+			Phone:   "+40 721 555 014 ext. 0123456789",
+			Company: strings.Repeat("Întreprinderea ", 6) + "Generală"}
+		s.Selections = quote.Selections{ProjectType: slug("project", 64), Complexity: slug("complexity", 64), Timeline: slug("timeline", 64)}
+		for i := range 50 {
+			name := fmt.Sprintf("feature-%02d-", i)
+			if i%3 == 0 { // without a place to break
+				s.Selections.Features = append(s.Selections.Features, name+strings.Repeat("m", 64-len(name)))
+				continue
+			}
+			s.Selections.Features = append(s.Selections.Features, slug(name+"with", 64))
+		}
+		s.Estimate = quote.Estimate{Min: 999999998.5, Max: 1e9, Currency: "RON"}
+	}
+	return d
+}
+
+func sender() pdf.Company {
+	return pdf.Company{
+		Name:   "Atelier Nord",
+		Logo:   []byte(Logo),
+		Accent: "#0f766e",
+		Lines:  []string{"Strada Mihai Eminescu 12", "010512 București, România", "+40 21 555 0123", "hello@ateliernord.example"},
+	}
+}
+
+// slug returns a slug of n characters made of words.
+func slug(start string, n int) string {
+	for len(start) < n {
+		start += "-word"
+	}
+	return strings.TrimRight(start[:n-1], "-") + strings.Repeat("x", n-len(strings.TrimRight(start[:n-1], "-")))
+}
+
+func labels(locale string) map[string]string {
+	switch locale {
+	case "es":
+		return map[string]string{"online-shop": "Tienda en línea", "moderate": "Media", "three-to-six-months": "De tres a seis meses",
+			"user-accounts": "Cuentas de usuario", "online-payments": "Pagos en línea", "multilingual-content": "Contenido multilingüe",
+			"blog": "Blog", "analytics-dashboard": "Panel de análisis", "booking-calendar": "Calendario de reservas", "newsletter": "Boletín por correo"}
+	case "ro":
+		return map[string]string{"online-shop": "Magazin online", "moderate": "Medie", "three-to-six-months": "Între trei și șase luni",
+			"user-accounts": "Conturi de utilizator", "online-payments": "Plăți online", "multilingual-content": "Conținut în mai multe limbi",
+			"blog": "Blog", "analytics-dashboard": "Panou de statistici", "booking-calendar": "Calendar de programări", "newsletter": "Buletin informativ"}
+	default:
+		return nil // spelled out from the slugs
+	}
+}
+
+// escapeData makes text fit for a data: address.
+func escapeData(text string) string { return strings.NewReplacer("%", "%25", "#", "%23").Replace(text) }
