@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,9 @@ const (
 	batchLimit = 256
 	queueLimit = 4096
 )
+
+// pruneLimit is how many old sessions are removed in one transaction.
+const pruneLimit = 100
 
 // readers is the number of connections that read.
 const readers = 4
@@ -165,16 +169,18 @@ func (s *Store) CountSubmissions(ctx context.Context) (int64, error) {
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (int64, error) {
 	var removed int64
 	for after := ""; ; {
-		ids, err := sqlstore.StaleSessions(ctx, s.read, after, before)
-		if err != nil || len(ids) == 0 {
+		ids, last, err := sqlstore.StaleSessions(ctx, s.read, after, before)
+		if err != nil || last == "" {
 			return removed, translate("pruning", err)
 		}
-		o := &pruneOp{ids: ids, before: before.UnixMilli()}
-		if err := s.group.Do(ctx, o); err != nil {
-			return removed, named("pruning", err)
+		after = last
+		for some := range slices.Chunk(ids, pruneLimit) {
+			o := &pruneOp{ids: some, before: before.UnixMilli()}
+			if err := s.group.Do(ctx, o); err != nil {
+				return removed, named("pruning", err)
+			}
+			removed += o.removed
 		}
-		removed += o.removed
-		after = ids[len(ids)-1]
 	}
 }
 

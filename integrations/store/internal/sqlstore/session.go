@@ -112,28 +112,24 @@ func Sessions(ctx context.Context, db DB, f store.SessionFilter) iter.Seq2[quote
 	}
 }
 
-// SessionRows is [Sessions] without decoding.
+// SessionRows is [Sessions] without decoding. The filter is applied here rather than
+// in the statement: without an index each page is read in a bounded time this way.
 func SessionRows(ctx context.Context, db DB, f store.SessionFilter) iter.Seq2[SessionRow, error] {
 	return func(yield func(SessionRow, error) bool) {
 		for after := ""; ; {
-			c := conditions{}
-			c.add("id > ?", after)
-			c.since("last_seen", f.Since)
-			c.until("last_seen", f.Until)
 			var page []SessionRow
-			err := db.Query(ctx, `SELECT id, state, first_seen, last_seen, visits FROM sessions`+c.where()+
-				` ORDER BY id LIMIT `+pageSize, c.args, func(scan Scan) error {
-				var r SessionRow
-				page = append(page, r)
-				last := &page[len(page)-1]
-				return scan(&last.ID, &last.State, &last.FirstSeen, &last.LastSeen, &last.Visits)
+			err := db.Query(ctx, `SELECT id, state, first_seen, last_seen, visits FROM sessions
+WHERE id > $1 ORDER BY id LIMIT `+pageSize, []any{after}, func(scan Scan) error {
+				page = append(page, SessionRow{})
+				r := &page[len(page)-1]
+				return scan(&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits)
 			})
 			if err != nil {
 				yield(SessionRow{}, fmt.Errorf("listing the sessions: %w", err))
 				return
 			}
 			for _, r := range page {
-				if !yield(r, nil) {
+				if seen(r, f) && !yield(r, nil) {
 					return
 				}
 			}
@@ -164,17 +160,28 @@ func forgetHints(ctx context.Context, db DB, id string) error {
 	return nil
 }
 
-// StaleSessions returns ids, after a given one and in their order, of some sessions
-// last seen before a time. None left: an empty list.
-func StaleSessions(ctx context.Context, db DB, after string, before time.Time) ([]string, error) {
-	var ids []string
-	err := db.Query(ctx, `SELECT id FROM sessions WHERE id > $1 AND last_seen < $2 ORDER BY id LIMIT 200`,
-		[]any{after, before.UnixMilli()}, func(scan Scan) error {
-			ids = append(ids, "")
-			return scan(&ids[len(ids)-1])
+// seen reports whether a session was last seen in the filter's time.
+func seen(r SessionRow, f store.SessionFilter) bool {
+	return (f.Since.IsZero() || r.LastSeen >= f.Since.UnixMilli()) && (f.Until.IsZero() || r.LastSeen < f.Until.UnixMilli())
+}
+
+// StaleSessions looks at a bounded number of sessions after the given id and returns
+// the ids of those last seen before a time, and the last id it looked at, which is
+// empty when there are no more.
+func StaleSessions(ctx context.Context, db DB, after string, before time.Time) (ids []string, last string, err error) {
+	err = db.Query(ctx, `SELECT id, last_seen FROM sessions WHERE id > $1 ORDER BY id LIMIT `+pageSize, []any{after},
+		func(scan Scan) error {
+			var seen int64
+			if err := scan(&last, &seen); err != nil {
+				return err
+			}
+			if seen < before.UnixMilli() {
+				ids = append(ids, last)
+			}
+			return nil
 		})
 	if err != nil {
-		return nil, fmt.Errorf("finding old sessions: %w", err)
+		return nil, "", fmt.Errorf("finding old sessions: %w", err)
 	}
-	return ids, nil
+	return ids, last, nil
 }

@@ -2,9 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
 )
 
 const (
@@ -45,7 +47,7 @@ func Submit(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Su
 	var first SubmissionRow
 	err = one(ctx, db, selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.fields()...)
 	if err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", err)
+		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", erased(err))
 	}
 	if key != "" {
 		_, err := db.Exec(ctx, `UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key)
@@ -62,7 +64,7 @@ func Submit(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Su
 func repeatOfKey(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Submission, bool, error) {
 	var first SubmissionRow
 	if err := one(ctx, db, byKey, []any{key}, first.fields()...); err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
+		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", erased(err))
 	}
 	if first.ContentKey != row.ContentKey {
 		_, err := db.Exec(ctx, insertRepeat, first.ID, row.ContentKey, key, row.Body, row.SubmittedAt)
@@ -72,6 +74,15 @@ func repeatOfKey(ctx context.Context, db DB, row SubmissionRow, key string) (quo
 	}
 	s, err := first.submission()
 	return s, false, err
+}
+
+// erased replaces [store.ErrNotFound]: what stood in the way a moment ago has been
+// erased meanwhile, and the next try will succeed.
+func erased(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: it is being erased", store.ErrUnavailable)
+	}
+	return err
 }
 
 // Erase removes a submission with its keys and repetitions inside the transaction

@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"siteapi/integrations/store/postgres"
+	"siteapi/integrations/store/storetest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	server := pgserver.Start(t)
+	storetest.Run(t, func(t *testing.T) storetest.Subject { return subject(server.NewDatabase(t)) })
+}
+
+// subject is a database for the conformance suite.
+func subject(url string) storetest.Subject {
+	connect := func(t testing.TB) *pgx.Conn {
+		t.Helper()
+		c, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	return storetest.Subject{
+		Open: func(ctx context.Context, h storetest.Hooks) (storetest.Store, error) {
+			return postgres.Open(ctx, options(url, h))
+		},
+		Exec: func(t testing.TB, query string) {
+			t.Helper()
+			c := connect(t)
+			defer c.Close(t.Context())
+			if _, err := c.Exec(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Strings: func(t testing.TB, query string) []string {
+			t.Helper()
+			c := connect(t)
+			defer c.Close(t.Context())
+			rows, err := c.Query(t.Context(), query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		},
+	}
+}
+
+func options(url string, h storetest.Hooks) postgres.Options {
+	o := postgres.Options{URL: url}
+	exec := func(ctx context.Context, tx pgx.Tx) storetest.Exec {
+		return func(query string) error {
+			_, err := tx.Exec(ctx, query)
+			return err
+		}
+	}
+	if h.Enqueue != nil {
+		o.Enqueue = func(ctx context.Context, tx pgx.Tx, ids []string) error { return h.Enqueue(ctx, exec(ctx, tx), ids) }
+	}
+	if h.Cancel != nil {
+		o.Cancel = func(ctx context.Context, tx pgx.Tx, id string) error { return h.Cancel(ctx, exec(ctx, tx), id) }
+	}
+	return o
+}
