@@ -20,6 +20,7 @@ type bodySource struct {
 	accepts    []string // media types, the first is the usual one
 	limit      int64    // bytes
 	shape      *shape
+	decoders   decoders
 }
 
 // firstRead is what is set aside for a body before any of it has arrived, so that
@@ -41,9 +42,9 @@ func (rt *route) bindBody(w http.ResponseWriter, r *http.Request, caller *schema
 	if problem := b.checkHeaders(w, r.Header, len(raw)); problem != nil {
 		return problem
 	}
-	value, err := decode(raw, b.shape)
+	value, err := b.decoders.decode(raw, b.shape)
 	if err != nil {
-		return badRequest(err.Error())
+		return badRequest(sentence(err))
 	}
 	vars[b.variable] = value
 	return nil
@@ -119,6 +120,12 @@ func (b *bodySource) unsupported(w http.ResponseWriter) *schema.Error {
 		Code:    schema.CodeUnsupportedMediaType,
 		Message: "The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".",
 	}
+}
+
+// sentence turns an error's text into one for people.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 func isUTF8(charset string) bool {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,40 +17,60 @@ import (
 // maxDepth is how deep a body may be nested. Sensible ones stay far below it.
 const maxDepth = 64
 
+// decoders keeps decoders for reuse: their tables cost more than reading a small body.
+type decoders struct{ pool sync.Pool }
+
 // decode reads one JSON value of a shape, strictly: no invalid UTF-8, no name twice in
 // an object, no NUL character, nothing behind the value. Fields an input object does
 // not have are left out, as are their values. Errors are sentences for the client and
 // never repeat what was sent.
-func decode(raw []byte, sh *shape) (any, error) {
-	d := decoder{raw: raw, text: string(raw)}
-	d.json.Reset(bytes.NewBuffer(raw))
-	if sh.object && d.json.PeekKind() != '{' && d.json.PeekKind() != 0 {
-		return nil, errors.New("The body has to be a JSON object.") //nolint:staticcheck // shown to the client
+func (p *decoders) decode(raw []byte, sh *shape) (any, error) {
+	d, ok := p.pool.Get().(*decoder)
+	if !ok {
+		d = &decoder{}
 	}
-	value, err := d.value(sh, 0)
-	if err == nil {
-		if _, err = d.json.ReadToken(); err == io.EOF {
-			return value, nil
-		}
-		if err == nil {
-			err = errTrailing
-		}
-	}
-	return nil, d.explain(err)
+	d.raw, d.text, d.in = raw, string(raw), *bytes.NewBuffer(raw)
+	d.json.Reset(&d.in, jsontext.AllowDuplicateNames(true)) // they are found while objects are filled
+	value, err := d.document(sh)
+	d.raw, d.text, d.in = nil, "", bytes.Buffer{}
+	p.pool.Put(d)
+	return value, err
 }
 
 var (
-	errTrailing = errors.New("there is more behind the value")
-	errNUL      = errors.New("a text holds a NUL character")
-	errTooDeep  = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	errTrailing  = errors.New("there is more behind the value")
+	errNUL       = errors.New("a text holds a NUL character")
+	errDuplicate = errors.New("an object has a name twice")
+	errTooDeep   = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	errNotObject = errors.New("the body has to be a JSON object")
 )
 
 // decoder reads one body. Texts are parts of one copy of it rather than copies of
 // their own.
 type decoder struct {
 	json jsontext.Decoder
+	in   bytes.Buffer
 	raw  []byte
 	text string
+}
+
+// document reads the only value of the body.
+func (d *decoder) document(sh *shape) (any, error) {
+	kind := d.json.PeekKind()
+	value, err := d.value(sh, 0)
+	if err == nil {
+		if _, err = d.json.ReadToken(); err == nil {
+			err = errTrailing
+		}
+	}
+	switch {
+	case err != io.EOF || value == nil && kind == 0:
+		return nil, d.explain(err)
+	case sh.object && kind != '{':
+		return nil, errNotObject
+	default:
+		return value, nil
+	}
 }
 
 func (d *decoder) value(sh *shape, depth int) (any, error) {
@@ -100,7 +121,7 @@ func (d *decoder) object(sh *shape, depth int) (any, error) {
 				return nil, err
 			}
 			if field == nil {
-				if err := d.skip(depth); err != nil {
+				if err := d.json.SkipValue(); err != nil {
 					return nil, err
 				}
 				continue
@@ -109,8 +130,13 @@ func (d *decoder) object(sh *shape, depth int) (any, error) {
 		} else if name, err = d.string(quoted); err != nil {
 			return nil, err
 		}
-		if m[name], err = d.value(within, depth); err != nil {
+		value, err := d.value(within, depth)
+		if err != nil {
 			return nil, err
+		}
+		before := len(m)
+		if m[name] = value; len(m) == before {
+			return nil, errDuplicate
 		}
 	}
 	_, err := d.json.ReadToken()
@@ -126,17 +152,6 @@ func (d *decoder) field(sh *shape, quoted jsontext.Value) (*shapeField, error) {
 	return sh.fields[name], err
 }
 
-// skip reads a value that nobody wants, as strictly as any other.
-func (d *decoder) skip(depth int) error {
-	switch d.json.PeekKind() {
-	case '{', '[', '"':
-		_, err := d.value(anything, depth)
-		return err
-	default:
-		return d.json.SkipValue()
-	}
-}
-
 func (d *decoder) list(sh *shape, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -148,7 +163,7 @@ func (d *decoder) list(sh *shape, depth int) (any, error) {
 	if items == nil {
 		items = anything
 	}
-	list := []any{}
+	list := make([]any, 0, 4)
 	for d.json.PeekKind() != ']' {
 		item, err := d.value(items, depth)
 		if err != nil {
@@ -189,7 +204,9 @@ func (d *decoder) explain(err error) error {
 	at, why := d.json.InputOffset(), ""
 	var syntax *jsontext.SyntacticError
 	switch {
-	case errors.Is(err, errTrailing), errors.Is(err, errNUL), errors.Is(err, errTooDeep):
+	case err == io.EOF:
+		why = "it holds no value"
+	case errors.Is(err, errTrailing), errors.Is(err, errNUL), errors.Is(err, errTooDeep), errors.Is(err, errDuplicate):
 		why = err.Error()
 	case errors.As(err, &syntax):
 		at = syntax.ByteOffset
@@ -201,13 +218,11 @@ func (d *decoder) explain(err error) error {
 	before := d.raw[:at]
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	return fmt.Errorf("The body is not acceptable JSON: %s (line %d, column %d).", why, line, column) //nolint:staticcheck,revive // shown to the client
+	return fmt.Errorf("the body is not acceptable JSON: %s (line %d, column %d)", why, line, column)
 }
 
 func (d *decoder) syntax(err *jsontext.SyntacticError) string {
 	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "an object has a name twice"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends too early"
 	case !utf8.Valid(d.raw):

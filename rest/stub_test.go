@@ -2,9 +2,12 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,11 +28,12 @@ type stub struct {
 	input *schema.InputChecker
 	docs  sync.Map
 
+	quiet   bool // nothing is noted
 	mu      sync.Mutex
 	calls   int
 	args    []any
 	callers []schema.Caller
-	answer  func(field string) (any, error) // nil: the usual answer
+	reply   func(field string) (any, error) // nil: the usual answers
 }
 
 const testToken = "right"
@@ -74,15 +78,20 @@ func (s *stub) authorize(ctx context.Context, f *ast.FieldDefinition) error {
 	return s.allow(ctx)
 }
 
-// CreateOperationContext reports all invalid input values at once.
+// CreateOperationContext checks the variables once, by the schema's own checker, which
+// leaves nothing for gqlgen's slower one to find.
 func (s *stub) CreateOperationContext(ctx context.Context, p *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	op, errs := s.Executor.CreateOperationContext(ctx, p)
-	if op.Operation == nil {
-		return op, errs
+	doc, _ := s.docs.Load(p.Query)
+	op := &graphql.OperationContext{
+		RawQuery: p.Query, OperationName: p.OperationName, Variables: p.Variables, Headers: p.Headers,
+		Doc: doc.(*ast.QueryDocument), DisableIntrospection: true, RecoverFunc: graphql.DefaultRecover,
+		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
+		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
+	op.Operation = op.Doc.Operations.ForName(p.OperationName)
 	fields := s.input.Check(op.Doc, op.Operation, p.Variables)
 	if len(fields) == 0 {
-		return op, errs
+		return op, nil
 	}
 	if err := s.authorize(ctx, op.Operation.SelectionSet[0].(*ast.Field).Definition); err != nil {
 		return op, gqlerror.List{gqlerror.Wrap(err)}
@@ -124,6 +133,9 @@ func (p pinned) Add(context.Context, string, *ast.QueryDocument) {
 }
 
 func (s *stub) note(ctx context.Context, args ...any) {
+	if s.quiet {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -131,12 +143,12 @@ func (s *stub) note(ctx context.Context, args ...any) {
 	s.callers = append(s.callers, *schema.CallerFrom(ctx))
 }
 
-// reply returns what the test wants a field to answer, else the usual.
-func reply[T any](s *stub, field string, usual *T) (*T, error) {
-	if s.answer == nil {
+// replied returns what the test wants a field to answer, else the usual.
+func replied[T any](s *stub, field string, usual *T) (*T, error) {
+	if s.reply == nil {
 		return usual, nil
 	}
-	v, err := s.answer(field)
+	v, err := s.reply(field)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -148,34 +160,34 @@ func (s *stub) Mutation() schema.MutationResolver { return s }
 
 func (s *stub) ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
 	s.note(ctx, all, pattern)
-	return reply(s, "clearCache", &schema.ClearCachePayload{Success: true, Cleared: 3})
+	return replied(s, "clearCache", &schema.ClearCachePayload{Success: true, Cleared: 3})
 }
 
 func (s *stub) InvalidateCache(ctx context.Context, in schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, in)
-	return reply(s, "invalidateCache", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{"content:locale:en"}})
+	return replied(s, "invalidateCache", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{"content:locale:en"}})
 }
 
 func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	s.note(ctx, in)
-	return reply(s, "trackQuote", &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID})
+	return replied(s, "trackQuote", &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID})
 }
 
 func (s *stub) SubmitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	s.note(ctx, in)
-	return reply(s, "submitQuote", &schema.SubmitQuotePayload{
+	return replied(s, "submitQuote", &schema.SubmitQuotePayload{
 		Success: true, SubmissionID: "abc", PDFURL: "/api/quote/pdf?id=abc",
 	})
 }
 
 func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, payload)
-	return reply(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}})
+	return replied(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}})
 }
 
 func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
 	s.note(ctx)
-	return reply(s, "cacheStats", &schema.CacheStatsPayload{
+	return replied(s, "cacheStats", &schema.CacheStatsPayload{
 		Success: true, Stats: &schema.CacheStats{Type: "memory", Size: 2, Available: true},
 	})
 }
@@ -192,7 +204,7 @@ var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	s.note(ctx, id, locale)
-	return reply(s, "quotePdf", &schema.QuotePDF{
+	return replied(s, "quotePdf", &schema.QuotePDF{
 		FileName: "quote-abc.pdf", ContentType: "application/pdf", Size: len(testPDF), Etag: `"v1"`,
 		Locale: schema.LocaleRo, Content: testPDF,
 	})
@@ -216,4 +228,58 @@ func newServer(tb testing.TB) (*httptest.Server, *stub) {
 	srv := httptest.NewServer(http.HandlerFunc(a.ServeHTTP))
 	tb.Cleanup(srv.Close)
 	return srv, s
+}
+
+// answer is what came back over HTTP.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// problem reads a problem document and checks what all of them have in common.
+func (a answer) problem(tb testing.TB) Problem {
+	tb.Helper()
+	var p Problem
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		tb.Fatalf("status %d: the body is no problem document: %q", a.status, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		tb.Errorf("Content-Type %q", got)
+	}
+	if got := a.header.Get("Cache-Control"); got != "no-store" {
+		tb.Errorf("Cache-Control %q", got)
+	}
+	if p.Status != a.status || p.Type != "about:blank" || p.Title != http.StatusText(a.status) || p.Success ||
+		p.RequestID == "" || p.Detail == "" || p.Code.Status() != a.status {
+		tb.Errorf("status %d, problem %+v", a.status, p)
+	}
+	return p
+}
+
+// send makes one request. Headers are given as name, value, name, value …
+func send(tb testing.TB, srv *httptest.Server, method, path, body string, headers ...string) answer {
+	tb.Helper()
+	req, err := http.NewRequest(method, srv.URL+path, strings.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return do(tb, srv, req)
+}
+
+func do(tb testing.TB, srv *httptest.Server, req *http.Request) answer {
+	tb.Helper()
+	res, err := srv.Client().Do(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(body)}
 }
