@@ -1,0 +1,41 @@
+# Everything a developer does. `make run` and `make test` need Go and make, nothing else.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test test-race build generate lint sdl playground clients bench clean
+
+help: ## list what can be done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+run: ## start the service on embedded defaults, at http://localhost:8080
+	ENVIRONMENT=development $(GO) run -ldflags "$(LDFLAGS)" ./cmd/siteapi
+
+demo: build ## play a visitor's session in three languages against a fresh service
+	$(GO) run ./cmd/demo -binary bin/siteapi
+
+test: ## run the tests; those that need a server are skipped where it is not installed
+	$(GO) test ./...
+
+test-race: ## run the tests with the race detector
+	$(GO) test -race ./...
+
+build: ## build bin/siteapi
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
+
+generate: ## regenerate code from the schema
+	$(GO) tool gqlgen generate
+
+lint: ## check the code, with golangci-lint
+	golangci-lint run ./...
+
+sdl: ## print the schema for other tools
+	@$(GO) run ./cmd/siteapi sdl
+
+playground: ## build the GraphiQL page that the binary embeds, with npm
+	npm --prefix schema/playground ci
+	npm --prefix schema/playground run build
+
+clean: ## remove what was built, and nothing that was stored
+	rm -rf bin schema/playground/dist

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/delivery"
+	"siteapi/integrations/lastgood"
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/quote"
+	"siteapi/resolvers"
+	"siteapi/resolvers/gqlhttp"
+	"siteapi/rest"
+	"siteapi/schema"
+)
+
+type quoteSubmission = quote.Submission
+
+// Times that hold for every site.
+const (
+	fillTimeout   = 8 * time.Second  // of one fetch of a locale's content
+	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
+	settleDelay   = 3 * time.Second  // from a webhook to the second refetch
+	pruneInterval = time.Hour        // between two looks for sessions to forget
+	drainTimeout  = 20 * time.Second // for requests and deliveries under way at a stop
+)
+
+// app is the service with everything it is made of.
+type app struct {
+	settings *Settings
+	log      zerolog.Logger
+	handler  http.Handler
+	health   *health
+	data     *database
+	queue    delivery.Queue
+	resolver *resolvers.Resolver
+	watcher  cms.Watcher // nil: the CMS driver notices nothing itself
+	closers  []func() error
+	stop     context.CancelFunc // ends what start began
+	work     sync.WaitGroup
+}
+
+// newApp builds the service without starting any work.
+func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err error) {
+	a := &app{settings: s, log: log, health: &health{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
+	}
+	content, err := openCMS(s, log)
+	if err != nil {
+		return nil, err
+	}
+	a.watcher, _ = content.(cms.Watcher)
+	contacts, err := openCRM(s, log)
+	if err != nil {
+		return nil, fmt.Errorf("opening the CRM: %w", err)
+	}
+	store, err := openCache(ctx, s, a.filled)
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, store.Close)
+	if a.data, err = openDatabase(ctx, s, senders(s, content, contacts), log); err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, a.data.close)
+	a.queue = a.data.queue
+	kept, err := lastgood.Open(filepath.Join(s.DataDir, "content"))
+	if err != nil {
+		return nil, err
+	}
+	renderer, err := pdf.New(pdf.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
+	}
+	a.resolver = resolvers.New(resolvers.Deps{
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: renderer, Kept: kept, Log: log,
+		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
+		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
+		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
+		FillTimeout: fillTimeout, SettleDelay: settleDelay,
+	})
+	a.health.probes = []probe{
+		{"database", true, a.data.quotes.Ping},
+		{"cache", false, func(ctx context.Context) error {
+			if !store.Stats(ctx).Available {
+				return cache.ErrUnavailable
+			}
+			return nil
+		}},
+		{"cms", false, content.Ping},
+		{"crm", false, contacts.Ping},
+	}
+	return a, a.buildDoors()
+}
+
+// buildDoors puts both doors over one executor, and the front before them.
+func (a *app) buildDoors() error {
+	s := a.settings
+	docs, err := gqlhttp.NewDocuments(gqlhttp.Policy{
+		Schema: schema.AST(), Introspection: s.Introspection, Suggestions: s.Environment == development,
+	})
+	if err != nil {
+		return err
+	}
+	exec, err := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
+		Documents: docs, Introspection: s.Introspection, Suggestions: s.Environment == development,
+	})
+	if err != nil {
+		return err
+	}
+	var executor graphql.GraphExecutor = exec
+	routes, err := rest.New(executor, schema.AST(), rest.Options{
+		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
+		Version:   versionText(),
+	})
+	if err != nil {
+		return err
+	}
+	door, err := gqlhttp.New(gqlhttp.Options{Exec: executor, Documents: docs, Revision: a.resolver.Revision})
+	if err != nil {
+		return err
+	}
+	switchboard := &switchboard{graphql: door, rest: routes, exact: map[string]http.Handler{
+		"/healthz": http.HandlerFunc(a.health.live),
+		"/readyz":  http.HandlerFunc(a.health.ready),
+	}}
+	if s.Playground {
+		mountPlayground(switchboard.exact, s)
+	}
+	a.handler = &front{
+		next: switchboard, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
+		route: routeName(routes),
+	}
+	return nil
+}
+
+// routeName names the route of a request for metrics: of few different values,
+// whatever strangers ask for.
+func routeName(api *rest.API) func(r *http.Request) string {
+	known := map[string]bool{"/graphql": true, "/playground": true, "/healthz": true, "/readyz": true, rest.DescriptionPath: true}
+	for _, route := range api.Routes() {
+		known[route.Path] = true
+	}
+	return func(r *http.Request) string {
+		if known[r.URL.Path] {
+			return r.URL.Path
+		}
+		return "other"
+	}
+}
+
+// filled hears of every fill of the cache that ended.
+func (a *app) filled(f cache.FillReport) {
+	if f.Err != nil {
+		a.log.Warn().Str("key", f.Key).Bool("refresh", f.Refresh).Err(f.Err).Msg("filling a cache entry")
+	}
+}
+
+// start begins the work beside answering requests.
+func (a *app) start(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop = stop
+	if err := a.queue.Start(work); err != nil {
+		return fmt.Errorf("starting the deliveries: %w", err)
+	}
+	if a.watcher != nil {
+		a.work.Go(func() {
+			err := a.watcher.Watch(work, func() {
+				if err := a.resolver.ContentChanged(work); err != nil {
+					a.log.Error().Err(err).Msg("invalidating changed content")
+				}
+			})
+			if err != nil && work.Err() == nil {
+				a.log.Error().Err(err).Msg("watching the content file")
+			}
+		})
+	}
+	a.work.Go(func() { a.forgetSessions(work) })
+	a.resolver.Warm()
+	return nil
+}
+
+// forgetSessions removes tracked sessions that are older than TRACK_RETENTION.
+func (a *app) forgetSessions(ctx context.Context) {
+	if a.settings.TrackRetention == 0 {
+		return
+	}
+	ticker := time.NewTicker(pruneInterval)
+	defer ticker.Stop()
+	for {
+		n, err := a.data.archive.PruneSessions(ctx, time.Now().Add(-a.settings.TrackRetention))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			a.log.Error().Err(err).Msg("forgetting old sessions")
+		case n > 0:
+			a.log.Info().Int64("sessions", n).Msg("forgot old sessions")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// shutdown ends the work that start began and closes everything. What is left undone
+// is done after the next start.
+func (a *app) shutdown(ctx context.Context) error {
+	var errs []error
+	if a.stop != nil {
+		errs = append(errs, a.queue.Stop(ctx))
+		a.stop()
+		a.work.Wait()
+	}
+	errs = append(errs, a.resolver.Close(ctx), a.close())
+	return errors.Join(errs...)
+}
+
+func (a *app) close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	cacheAuth = "Authorization: Bearer " + devCacheToken
+	hookAuth  = "Authorization: Bearer " + devWebhookSecret
+)
+
+// warm makes sure that every locale's content is in the cache.
+func (s *service) warm() {
+	s.t.Helper()
+	for _, locale := range []string{"en", "es", "ro"} {
+		s.query(`query($l: Locale!) { content(documentType: "heroSection", locale: $l) { id } }`, map[string]any{"l": locale})
+	}
+	eventually(s.t, "three entries are cached", func() bool { return s.size() == 3 })
+}
+
+func (s *service) size() int {
+	stats := s.through("REST", "cacheStats", nil).data["stats"].(map[string]any)
+	return int(stats["size"].(float64))
+}
+
+func keys(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	names := make([]string, 0, len(list))
+	for _, item := range list {
+		names = append(names, fmt.Sprint(item))
+	}
+	slices.Sort(names)
+	return names
+}
+
+var allKeys = []string{"content:locale:en", "content:locale:es", "content:locale:ro"}
+
+func TestContractCacheStats(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	s.warm()
+	bothDoors(t, func(t *testing.T, door string) {
+		got := s.through(door, "cacheStats", nil)
+		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": 3.0, "available": true}}
+		if !reflect.DeepEqual(got.data, want) {
+			t.Errorf("got %s", got.raw)
+		}
+	})
+}
+
+func TestContractClearCache(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		vars    map[string]any
+		cleared float64
+		code    string
+		fields  []string
+	}{
+		{"all", map[string]any{"all": true}, 3, "", nil},
+		{"everything below a prefix", map[string]any{"pattern": "content:*"}, 3, "", nil},
+		{"one key", map[string]any{"pattern": "content:locale:es"}, 1, "", nil},
+		{"one character", map[string]any{"pattern": "content:locale:e?"}, 2, "", nil},
+		{"a set", map[string]any{"pattern": "content:locale:[er][no]"}, 2, "", nil},
+		{"nothing matches", map[string]any{"pattern": "other:*"}, 0, "", nil},
+		{"all=false beside a pattern", map[string]any{"all": false, "pattern": "content:locale:ro"}, 1, "", nil},
+		{"neither", nil, 0, "BAD_USER_INPUT", []string{"all", "pattern"}},
+		{"all=false alone", map[string]any{"all": false}, 0, "BAD_USER_INPUT", []string{"all", "pattern"}},
+		{"both", map[string]any{"all": true, "pattern": "content:*"}, 0, "BAD_USER_INPUT", []string{"all", "pattern"}},
+		{"pattern too long", map[string]any{"pattern": strings.Repeat("*", 257)}, 0, "BAD_USER_INPUT", []string{"pattern"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bothDoors(t, func(t *testing.T, door string) {
+				s := startService(t, nil)
+				s.warm()
+				got := s.through(door, "clearCache", tt.vars, cacheAuth)
+				if tt.code != "" {
+					if got.code != tt.code || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+						t.Errorf("got %d %s", got.status, got.raw)
+					}
+					if s.size() != 3 {
+						t.Error("a refused request removed entries")
+					}
+					return
+				}
+				if want := map[string]any{"success": true, "cleared": tt.cleared}; !reflect.DeepEqual(got.data, want) {
+					t.Errorf("got %s, want %v", got.raw, want)
+				}
+				if left := s.size(); left != 3-int(tt.cleared) {
+					t.Errorf("%d entries are left", left)
+				}
+			})
+		})
+	}
+}
+
+func TestContractClearCacheReadsAllInAnyLetterCase(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	for value, status := range map[string]int{
+		"true": 200, "TRUE": 200, "True": 200, "false": 400, "FALSE": 400, "1": 400, "yes": 400, "on": 400, "": 400,
+	} {
+		if got := s.do("POST", "/api/cache/clear?all="+value, "", cacheAuth); got.status != status {
+			t.Errorf("all=%s: %d %s, want %d", value, got.status, got.body, status)
+		}
+	}
+}
+
+func TestContractInvalidateCache(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		input  map[string]any
+		want   []string
+		fields []string
+	}{
+		{"document type in a locale", map[string]any{"type": "documentType", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
+		{"document, its other word", map[string]any{"type": "document", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
+		{"document type in all locales", map[string]any{"type": "documentType", "documentType": "heroSection"}, allKeys, nil},
+		{"locale", map[string]any{"type": "locale", "locale": "ro"}, []string{"content:locale:ro"}, nil},
+		{"all", map[string]any{"type": "all"}, allKeys, nil},
+		{"type follows from the document type", map[string]any{"documentType": "heroSection"}, allKeys, nil},
+		{"type follows from both", map[string]any{"documentType": "heroSection", "locale": "en"}, []string{"content:locale:en"}, nil},
+		{"type follows from the locale", map[string]any{"locale": "en"}, []string{"content:locale:en"}, nil},
+		{"a type the site does not serve", map[string]any{"documentType": "unheardOf", "locale": "en"}, []string{"content:locale:en"}, nil},
+		{"nothing", map[string]any{}, nil, []string{"type"}},
+		{"document type missing", map[string]any{"type": "documentType", "locale": "en"}, nil, []string{"documentType"}},
+		{"document type missing, other word", map[string]any{"type": "document"}, nil, []string{"documentType"}},
+		{"locale missing", map[string]any{"type": "locale", "documentType": "heroSection"}, nil, []string{"locale"}},
+		{"unknown locale", map[string]any{"locale": "fr"}, nil, []string{"locale"}},
+		{"unknown type", map[string]any{"type": "page"}, nil, []string{"type"}},
+		{"everything wrong", map[string]any{"type": "page", "locale": "fr", "documentType": ""}, nil, []string{"documentType", "locale", "type"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bothDoors(t, func(t *testing.T, door string) {
+				s := startService(t, nil)
+				s.warm()
+				got := s.through(door, "invalidateCache", map[string]any{"input": tt.input}, cacheAuth)
+				if tt.fields != nil {
+					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+						t.Errorf("got %d %s", got.status, got.raw)
+					}
+					return
+				}
+				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) {
+					t.Errorf("got %s, want %v", got.raw, tt.want)
+				}
+				if left := s.size(); left != 3-len(tt.want) {
+					t.Errorf("%d entries are left", left)
+				}
+			})
+		})
+	}
+}
+
+func TestContractInvalidateNamesAllowedValues(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	bothDoors(t, func(t *testing.T, door string) {
+		got := s.through(door, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "fr"}}, cacheAuth)
+		if !strings.Contains(got.fields["locale"], "en, es, ro") || !strings.Contains(got.fields["type"], "documentType, document, locale, all") {
+			t.Errorf("got %v", got.fields)
+		}
+	})
+}
+
+func TestContractInvalidateNamesKeysThatWereEmpty(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
+	got := s.through("REST", "invalidateCache", map[string]any{"input": map[string]any{"type": "all"}}, cacheAuth)
+	if !slices.Equal(keys(got.data["invalidated"]), allKeys) {
+		t.Errorf("got %s", got.raw)
+	}
+}
+
+func TestContractWebhook(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		payload map[string]any
+		want    []string
+	}{
+		{"locale", map[string]any{"_id": "heroSection-es", "_type": "heroSection", "language": "es"}, []string{"content:locale:es"}},
+		{"no locale", map[string]any{"_id": "siteSettings", "_type": "siteSettings"}, allKeys},
+		{"other names of the fields", map[string]any{"documentType": "heroSection", "__i18n_lang": "ro"}, []string{"content:locale:ro"}},
+		{"locale the site does not use", map[string]any{"_type": "heroSection", "language": "fr"}, []string{}},
+		{"draft", map[string]any{"_id": "drafts.heroSection-es", "_type": "heroSection", "language": "es"}, []string{}},
+		{"version", map[string]any{"_id": "versions.r1.heroSection-es", "_type": "heroSection"}, []string{}},
+		{"a stored quote", map[string]any{"_id": "quoteSubmission.x", "_type": "quoteSubmission"}, []string{}},
+	}
+	s := startService(t, nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bothDoors(t, func(t *testing.T, door string) {
+				got := s.through(door, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
+				again := s.through(door, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
+				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) || !reflect.DeepEqual(got.data, again.data) {
+					t.Errorf("got %s, again %s, want %v", got.raw, again.raw, tt.want)
+				}
+				if !strings.Contains(got.raw, `"invalidated":[`) {
+					t.Errorf("invalidated is not a list: %s", got.raw)
+				}
+			})
+		})
+	}
+	for name, body := range map[string]string{
+		"empty": "", "not JSON": "{", "a list": `[{"_type":"x"}]`, "a string": `"x"`, "null": "null", "an empty object": "{}",
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			if got := s.restOutcome(s.do("POST", "/api/webhooks/cms", body, hookAuth)); got.status != 400 || got.code != "BAD_USER_INPUT" {
+				t.Errorf("got %d %s", got.status, got.raw)
+			}
+		})
+	}
+}
+
+func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	s.warm()
+	const ask = `{ content(documentType: "heroSection", locale: es) { fields } }`
+	s.writeContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"Nuevo"},{"_id":"siteSettings","_type":"siteSettings"}]`)
+	s.through("REST", "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection", "language": "es"}}, hookAuth)
+	if got := s.query(ask, nil); string(got.body) != `{"data":{"content":[{"fields":{"language":"es","title":"Nuevo"}}]}}` {
+		t.Errorf("the first answer after the webhook is %s", got.body)
+	}
+}
+
+func TestContractGuards(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"CACHE_API_TOKEN": "one, two"})
+	bad := startService(t, map[string]string{"ENVIRONMENT": "development", "CACHE_API_TOKEN": " , "})
+	guarded := []struct {
+		name string
+		vars map[string]any
+		good string
+	}{
+		{"clearCache", map[string]any{"pattern": "x"}, "one"},
+		{"clearCache", map[string]any{"pattern": "x"}, "two"},
+		{"invalidateCache", map[string]any{"input": map[string]any{"type": "all"}}, "two"},
+		{"receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "x"}}, devWebhookSecret},
+	}
+	for _, g := range guarded {
+		t.Run(g.name+" "+g.good, func(t *testing.T) {
+			bothDoors(t, func(t *testing.T, door string) {
+				if got := s.through(door, g.name, g.vars, "Authorization: Bearer "+g.good); got.code != "" {
+					t.Errorf("a good token: %s", got.raw)
+				}
+				for _, header := range []string{"Authorization: Bearer wrong", "Authorization: Bearer ", "Authorization: " + g.good, "Authorization: Basic " + g.good, "X-No: token"} {
+					got := s.through(door, g.name, g.vars, header)
+					if got.code != "UNAUTHENTICATED" || got.data != nil {
+						t.Errorf("%s: %s", header, got.raw)
+					}
+					if door == "REST" && (got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer") {
+						t.Errorf("%s: status %d, WWW-Authenticate %q", header, got.status, got.header.Get("WWW-Authenticate"))
+					}
+				}
+			})
+		})
+	}
+	t.Run("no token configured", func(t *testing.T) {
+		if got := bad.through("REST", "clearCache", map[string]any{"all": true}, "Authorization: Bearer "+devCacheToken); got.code != "" && got.code != "UNAUTHENTICATED" {
+			t.Errorf("got %s", got.raw)
+		}
+	})
+	t.Run("a missing token wins over a bad body", func(t *testing.T) {
+		for _, path := range []string{"/api/cache/invalidate", "/api/webhooks/cms"} {
+			for _, body := range []string{"{", `{"type":"nonsense"}`, "", strings.Repeat("x", 2<<20)} {
+				if got := s.do("POST", path, body); got.status != 401 {
+					t.Errorf("POST %s with %d bytes: %d", path, len(body), got.status)
+				}
+			}
+		}
+		if got := s.do("POST", "/api/cache/clear?all=maybe", ""); got.status != 401 {
+			t.Errorf("POST /api/cache/clear?all=maybe: %d", got.status)
+		}
+		got := s.through("GraphQL", "invalidateCache", map[string]any{"input": map[string]any{"type": "nonsense"}})
+		if got.code != "UNAUTHENTICATED" {
+			t.Errorf("GraphQL: %s", got.raw)
+		}
+	})
+}

@@ -1,0 +1,465 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"siteapi/integrations/store"
+)
+
+// object is a JSON object under construction.
+type object = map[string]any
+
+func validSubmission(session string) object {
+	return object{
+		"sessionId":  session,
+		"contact":    object{"firstName": "Ana", "lastName": "Ionescu", "email": "ana@example.com", "phone": "+40 721 000 000", "company": "Țară SRL"},
+		"selections": object{"projectType": "web-app", "features": []any{"blog", "shop"}, "complexity": "medium", "timeline": "3-months"},
+		"estimate":   object{"min": 5000, "max": 9000.5, "currency": "EUR"},
+		"locale":     "ro",
+	}
+}
+
+func TestContractTrack(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		input  object
+		fields []string // nil: accepted
+	}{
+		{"everything", object{"sessionId": "s:1", "selections": object{"projectType": "web-app", "features": []any{"a"}}, "estimate": object{"min": 1, "max": 2, "currency": "EUR"}, "formData": object{"email": "a@b.co", "firstName": "A"}}, nil},
+		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
+		{"parts missing", object{"sessionId": "s", "selections": object{}, "estimate": object{"min": 1}, "formData": object{}}, nil},
+		{"parts null", object{"sessionId": "s", "selections": nil, "estimate": object{"min": nil}, "formData": nil}, nil},
+		{"half an address", object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
+		{"values that are not usable yet", object{"sessionId": "s", "selections": object{"projectType": "", "features": []any{"Not A Slug", nil}}, "estimate": object{"min": -5, "max": 1e12, "currency": "?"}}, nil},
+		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
+		{"session of 129", object{"sessionId": strings.Repeat("s", 129)}, []string{"sessionId"}},
+		{"empty session", object{"sessionId": ""}, []string{"sessionId"}},
+		{"session with a space", object{"sessionId": "a b"}, []string{"sessionId"}},
+		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
+		{"wrong types", object{"sessionId": 5, "selections": "x"}, []string{"selections", "sessionId"}},
+	}
+	s := startService(t, nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bothDoors(t, func(t *testing.T, door string) {
+				got := s.through(door, "trackQuote", object{"input": tt.input})
+				if tt.fields != nil {
+					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+						t.Errorf("got %d %s", got.status, got.raw)
+					}
+					return
+				}
+				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(got.data, want) {
+					t.Errorf("got %s", got.raw)
+				}
+			})
+		})
+	}
+}
+
+func TestContractTrackKeepsTheLatestState(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	for _, state := range []object{
+		{"sessionId": "v-1", "selections": object{"projectType": "web-app"}, "formData": object{"email": "ana@", "firstName": "Ana"}},
+		{"sessionId": "v-1", "selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}}, "estimate": object{"min": 10, "currency": "EUR"}, "formData": object{"email": "ana@example.com"}},
+	} {
+		s.through("REST", "trackQuote", object{"input": state})
+	}
+	got, err := s.app.data.quotes.Session(t.Context(), "v-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Visits != 2 || got.Selections.ProjectType != "shop" || !slices.Equal(got.Selections.Features, []string{"blog"}) ||
+		got.Estimate.Min == nil || *got.Estimate.Min != 10 || got.Estimate.Max != nil || got.Hints.Email != "ana@example.com" ||
+		got.LastSeen.Before(got.FirstSeen) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestContractTrackTakesBeacons(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	for _, mediaType := range []string{"text/plain", "text/plain;charset=UTF-8", "application/json", "application/json; charset=utf-8"} {
+		if got := s.do("POST", "/api/quote/track", `{"sessionId":"b"}`, "Content-Type: "+mediaType); got.status != 200 {
+			t.Errorf("%s: %d %s", mediaType, got.status, got.body)
+		}
+	}
+	for _, mediaType := range []string{"application/x-www-form-urlencoded", "text/html", "application/xml", "multipart/form-data; boundary=x"} {
+		got := s.restOutcome(s.do("POST", "/api/quote/track", `{"sessionId":"b"}`, "Content-Type: "+mediaType))
+		if got.status != 415 || got.code != "UNSUPPORTED_MEDIA_TYPE" {
+			t.Errorf("%s: %d %s", mediaType, got.status, got.raw)
+		}
+	}
+	if got := s.do("POST", "/api/quote/submit", `{}`, "Content-Type: text/plain"); got.status != 415 {
+		t.Errorf("submit as text/plain: %d", got.status)
+	}
+}
+
+var submissionIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
+
+func TestContractSubmit(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	bothDoors(t, func(t *testing.T, door string) {
+		got := s.through(door, "submitQuote", object{"input": validSubmission("s-" + door)})
+		id, _ := got.data["submissionId"].(string)
+		want := object{"success": true, "submissionId": id, "pdfUrl": "/api/quote/pdf?id=" + id}
+		if !submissionIDForm.MatchString(id) || !reflect.DeepEqual(got.data, want) {
+			t.Fatalf("got %s", got.raw)
+		}
+		eventually(t, "both deliveries arrive", func() bool {
+			return slices.Contains(s.files("cms"), "quoteSubmission."+id+".json") && len(s.files("crm")) == 1
+		})
+		stored, err := os.ReadFile(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "9000.5"} {
+			if !bytes.Contains(stored, []byte(part)) {
+				t.Errorf("the stored document lacks %s: %s", part, stored)
+			}
+		}
+	})
+}
+
+func TestContractSubmitReportsEveryField(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	cases := map[string]struct {
+		input  object
+		fields []string
+	}{
+		"nothing": {object{}, []string{"contact", "estimate", "selections", "sessionId"}},
+		"empty objects": {object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}}, []string{
+			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType",
+		}},
+		"all wrong": {object{
+			"sessionId": "a b", "locale": "fr",
+			"contact":    object{"firstName": strings.Repeat("x", 101), "lastName": " ", "email": "ana@", "phone": "1234", "company": strings.Repeat("x", 101)},
+			"selections": object{"projectType": "Web App", "features": []any{"ok", "Bad"}, "complexity": "-x", "timeline": strings.Repeat("a", 65)},
+			"estimate":   object{"min": 10, "max": 5, "currency": "euro"},
+		}, []string{
+			"contact.company", "contact.email", "contact.firstName", "contact.lastName", "contact.phone", "estimate.currency", "estimate.min",
+			"locale", "selections.complexity", "selections.features[1]", "selections.projectType", "selections.timeline", "sessionId",
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bothDoors(t, func(t *testing.T, door string) {
+				got := s.through(door, "submitQuote", object{"input": c.input})
+				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" || door == "REST" && got.status != 400 {
+					t.Errorf("got %d %s\nwant %v", got.status, got.raw, c.fields)
+				}
+			})
+		})
+	}
+	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d submissions are stored after refused requests, %v", n, err)
+	}
+}
+
+func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	input := validSubmission("s")
+	input["utm"] = object{"source": "x"}
+	input["contact"].(object)["nickname"] = "A"
+	if got := s.through("REST", "submitQuote", object{"input": input}); got.status != 200 {
+		t.Errorf("REST: %d %s", got.status, got.raw)
+	}
+	if got := s.through("GraphQL", "submitQuote", object{"input": input}); got.code != "BAD_USER_INPUT" {
+		t.Errorf("GraphQL: %s", got.raw)
+	}
+}
+
+func TestContractSubmitTwiceIsOneLead(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	submit := func(door string, change func(object), headers ...string) string {
+		t.Helper()
+		input := validSubmission("same")
+		change(input)
+		got := s.through(door, "submitQuote", object{"input": input}, headers...)
+		id, _ := got.data["submissionId"].(string)
+		if id == "" {
+			t.Fatalf("got %s", got.raw)
+		}
+		return id
+	}
+	same := func(object) {}
+	other := func(o object) { o["estimate"].(object)["max"] = 12000 }
+	first := submit("REST", same)
+	if again := submit("GraphQL", same); again != first {
+		t.Errorf("the same content again got %s, want %s", again, first)
+	}
+	second := submit("REST", other)
+	if second == first {
+		t.Error("other content got the same id")
+	}
+	third := submit("REST", func(o object) { o["locale"] = "en" }, `Idempotency-Key: "key-1"`)
+	if again := submit("GraphQL", func(o object) { o["locale"] = "es" }, "Idempotency-Key: key-1"); again != third {
+		t.Error("a repeated Idempotency-Key with other content got another id")
+	}
+	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {
+		t.Error("another visitor who happens to use the same key lost his lead")
+	}
+	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 4 {
+		t.Errorf("%d submissions are stored, want 4, %v", n, err)
+	}
+	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")}, "Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
+		t.Errorf("a key of 256 characters: %s", got.raw)
+	}
+}
+
+func TestContractSubmitAtTheSameMomentIsOneLead(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		ids   = map[any]bool{}
+	)
+	for i := range 16 {
+		group.Go(func() {
+			got := s.through([]string{"REST", "GraphQL"}[i%2], "submitQuote", object{"input": validSubmission("same")})
+			mu.Lock()
+			defer mu.Unlock()
+			ids[got.data["submissionId"]] = true
+		})
+	}
+	group.Wait()
+	if len(ids) != 1 {
+		t.Errorf("16 clicks got %d ids", len(ids))
+	}
+}
+
+func TestContractPDF(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
+	path := "/api/quote/pdf?id=" + id
+	got := s.do("GET", path, "")
+	if got.status != 200 || got.header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(got.body, []byte("%PDF-")) {
+		t.Fatalf("got %d %s %.40q", got.status, got.header.Get("Content-Type"), got.body)
+	}
+	if name := "quote-" + id[:8] + ".pdf"; !strings.Contains(got.header.Get("Content-Disposition"), name) ||
+		!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("Content-Disposition is %q, want an attachment named %s", got.header.Get("Content-Disposition"), name)
+	}
+	if got.header.Get("Content-Language") != "ro" {
+		t.Errorf("the language is %q, want the submission's", got.header.Get("Content-Language"))
+	}
+	for header, want := range map[string]string{"X-Robots-Tag": "noindex", "Content-Length": fmt.Sprint(len(got.body))} {
+		if got.header.Get(header) != want {
+			t.Errorf("%s is %q, want %q", header, got.header.Get(header), want)
+		}
+	}
+	if !strings.HasPrefix(got.header.Get("Cache-Control"), "private") {
+		t.Errorf("Cache-Control is %q", got.header.Get("Cache-Control"))
+	}
+	etag := got.header.Get("ETag")
+	if again := s.do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.status != 304 || len(again.body) != 0 {
+		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.status, len(again.body))
+	}
+	if head := s.do("HEAD", path, ""); head.status != 200 || len(head.body) != 0 || head.header.Get("Content-Length") != got.header.Get("Content-Length") {
+		t.Errorf("HEAD: %d, %d bytes, Content-Length %s", head.status, len(head.body), head.header.Get("Content-Length"))
+	}
+	if es := s.do("GET", path+"&locale=es", ""); es.header.Get("Content-Language") != "es" || bytes.Equal(es.body, got.body) {
+		t.Error("locale=es is not another document")
+	}
+	answer := s.query(`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`, object{"id": id})
+	var decoded struct {
+		Data struct {
+			QuotePdf struct {
+				FileName, ContentType, Etag, Locale string
+				Size                                int
+				Content                             []byte
+			}
+		}
+	}
+	if err := json.Unmarshal(answer.body, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) || q.Etag != etag || q.Locale != "ro" || q.ContentType != "application/pdf" {
+		t.Error("the GraphQL field does not give the same document")
+	}
+}
+
+func TestContractPDFErrors(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	tests := []struct {
+		path   string
+		status int
+		code   string
+		field  string
+	}{
+		{"/api/quote/pdf", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=", 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=unknown", 404, "NOT_FOUND", ""},
+		{"/api/quote/pdf?id=" + strings.Repeat("x", 129), 400, "BAD_USER_INPUT", "id"},
+		{"/api/quote/pdf?id=x&locale=fr", 400, "BAD_USER_INPUT", "locale"},
+		{"/api/quote/pdf?id=%00", 400, "BAD_USER_INPUT", "id"},
+	}
+	for _, tt := range tests {
+		got := s.restOutcome(s.do("GET", tt.path, ""))
+		if got.status != tt.status || got.code != tt.code || tt.field != "" && got.fields[tt.field] == "" {
+			t.Errorf("%s: %d %s", tt.path, got.status, got.raw)
+		}
+	}
+	if got := s.graphQLOutcome(operation{}, s.query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.code != "NOT_FOUND" {
+		t.Errorf("GraphQL: %s", got.raw)
+	}
+}
+
+func TestContractPDFLanguage(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	input := validSubmission("s")
+	delete(input, "locale")
+	id := s.through("REST", "submitQuote", object{"input": input}).data["submissionId"].(string)
+	for accept, want := range map[string]string{"": "en", "es-ES,es;q=0.9": "es", "fr, ro;q=0.3": "ro", "zh": "en"} {
+		if got := s.do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).header.Get("Content-Language"); got != want {
+			t.Errorf("Accept-Language %q: %s, want %s", accept, got, want)
+		}
+	}
+}
+
+func TestContractMethods(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	allow := map[string][]string{
+		"/api/cache/clear":      {"GET", "HEAD", "OPTIONS", "POST"},
+		"/api/cache/invalidate": {"OPTIONS", "POST"},
+		"/api/webhooks/cms":     {"OPTIONS", "POST"},
+		"/api/quote/track":      {"OPTIONS", "POST"},
+		"/api/quote/submit":     {"OPTIONS", "POST"},
+		"/api/quote/pdf":        {"GET", "HEAD", "OPTIONS"},
+		"/api/openapi.json":     {"GET", "HEAD", "OPTIONS"},
+	}
+	for _, path := range slices.Sorted(maps.Keys(allow)) {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch} {
+			if slices.Contains(allow[path], method) {
+				continue
+			}
+			got := s.restOutcome(s.do(method, path, ""))
+			if got.status != 405 || got.code != "METHOD_NOT_ALLOWED" || !sameSet(got.header.Get("Allow"), allow[path]) {
+				t.Errorf("%s %s: %d %s, Allow %q", method, path, got.status, got.code, got.header.Get("Allow"))
+			}
+		}
+		if got := s.do(http.MethodOptions, path, ""); got.status != 204 || !sameSet(got.header.Get("Allow"), allow[path]) {
+			t.Errorf("OPTIONS %s: %d, Allow %q", path, got.status, got.header.Get("Allow"))
+		}
+	}
+}
+
+func sameSet(header string, want []string) bool {
+	got := list(header)
+	slices.Sort(got)
+	return slices.Equal(got, want)
+}
+
+func TestContractHostileBodies(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	bodies := map[string]struct {
+		body   string
+		status int
+	}{
+		"malformed JSON":            {`{"sessionId":`, 400},
+		"empty":                     {``, 400},
+		"two values":                {`{"sessionId":"s"} {}`, 400},
+		"duplicate keys":            {`{"sessionId":"s","sessionId":"t"}`, 400},
+		"invalid UTF-8":             {"{\"sessionId\":\"s\xff\"}", 400},
+		"NUL":                       {`{"sessionId":"s\u0000"}`, 400},
+		"a list":                    {`[]`, 400},
+		"a string":                  {`"x"`, 400},
+		"null":                      {`null`, 400},
+		"wrong types":               {`{"sessionId":{},"contact":[],"selections":1,"estimate":"x"}`, 400},
+		"deep nesting":              {strings.Repeat(`[`, 30000), 400},
+		"deep object":               {`{"sessionId":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5001), 400},
+		"a million characters":      {`{"sessionId":"` + strings.Repeat("s", 1_000_000) + `"}`, 413},
+		"10 MB":                     {strings.Repeat(" ", 10<<20), 413},
+		"60 KB of one field":        {`{"sessionId":"` + strings.Repeat("s", 60_000) + `"}`, 400},
+		"a number out of all range": {`{"sessionId":"s","estimate":{"min":1e999}}`, 400},
+	}
+	for name, tt := range bodies {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{"/api/quote/track", "/api/quote/submit"} {
+				got := s.restOutcome(s.do("POST", path, tt.body, "Content-Type: application/json"))
+				if got.status != tt.status {
+					t.Errorf("POST %s: %d %.300s, want %d", path, got.status, got.raw, tt.status)
+				}
+				if strings.Contains(got.raw, "ssssssss") {
+					t.Errorf("POST %s: the answer repeats the body", path)
+				}
+			}
+		})
+	}
+	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d submissions are stored, %v", n, err)
+	}
+	for session, err := range s.app.data.archive.Sessions(t.Context(), store.SessionFilter{}) {
+		t.Errorf("a session is stored: %+v, %v", session, err)
+	}
+	for name, size := range map[string]int{"/api/webhooks/cms": 1<<20 + 1, "/graphql": 1<<20 + 1} {
+		if got := s.do("POST", name, `{"a":"`+strings.Repeat("x", size)+`"}`, hookAuth); got.status != 413 {
+			t.Errorf("%s with %d bytes: %d", name, size, got.status)
+		}
+	}
+}
+
+func TestContractNothingPersonalIsLogged(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"LOG_LEVEL": "trace", "CACHE_API_TOKEN": "sekret-cache", "CMS_WEBHOOK_SECRET": "sekret-hook"})
+	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
+	s.through("REST", "trackQuote", object{"input": object{"sessionId": "s", "formData": object{"email": "ana@example.com", "firstName": "Ana"}}})
+	s.through("GraphQL", "submitQuote", object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
+	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
+	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
+	s.do("GET", "/api/quote/pdf?id="+id+"&email=ana@example.com", "")
+	eventually(t, "both deliveries arrive", func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 })
+	log := s.log.String()
+	if !strings.Contains(log, `"path":"/api/quote/submit"`) {
+		t.Fatal("the requests are not in the log")
+	}
+	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret"} {
+		if i := strings.Index(log, secret); i >= 0 {
+			t.Errorf("the log holds %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])
+		}
+	}
+}
+
+func TestContractRequestIDs(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: my-id.1").header.Get("X-Request-Id"); got != "my-id.1" {
+		t.Errorf("an id from outside came back as %q", got)
+	}
+	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").header.Get("X-Request-Id"); got == "" || strings.Contains(got, " ") {
+		t.Errorf("an id that can't be used came back as %q", got)
+	}
+	if got := s.restOutcome(s.do("GET", "/api/none", "", "X-Request-Id: my-id.2")); got.requestID != "my-id.2" {
+		t.Errorf("the problem has the id %q", got.requestID)
+	}
+	if got := s.graphQLOutcome(operation{}, s.query(`{ nothing }`, nil, "X-Request-Id: my-id.3")); got.requestID != "my-id.3" {
+		t.Errorf("the GraphQL error has the id %q: %s", got.requestID, got.raw)
+	}
+	if n := strings.Count(s.log.String(), `"request_id":"my-id.1"`); n != 1 {
+		t.Errorf("a request made %d log events, want 1", n)
+	}
+}

@@ -1,0 +1,5 @@
+package main
+
+import "net/http"
+
+func mountPlayground(map[string]http.Handler, *Settings) {}

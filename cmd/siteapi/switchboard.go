@@ -1,0 +1,36 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+
+	"siteapi/rest"
+	"siteapi/schema"
+)
+
+// switchboard sends a request to its door. Paths are taken to the letter: nothing is
+// cleaned or redirected, so a path that is not known is not found.
+type switchboard struct {
+	graphql http.Handler
+	rest    http.Handler
+	exact   map[string]http.Handler // by path
+}
+
+// ServeHTTP sends one request to its door.
+func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case path == graphqlPath:
+		s.graphql.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/api/"):
+		s.rest.ServeHTTP(w, r)
+	default:
+		if h, ok := s.exact[path]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+	}
+}
+
+// graphqlPath is where the GraphQL door is.
+const graphqlPath = "/graphql"
