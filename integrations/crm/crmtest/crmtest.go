@@ -4,6 +4,7 @@ package crmtest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -78,6 +79,9 @@ func Lead(email string, change func(*quote.Submission)) crm.Lead {
 	}
 	return crm.Lead{Submission: s, PDFURL: "https://site.example" + s.PDFPath()}
 }
+
+// Visitor returns the address of one of many visitors.
+func Visitor(i int) string { return fmt.Sprintf("visitor-%d@example.com", i) }
 
 // Want returns the properties a new contact has after the unchanged lead, except
 // quote_submitted_at, whose notation is the CRM's own.

@@ -149,11 +149,10 @@ func concurrentUpserts(t *testing.T, s Subject) {
 }
 
 func concurrentContacts(t *testing.T, s Subject) {
-	email := func(i int) string { return fmt.Sprintf("visitor-%d@example.com", i) }
-	upsertAll(t, s, 20, func(i int) crm.Lead { return Lead(email(i), nil) })
+	upsertAll(t, s, 20, func(i int) crm.Lead { return Lead(Visitor(i), nil) })
 	expectCount(t, s, 20)
 	for i := range 20 {
-		expect(t, s, email(i), Want(email(i)))
+		expect(t, s, Visitor(i), Want(Visitor(i)))
 	}
 }
 

@@ -49,7 +49,7 @@ func write(path string, properties map[string]string) (err error) {
 	temp := path + ".tmp"
 	defer func() {
 		if err != nil {
-			os.Remove(temp)
+			_ = os.Remove(temp) // what is left would be overwritten by the next write
 		}
 	}()
 	if err := writeSynced(temp, append(data, '\n')); err != nil {

@@ -3,6 +3,7 @@ package hubspot_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 )
 
@@ -27,7 +29,7 @@ type account struct {
 	sleeps []time.Duration
 }
 
-// Gaps returns what was reported.
+// reported returns the gaps that were reported.
 func (a *account) reported() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,6 +126,58 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
+// holding is a transport that holds the first read back until another request comes
+// along, or for a while where none does.
+type holding struct {
+	first   sync.Once
+	reading chan struct{} // closed once the first read is held
+	another chan struct{}
+}
+
+func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
+	isFirst := false
+	h.first.Do(func() { isFirst = true })
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if !isFirst {
+		if r.Method == http.MethodPatch {
+			defer func() { h.another <- struct{}{} }()
+		}
+		return resp, err
+	}
+	close(h.reading)
+	select {
+	case <-h.another:
+	case <-time.After(100 * time.Millisecond):
+	}
+	return resp, err
+}
+
+// TestTakesTurns lets an older lead read, and a newer one come while it has not
+// written yet: the newer one's quote must stand in the end.
+func TestTakesTurns(t *testing.T) {
+	t.Parallel()
+	h := &holding{reading: make(chan struct{}), another: make(chan struct{}, 2)}
+	a := open(t, hubspottest.Options{}, false, nil)
+	a.server.Add(map[string]string{"email": ana})
+	d := hubspot.New(hubspot.Options{BaseURL: a.server.URL(), Token: hubspottest.Token, Transport: h})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err := d.Upsert(context.Background(), crmtest.Lead(ana, func(s *quote.Submission) { s.ID, s.Estimate.Max = "older", 1 }))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-h.reading
+	newer := crmtest.Lead("Ana@example.com", func(s *quote.Submission) { s.SubmittedAt = s.SubmittedAt.Add(time.Second) })
+	if err := d.Upsert(context.Background(), newer); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if c, _ := a.server.Contact(ana); c.Properties["quote_max"] != "1000000000" {
+		t.Errorf("the older submission stands: %v", c.Properties)
+	}
+}
+
 func TestPing(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -159,7 +213,7 @@ func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	if !errors.As(err, &e) || e.Kind != want || e.System != "hubspot" || e.Op == "" {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
-	for _, secret := range []string{ana, "example.com", "Ștefania", "Núñez", "721", "Brânză", hubspottest.Token, "pat-"} {
+	for _, secret := range []string{ana, "example.com", "Ștefania", "Núñez", "721 000", "Brânză", hubspottest.Token, "pat-"} {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("the error gives %q away: %v", secret, err)
 		}

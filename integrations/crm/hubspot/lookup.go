@@ -158,8 +158,10 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 		return err
 	}
 	switch resp.Status {
-	case http.StatusOK, http.StatusNoContent:
+	case http.StatusNoContent:
 		return nil
+	case http.StatusOK:
+		return d.unexpected(op, resp) // somebody answers, but who deletes says 204
 	case http.StatusNotFound:
 		// Either the contact went meanwhile or the endpoint isn't there: look again.
 		if _, err := d.byEmail(ctx, op, address); errors.Is(err, errNoContact) {

@@ -2,6 +2,7 @@ package hubspottest
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,6 +16,7 @@ type Fault struct {
 	Name   string
 	Stored bool // the request is carried out first, and only its answer is lost
 
+	waits  bool
 	status int // of the answer; 0: none
 	fail   func(w http.ResponseWriter, r *http.Request, done <-chan struct{})
 	match  func(r *http.Request) bool // nil: any request
@@ -56,6 +58,14 @@ func (s *Server) Fail(faults ...Fault) {
 	}
 }
 
+// FailAtRandom makes a share of the requests fail from now on, the same ones for the
+// same seed and order of requests.
+func (s *Server) FailAtRandom(rate float64, seed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.FailureRate, s.random = rate, rand.New(rand.NewPCG(seed, 1))
+}
+
 // Recover ends all failing, at random as well.
 func (s *Server) Recover() {
 	s.mu.Lock()
@@ -79,6 +89,9 @@ func (s *Server) nextFault(r *http.Request) (Fault, bool) {
 	}
 	return Fault{}, false
 }
+
+// Waits reports whether the fault costs a caller its whole time-out.
+func (f Fault) Waits() bool { return f.waits }
 
 // FastFaults are those that cost a caller no waiting: a random failure is one of them.
 func FastFaults() []Fault {
@@ -138,17 +151,18 @@ func answering(name string, status int, header http.Header, body []byte) Fault {
 			w.Header()[k] = v
 		}
 		w.WriteHeader(status)
-		w.Write(body)
+		_, _ = w.Write(body) // whoever went away misses the fault
 	}}
 }
 
 // Hang fails by not answering until the caller gives up.
 func Hang() Fault {
-	return Fault{Name: "timeout", fail: func(_ http.ResponseWriter, r *http.Request, done <-chan struct{}) {
+	return Fault{Name: "timeout", waits: true, fail: func(_ http.ResponseWriter, r *http.Request, done <-chan struct{}) {
 		select {
 		case <-r.Context().Done():
 		case <-done:
 		}
+		panic(http.ErrAbortHandler) // to return would be to answer 200
 	}}
 }
 
@@ -160,15 +174,15 @@ func Reset() Fault {
 			panic(http.ErrAbortHandler)
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			tcp.SetLinger(0) // sends RST and not FIN
+			_ = tcp.SetLinger(0) // sends RST and not FIN
 		}
-		conn.Close()
+		_ = conn.Close()
 	}}
 }
 
 // Drip fails by sending a body a byte at a time, for as long as the caller listens.
 func Drip(every time.Duration) Fault {
-	return Fault{Name: "slow drip", status: http.StatusOK, fail: func(w http.ResponseWriter, r *http.Request, done <-chan struct{}) {
+	return Fault{Name: "slow drip", waits: true, status: http.StatusOK, fail: func(w http.ResponseWriter, r *http.Request, done <-chan struct{}) {
 		w.Header().Set("Content-Type", "application/json;charset=utf-8")
 		flusher := http.NewResponseController(w)
 		tick := time.NewTicker(every)
@@ -182,7 +196,7 @@ func Drip(every time.Duration) Fault {
 			case <-r.Context().Done():
 				return
 			case <-done:
-				return
+				panic(http.ErrAbortHandler)
 			}
 		}
 	}}

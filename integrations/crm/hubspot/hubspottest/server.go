@@ -10,6 +10,7 @@ package hubspottest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -95,7 +96,7 @@ func New(o Options) *Server {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
 	}
-	listener, err := net.Listen("tcp", o.Addr)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", o.Addr)
 	if err != nil {
 		panic(fmt.Sprintf("hubspottest: listening: %v", err))
 	}
@@ -105,7 +106,7 @@ func New(o Options) *Server {
 		random: rand.New(rand.NewPCG(o.Seed, 1)),
 	}
 	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: time.Minute}
-	go s.http.Serve(listener)
+	go func() { _ = s.http.Serve(listener) }() // ends with Close
 	return s
 }
 
@@ -118,7 +119,7 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 // Close ends the server and every request under way.
 func (s *Server) Close() {
 	close(s.done)
-	s.http.Close()
+	_ = s.http.Close()
 }
 
 // Requests returns what was sent so far.
@@ -236,5 +237,5 @@ func (a answer) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
 	w.WriteHeader(a.status)
-	w.Write(buf.Bytes())
+	_, _ = w.Write(buf.Bytes()) // whoever went away needs no answer
 }
