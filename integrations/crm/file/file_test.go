@@ -20,7 +20,7 @@ import (
 
 const ana = "ana@example.com"
 
-func open(t *testing.T, dir string) *file.Driver {
+func open(t testing.TB, dir string) *file.Driver {
 	t.Helper()
 	d, err := file.Open(file.Options{Dir: dir})
 	if err != nil {
