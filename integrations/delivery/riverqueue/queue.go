@@ -87,13 +87,17 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue[TTx], error
 	return &Queue[TTx]{core: c, driver: driver, client: client}, nil
 }
 
+// forGood outlives every site.
+const forGood = 100 * 365 * 24 * time.Hour
+
 // config is River's configuration.
 func (c *core) config() *river.Config {
 	config := &river.Config{
 		ID: c.clientID,
 		// Failed deliveries are kept for good; whoever erases a submission removes them.
-		CancelledJobRetentionPeriod: -1,
-		DiscardedJobRetentionPeriod: -1,
+		// River's own word for that, -1, makes its SQLite driver delete them all at once.
+		CancelledJobRetentionPeriod: forGood,
+		DiscardedJobRetentionPeriod: forGood,
 		CompletedJobRetentionPeriod: c.Timing.Keep,
 		FetchCooldown:               c.Timing.Cooldown,
 		FetchPollInterval:           c.Timing.Poll,
