@@ -1,5 +1,7 @@
 package shelf
 
+import "maps"
+
 // Drop removes the entries under keys with their flights. When it returns they are
 // gone, and what began before it is not put back.
 func (s *Shelf) Drop(keys ...string) {
@@ -7,6 +9,7 @@ func (s *Shelf) Drop(keys ...string) {
 	defer s.mu.Unlock()
 	for _, key := range keys {
 		delete(s.flights, key)
+		delete(s.readers, key)
 		s.entries.Invalidate(key)
 	}
 }
@@ -15,10 +18,8 @@ func (s *Shelf) Drop(keys ...string) {
 // number of usable entries among them. Readers of other keys never wait for it.
 func (s *Shelf) DropMatching(match func(key string) bool) int {
 	s.mu.Lock()
-	for key := range s.flights {
-		if match(key) {
-			delete(s.flights, key)
-		}
+	for _, table := range []map[string]*Flight{s.flights, s.readers} {
+		maps.DeleteFunc(table, func(key string, _ *Flight) bool { return match(key) })
 	}
 	s.mu.Unlock()
 	// From here on no load that began earlier is kept, and whatever such a load kept

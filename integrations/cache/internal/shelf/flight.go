@@ -26,10 +26,31 @@ type Flight struct {
 
 	record *Record
 	err    error
+	forget bool // the record only answers those who wait
 }
 
 // Refresh reports whether the old value is served while the flight runs.
 func (f *Flight) Refresh() bool { return f.stale != nil }
+
+// Forget makes the record of the flight answer those who wait and nothing more. Only
+// the load may call it.
+func (f *Flight) Forget() { f.forget = true }
+
+// Reread tells the shelf that what the load returns in the end is read from now on.
+// So the record may be kept even though the flight was dropped before; a drop after
+// it still prevents that. Nobody joins a dropped flight because of it.
+func (s *Shelf) Reread(f *Flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[f.key] = f
+}
+
+// Dropped reports whether what the load returns would not be kept any more.
+func (s *Shelf) Dropped(f *Flight) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flights[f.key] != f && s.readers[f.key] != f
+}
 
 // wait returns the outcome of the flight or the end of ctx.
 func (f *Flight) wait(ctx context.Context) (*Record, error) {
@@ -74,14 +95,19 @@ func (s *Shelf) run(ctx context.Context, f *Flight, load Load) {
 // after and finds the record.
 func (s *Shelf) land(f *Flight) {
 	s.mu.Lock()
-	if s.flights[f.key] == f {
+	joinable, reread := s.flights[f.key] == f, s.readers[f.key] == f
+	if joinable {
 		delete(s.flights, f.key)
-		if f.err == nil && s.closing.Err() == nil {
-			s.entries.Set(f.key, f.record)
-		}
+	}
+	if reread {
+		delete(s.readers, f.key)
+	}
+	kept := (joinable || reread) && f.err == nil && !f.forget && s.closing.Err() == nil
+	if kept {
+		s.entries.Set(f.key, f.record)
 	}
 	s.mu.Unlock()
-	if f.stale != nil && f.err != nil {
+	if f.stale != nil && !kept {
 		s.postpone(f.stale, f.err)
 	}
 	close(f.done)

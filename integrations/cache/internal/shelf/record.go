@@ -35,9 +35,16 @@ func (s *Shelf) NewRecord(e cache.Entry, life cache.Lifetime) *Record {
 	return r
 }
 
-// fresh reports whether the record is served without question. A record that never
+// NewRecordFor is NewRecord for an entry that somebody else filled and of which less
+// time is left; freshLeft may be negative.
+func (s *Shelf) NewRecordFor(e cache.Entry, freshLeft, staleLeft time.Duration) *Record {
+	now := s.now()
+	return &Record{Entry: e, FreshUntil: now + freshLeft, StaleUntil: now + staleLeft}
+}
+
+// Fresh reports whether the record is served without question. A record that never
 // expires doesn't cost a look at the clock.
-func (s *Shelf) fresh(r *Record) bool {
+func (s *Shelf) Fresh(r *Record) bool {
 	return r.FreshUntil == Forever || s.now() < r.FreshUntil
 }
 

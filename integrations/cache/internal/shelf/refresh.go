@@ -29,11 +29,11 @@ func (s *Shelf) refresh(ctx context.Context, key string, r *Record, load Load) {
 	s.start(ctx, key, r, load)
 }
 
-// postpone lets the record rest after a refresh that brought nothing, twice as long
+// postpone lets the record rest after a refresh that replaced nothing, twice as long
 // after each further failure.
 func (s *Shelf) postpone(r *Record, err error) {
 	pause := busyPause
-	if !errors.Is(err, ErrBusy) {
+	if err != nil && !errors.Is(err, ErrBusy) {
 		n := r.failures.Add(1)
 		pause = min(s.retryAfter<<min(n-1, 16), s.retryMax)
 	}

@@ -42,8 +42,9 @@ type Shelf struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	mu      sync.Mutex // guards flights, and every write to entries that a drop could cross
-	flights map[string]*Flight
+	mu      sync.Mutex         // guards the tables, and every write to entries that a drop could cross
+	flights map[string]*Flight // may be joined
+	readers map[string]*Flight // read again after they were dropped; see Reread
 }
 
 // New returns an empty shelf.
@@ -62,6 +63,7 @@ func New(o Options) (*Shelf, error) {
 		retryMax:    orDefault(o.RetryMax, 30*time.Second),
 		now:         stopwatch(o.Clock),
 		flights:     map[string]*Flight{},
+		readers:     map[string]*Flight{},
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s, nil
@@ -88,7 +90,7 @@ func orDefault[T int64 | time.Duration](v, otherwise T) T {
 // Peek returns the entry under key if it is fresh. It doesn't allocate.
 func (s *Shelf) Peek(key string) (cache.Entry, bool) {
 	r, ok := s.entries.GetIfPresent(key)
-	if !ok || !s.fresh(r) {
+	if !ok || !s.Fresh(r) {
 		return cache.Entry{}, false
 	}
 	return r.Entry, true
@@ -101,7 +103,7 @@ func (s *Shelf) Get(ctx context.Context, key string, load Load) (cache.Entry, er
 	if err != nil {
 		return cache.Entry{}, err
 	}
-	if !s.fresh(r) {
+	if !s.Fresh(r) {
 		s.refresh(ctx, key, r, load)
 	}
 	return r.Entry, nil

@@ -1,0 +1,227 @@
+package cache_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+)
+
+func TestParsePattern(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                         "the pattern must not be empty",
+		"\xff":                     "the pattern must be valid UTF-8",
+		strings.Repeat("ș", 257):   "the pattern must have at most 256 characters, it has 257",
+		strings.Repeat("ș", 256):   "",
+		"*":                        "",
+		"[":                        "",
+		"content:locale:[a-z]?\\*": "",
+	} {
+		p, err := cache.ParsePattern(text)
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+			t.Errorf("ParsePattern(%.20q): %v, want %q", text, err, want)
+		}
+		if err == nil && p.String() != text {
+			t.Errorf("ParsePattern(%.20q).String() = %q", text, p)
+		}
+	}
+}
+
+func TestZeroPatternMatchesNothing(t *testing.T) {
+	t.Parallel()
+	if (cache.Pattern{}).Match("") || (cache.Pattern{}).Match("k") {
+		t.Error("the zero Pattern matches")
+	}
+	if !cache.All().Match("") || !cache.All().Match("k") {
+		t.Error("All doesn't match all")
+	}
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, yes, no string // keys separated by spaces
+	}{
+		{"content:*", "content: content:locale:en", "content Content:x xcontent:"},
+		{"h?llo", "hello hxllo", "hllo heello"},
+		{"h[ae]llo", "hello hallo", "hillo h[ae]llo"},
+		{"h[^e]llo", "hallo h^llo", "hello hllo"},
+		{"h[a-c]llo", "hallo hbllo", "hdllo h-llo"},
+		{"h[c-a]llo", "hallo hbllo", "hdllo h-llo"},
+		{`\*`, "*", "a **"},
+		{`\`, `\`, "a"},
+		{`a\`, `a\`, "a"},
+		{`[\]]`, `]`, `\ a`},
+		{"[]", "", "] []"},
+		{"[^]", "a ]", "ab"},
+		{"[abc", "a c", "[abc d"},
+		{"[a-", "a -", "b"},
+		{"[a-]", "a ] ^", "b -"},
+		{"[", "", "["},
+		{"[^", "a ^", "ab"},
+		{"a**b", "ab axxb", "a b"},
+		{"*a*b*", "ab xaxbx", "ba"},
+		{"ș", "ș", "s"},
+		{"??", "ș ab", "s"},
+		{"[a-zA-Z0-9]", "a Z 5", "_ -"},
+	} {
+		p, err := cache.ParsePattern(c.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range strings.Fields(c.yes) {
+			if !p.Match(key) {
+				t.Errorf("%q doesn't match %q", c.pattern, key)
+			}
+		}
+		for _, key := range strings.Fields(c.no) {
+			if p.Match(key) {
+				t.Errorf("%q matches %q", c.pattern, key)
+			}
+		}
+	}
+}
+
+// A pattern of many stars must not take longer and longer.
+func TestMatchTakesNoAges(t *testing.T) {
+	t.Parallel()
+	p, err := cache.ParsePattern(strings.Repeat("*a", 127) + "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.Repeat("a", 100_000)
+	begin := time.Now()
+	if p.Match(key) {
+		t.Error("it matches")
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// TestMatchAsTheServerDoes asks a real server which of many random keys match many
+// random patterns.
+func TestMatchAsTheServerDoes(t *testing.T) {
+	t.Parallel()
+	server := valkeyserver.Start(t)
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	const prefix = "p:" // as in the driver; a server matches an empty key by rules of its own
+	keys := map[string]bool{}
+	args := []string{"MSET"}
+	for len(keys) < 400 {
+		key := randomText(random, `ab-]^\*?[ș`, random.IntN(7))
+		if !keys[key] {
+			keys[key] = true
+			args = append(args, prefix+key, "")
+		}
+	}
+	if reply, err := server.Do(args...); err != nil || reply != "+OK\r\n" {
+		t.Fatalf("storing: %q, %v", reply, err)
+	}
+	for range 1500 {
+		text := randomText(random, `ab-]^\*?[`+`**[[--`, 1+random.IntN(9))
+		p, err := cache.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := server.Do("KEYS", prefix+text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key := range keys {
+			there := strings.Contains(reply, fmt.Sprintf("$%d\r\n%s\r\n", len(prefix+key), prefix+key))
+			if p.Match(key) != there {
+				t.Errorf("pattern %q, key %q: Match is %v, the server says %v", text, key, !there, there)
+			}
+		}
+	}
+}
+
+// randomText returns n characters of an alphabet.
+func randomText(random *rand.Rand, alphabet string, n int) string {
+	letters := []rune(alphabet)
+	text := make([]rune, n)
+	for i := range text {
+		text[i] = letters[random.IntN(len(letters))]
+	}
+	return string(text)
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, seed := range [][2]string{{"*", ""}, {"[a-", "a"}, {`\`, `\`}, {"[^", "x"}, {"*a*b", "xaxb"}, {"[]]", "]"}, {"ș?", "ș€"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, text, key string) {
+		p, err := cache.ParsePattern(text)
+		if err != nil {
+			return
+		}
+		if got, want := p.Match(key), match(text, key); got != want {
+			t.Errorf("%q against %q: %v, want %v", text, key, got, want)
+		}
+		if exact, err := cache.ParsePattern(cache.Escape(key)); err == nil && !exact.Match(key) {
+			t.Errorf("%q escaped doesn't match itself", key)
+		}
+	})
+}
+
+// match is the definition of a match, byte by byte, without regard for time.
+func match(text, key string) bool {
+	reach := map[[2]int]bool{}
+	var at func(i, j int) bool
+	at = func(i, j int) bool {
+		if i == len(text) {
+			return j == len(key)
+		}
+		if text[i] == '*' {
+			if known, ok := reach[[2]int{i, j}]; ok {
+				return known
+			}
+			found := at(i+1, j) || j < len(key) && at(i, j+1)
+			reach[[2]int{i, j}] = found
+			return found
+		}
+		if j == len(key) {
+			return false
+		}
+		takes, next := element(text, i, key[j])
+		return takes && at(next, j+1)
+	}
+	return at(0, 0)
+}
+
+// element tells whether the element of text at i takes b, and where the next begins.
+func element(text string, i int, b byte) (takes bool, next int) {
+	switch {
+	case text[i] == '?':
+		return true, i + 1
+	case text[i] == '\\' && i+1 < len(text):
+		return text[i+1] == b, i + 2
+	case text[i] != '[':
+		return text[i] == b, i + 1
+	}
+	i++
+	negated := strings.HasPrefix(text[i:], "^")
+	if negated {
+		i++
+	}
+	for ; i < len(text) && text[i] != ']'; i++ {
+		rest := text[i:]
+		switch {
+		case rest[0] == '\\' && len(rest) > 1:
+			takes = takes || rest[1] == b
+			i++
+		case len(rest) > 2 && rest[1] == '-':
+			takes = takes || min(rest[0], rest[2]) <= b && b <= max(rest[0], rest[2])
+			i += 2
+		default:
+			takes = takes || rest[0] == b
+		}
+	}
+	return takes != negated, min(i+1, len(text))
+}
