@@ -2,11 +2,15 @@ package pdf
 
 import (
 	"bytes"
+	"compress/zlib"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 	"unicode/utf16"
 )
@@ -21,32 +25,59 @@ type metadata struct {
 // errUnknownEnd says that the PDF library has changed how it ends a file.
 var errUnknownEnd = errors.New("the file does not end the way the library writes it")
 
-// finish rewrites the end of a file as the PDF library wrote it: document information,
-// catalogue, cross-reference table and trailer. The library has no way to set the
-// document's language, stamps the time of day as modification date and names no
-// identifier; all three go here. It also replaces the font names by proper names of
-// subsets. What comes before the information object stays where it is, so the objects'
-// positions hold.
-func finish(file []byte, m metadata) ([]byte, error) {
-	offsets, err := objectOffsets(file)
+// finisher turns a file as the PDF library writes it into the file that is sent. The
+// library has no way to set the document's language, stamps the time of day as
+// modification date, gives fonts names of its own and names no identifier; all that is
+// made good here, and page contents are compressed, for which the library would set a
+// new compressor up each time.
+type finisher struct {
+	compressors sync.Pool // of *zlib.Writer
+}
+
+func newFinisher() *finisher {
+	return &finisher{compressors: sync.Pool{New: func() any {
+		w, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+		if err != nil {
+			panic(err) // the level is a constant of the package
+		}
+		return w
+	}}}
+}
+
+// finish copies a file's objects and writes its information, catalogue,
+// cross-reference table and trailer anew.
+func (f *finisher) finish(file []byte, m metadata) ([]byte, error) {
+	offsets, end, err := objectOffsets(file)
 	if err != nil {
 		return nil, err
 	}
 	// The library writes the information and the catalogue last, in this order.
 	info, root := len(offsets)-2, len(offsets)-1
-	if offsets[info] >= offsets[root] {
+	if offsets[info] >= offsets[root] || !bytes.HasPrefix(file, []byte("%PDF-1.")) ||
+		!bytes.Contains(file[offsets[info]:offsets[root]], []byte("/CreationDate")) {
 		return nil, errUnknownEnd
 	}
-	body := file[:offsets[info]]
-	if !bytes.HasPrefix(body, []byte("%PDF-1.")) || !bytes.Contains(file[offsets[info]:offsets[root]], []byte("/CreationDate")) {
-		return nil, errUnknownEnd
-	}
-	body[7] = '4' // the first version that has a document language
-	sum := sha256.Sum256(body)
-	nameFonts(body, offsets[1:info], sum)
+	sum := sha256.Sum256(file[:offsets[info]])
+	names := fontNames(sum)
 
-	out := bytes.NewBuffer(make([]byte, 0, len(body)+1024+20*len(offsets)))
-	out.Write(body)
+	inOrder := make([]int, 0, info)
+	for number := 1; number < info; number++ {
+		inOrder = append(inOrder, number)
+	}
+	slices.SortFunc(inOrder, func(a, b int) int { return offsets[a] - offsets[b] })
+	out := bytes.NewBuffer(make([]byte, 0, end+1024))
+	out.WriteString("%PDF-1.4\n") // the first version that has a document language
+	for i, number := range inOrder {
+		until := offsets[info]
+		if i+1 < len(inOrder) {
+			until = offsets[inOrder[i+1]]
+		}
+		object := file[offsets[number]:until]
+		offsets[number] = out.Len()
+		if err := f.copyObject(out, object, names); err != nil {
+			return nil, fmt.Errorf("object %d: %w", number, err)
+		}
+	}
 	offsets[info] = out.Len()
 	date := m.created.UTC().Format("20060102150405") + "Z"
 	fmt.Fprintf(out, "%d 0 obj\n<<\n/Producer (maroto)\n/Title %s\n", info, textString(m.title))
@@ -62,79 +93,102 @@ func finish(file []byte, m metadata) ([]byte, error) {
 	for _, offset := range offsets[1:] {
 		fmt.Fprintf(out, "%010d 00000 n \n", offset)
 	}
+	id := sha256.Sum256(out.Bytes()) // of the finished contents, the title included
 	fmt.Fprintf(out, "trailer\n<<\n/Size %d\n/Root %d 0 R\n/Info %d 0 R\n/ID [<%x><%x>]\n>>\nstartxref\n%d\n%%%%EOF\n",
-		len(offsets), root, info, sum[:16], sum[:16], start)
+		len(offsets), root, info, id[:16], id[:16], start)
 	return out.Bytes(), nil
 }
 
-// objectOffsets reads the cross-reference table. Index 0 is unused, as in the file.
-func objectOffsets(file []byte) ([]int, error) {
-	broken := func(what string) error { return fmt.Errorf("reading the cross-reference table: no %s", what) }
+// objectOffsets reads the cross-reference table and returns where objects begin, by
+// their numbers, and where the table does. Index 0 is unused, as in the file.
+func objectOffsets(file []byte) (offsets []int, table int, err error) {
+	broken := func(what string) ([]int, int, error) {
+		return nil, 0, fmt.Errorf("reading the cross-reference table: no %s", what)
+	}
 	const mark = "startxref\n"
 	at := bytes.LastIndex(file, []byte(mark))
 	if at < 0 {
-		return nil, broken("start")
+		return broken("start")
 	}
 	digits, _, _ := bytes.Cut(file[at+len(mark):], []byte("\n"))
 	start, err := strconv.Atoi(string(digits))
 	if err != nil || start < 0 || start >= at {
-		return nil, broken("start")
+		return broken("start")
 	}
-	table, ok := bytes.CutPrefix(file[start:at], []byte("xref\n0 "))
+	rows, ok := bytes.CutPrefix(file[start:at], []byte("xref\n0 "))
 	if !ok {
-		return nil, broken("table")
+		return broken("table")
 	}
-	head, rows, _ := bytes.Cut(table, []byte("\n"))
+	head, rows, _ := bytes.Cut(rows, []byte("\n"))
 	size, err := strconv.Atoi(string(head))
 	const row = 20 // bytes: ten digits, a blank, five digits, a blank, a letter, two for the end
 	if err != nil || size < 4 || len(rows) < size*row {
-		return nil, broken("rows")
+		return broken("rows")
 	}
-	offsets := make([]int, size)
+	offsets = make([]int, size)
 	for i := 1; i < size; i++ {
 		n, err := strconv.Atoi(string(rows[i*row : i*row+10]))
 		if err != nil || n < 8 || n >= start {
-			return nil, broken("place of an object")
+			return broken("place of an object")
 		}
 		offsets[i] = n
 	}
-	return offsets, nil
+	return offsets, start, nil
 }
 
-// nameFonts gives the embedded fonts their own names behind the tag of six letters
-// that marks a subset. The tag follows from the file's contents.
-func nameFonts(body []byte, offsets []int, sum [sha256.Size]byte) {
+// copyObject copies an object, compressing its stream if it has a plain one and
+// replacing the names of fonts if it is about one.
+func (f *finisher) copyObject(out *bytes.Buffer, object []byte, names *strings.Replacer) error {
+	head, body, ok := bytes.Cut(object, []byte(" 0 obj\n"))
+	if !ok {
+		return errUnknownEnd
+	}
+	out.Write(head)
+	out.WriteString(" 0 obj\n")
+	if bytes.HasPrefix(body, []byte("<</Type /Font")) {
+		_, err := names.WriteString(out, string(body))
+		return err
+	}
+	rest, ok := bytes.CutPrefix(body, []byte("<</Length "))
+	if !ok {
+		out.Write(body)
+		return nil
+	}
+	digits, rest, ok := bytes.Cut(rest, []byte(">>\nstream\n"))
+	length, err := strconv.Atoi(string(digits))
+	if !ok || err != nil || length > len(rest) { // compressed by the library
+		out.Write(body)
+		return nil
+	}
+	var packed bytes.Buffer
+	w := f.compressors.Get().(*zlib.Writer)
+	defer f.compressors.Put(w)
+	w.Reset(&packed)
+	if _, err := w.Write(rest[:length]); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "<</Filter /FlateDecode /Length %d>>\nstream\n", packed.Len())
+	out.Write(packed.Bytes())
+	out.WriteString("\nendstream\nendobj\n")
+	return nil
+}
+
+// fontNames replaces the names that fonts are registered under by their own names
+// behind the tag of six letters that marks a subset. The tag follows from the file.
+func fontNames(sum [sha256.Size]byte) *strings.Replacer {
 	tag := make([]byte, 6)
 	n := binary.BigEndian.Uint64(sum[:])
 	for i := range tag {
 		tag[i] = 'A' + byte(n%26)
 		n /= 26
 	}
-	for _, offset := range offsets {
-		// Fonts and their descriptors are dictionaries without a stream.
-		object := body[offset:]
-		if end := bytes.Index(object, []byte("endobj")); end >= 0 {
-			object = object[:end]
-		}
-		head := object[:min(len(object), 40)]
-		if !bytes.Contains(head, []byte("<</Type /Font")) {
-			continue
-		}
-		for registered, name := range map[string]string{
-			regularFamily: "+LiberationSans",
-			boldFamily:    "+LiberationSans-Bold",
-		} {
-			old := []byte("/utf8" + registered)
-			for rest := object; ; {
-				at := bytes.Index(rest, old)
-				if at < 0 {
-					break
-				}
-				rest = rest[at+1:]
-				copy(rest, append(tag[:len(tag):len(tag)], name...))
-			}
-		}
-	}
+	return strings.NewReplacer(
+		"/utf8"+regularFamily, "/"+string(tag)+"+LiberationSans",
+		"/utf8"+boldFamily, "/"+string(tag)+"+LiberationSans-Bold",
+	)
 }
 
 // textString encodes text as a PDF string in UTF-16, written in hexadecimal digits so

@@ -21,9 +21,9 @@ type block struct {
 	space   bool             // white space, left out at the top of a page
 }
 
-// paginate distributes blocks over pages of the given height. The first page is shorter
-// by nothing; later ones begin with a running head. Blocks that are to be kept together
-// move on together unless they need more than a page.
+// paginate distributes blocks over pages of the given height, of which all but the first
+// begin with a running head. Blocks that are to be kept together move on together
+// unless they need more than a page.
 func paginate(blocks []block, height, head float64) [][]block {
 	var (
 		pages [][]block
@@ -58,9 +58,24 @@ func paginate(blocks []block, height, head float64) [][]block {
 	return append(pages, now)
 }
 
-// pages turns blocks into maroto's pages: running head, body, white space and foot.
-func (s *sheet) pages(blocks []block) []core.Page {
-	parts := paginate(blocks, bodyHeight, headHeight)
+// layout lays the document out on as few pages as it takes: where a little less white
+// space saves a page, there is less.
+func (s *sheet) layout() [][]block {
+	parts := paginate(s.blocks(), bodyHeight-clearance, headHeight)
+	if len(parts) == 1 {
+		return parts
+	}
+	s.tight = true
+	if dense := paginate(s.blocks(), bodyHeight-clearance, headHeight); len(dense) < len(parts) {
+		return dense
+	}
+	s.tight = false
+	return parts
+}
+
+// pages makes maroto's pages: running head, body, white space and foot.
+func (s *sheet) pages() []core.Page {
+	parts := s.layout()
 	out := make([]core.Page, 0, len(parts))
 	for i, part := range parts {
 		var (
@@ -102,6 +117,9 @@ func (b *block) row() core.Row {
 // millimetres. The library rounds the filler down to 1e-9; the half step makes sure
 // that this takes something away, else a rounding error would begin an empty page.
 const spare = 0.05 + 0.5e-9
+
+// clearance is the least white space above the foot, in millimetres.
+const clearance = 4.0
 
 // headHeight is the height of the running head of pages after the first.
 const headHeight = 18.0

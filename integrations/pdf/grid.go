@@ -37,12 +37,11 @@ type style struct {
 	colour  *props.Color //
 }
 
-// The names that the faces are registered under. The PDF library turns them into
-// "utf8" and the name, which finish replaces by a subset tag and the font's own name:
-// as long, letter for letter, so that nothing in the file moves.
+// The names that the faces are registered under. The PDF library makes names of its
+// own out of them, which the finisher replaces.
 const (
-	regularFamily = "quotesans-regular"
-	boldFamily    = "quotesans-bold-weights"
+	regularFamily = "quote-regular"
+	boldFamily    = "quote-bold"
 )
 
 // typescale is the sizes of a document's texts.
@@ -73,7 +72,7 @@ func newTypescale(family *font.Family, p *palette) *typescale {
 func (s style) set(x, y float64, lines ...string) []core.Component {
 	out := make([]core.Component, 0, len(lines))
 	for i, line := range lines {
-		out = append(out, text.New(line, s.props(x, y+float64(i)*s.leading)))
+		out = append(out, text.New(visual(line), s.props(x, y+float64(i)*s.leading)))
 	}
 	return out
 }
@@ -84,7 +83,7 @@ func (s style) right(y float64, lines ...string) []core.Component {
 	for i, line := range lines {
 		p := s.props(0, y+float64(i)*s.leading)
 		p.Align = align.Right
-		out = append(out, text.New(line, p))
+		out = append(out, text.New(visual(line), p))
 	}
 	return out
 }

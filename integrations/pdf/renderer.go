@@ -33,6 +33,7 @@ type Renderer struct {
 	wide    func() (*font.Family, error) // cut when the first document needs it
 	locales map[string]*locale
 	logos   *logoStore
+	finish  *finisher
 }
 
 // locale is what a document's language decides.
@@ -58,6 +59,7 @@ func New(o Options) (*Renderer, error) {
 		wide:    sync.OnceValues(font.Wide),
 		locales: map[string]*locale{},
 		logos:   newLogoStore(),
+		finish:  newFinisher(),
 	}
 	for name, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
 		r.locales[name] = &locale{words: w, money: money{tag: language.MustParse(name), codeFirst: w.codeFirst}}
@@ -80,7 +82,7 @@ func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
-	file, err := finish(raw, s.metadata())
+	file, err := r.finish.finish(raw, s.metadata())
 	if err != nil {
 		return nil, fmt.Errorf("finishing the quote: %w", err)
 	}
@@ -155,7 +157,7 @@ func (s *sheet) draw() (file []byte, err error) {
 		WithTopMargin(marginTop).
 		WithBottomMargin(marginBottom).
 		WithMaxGridSize(gridWidth).
-		WithCompression(true).
+		WithCompression(false). // the finisher does it.
 		WithCustomFonts([]*entity.CustomFont{
 			{Family: regularFamily, Style: fontstyle.Normal, Bytes: s.family.Regular.TTF},
 			{Family: boldFamily, Style: fontstyle.Normal, Bytes: s.family.Bold.TTF},
@@ -163,7 +165,7 @@ func (s *sheet) draw() (file []byte, err error) {
 		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
 		Build()
 	m := maroto.New(cfg)
-	m.AddPages(s.pages(s.blocks())...)
+	m.AddPages(s.pages()...)
 	doc, err := m.Generate()
 	if err != nil {
 		return nil, fmt.Errorf("drawing the pages: %w", err)

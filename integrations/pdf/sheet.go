@@ -19,6 +19,7 @@ type sheet struct {
 	family    *font.Family
 	palette   *palette
 	scale     *typescale
+	tight     bool // less white space, to save a page
 }
 
 // say cleans a text from outside.
@@ -38,7 +39,10 @@ func (s *sheet) blocks() []block {
 // section puts a rule with white space around it above the first block of a section
 // and the heading beside it. The rule stays with the block.
 func (s *sheet) section(title string, body ...block) []block {
-	const above, below = 5.5, 5.0
+	above, below := 5.5, 5.0
+	if s.tight {
+		above, below = 4.2, 3.6
+	}
 	if len(body) == 0 {
 		return nil
 	}
@@ -59,6 +63,9 @@ func (s *sheet) section(title string, body ...block) []block {
 func (s *sheet) letterhead() block {
 	small, name := s.scale.small, s.scale.name
 	b := block{height: 34}
+	if s.tight {
+		b.height = 27
+	}
 	y := 0.0
 	if s.logo != nil {
 		b.full = append(b.full, picture(s.logo))
@@ -72,14 +79,14 @@ func (s *sheet) letterhead() block {
 		big.size, big.leading = 15, 7
 		lines := wrap(s.company.Name, big.face, big.size, gridWidth/2-5)
 		b.full = append(b.full, big.set(0, 0, lines...)...)
-		b.height = max(b.height, big.height(len(lines))+16)
+		b.height = max(b.height, big.height(len(lines))+12)
 	}
 	for _, line := range s.company.Lines {
 		lines := wrap(line, small.face, small.size, gridWidth/2-5)
 		b.full = append(b.full, small.right(y, lines...)...)
 		y += small.height(len(lines))
 	}
-	b.height = max(b.height, y+12)
+	b.height = max(b.height, y+10)
 	return b
 }
 

@@ -2,8 +2,8 @@
 // scripts that quotes are written in and measured once, so that wrapping text costs
 // a table look-up per letter.
 //
-// A cut keeps hinting and metrics of the original. It has no kerning, because the
-// PDF library sets text without any.
+// A cut keeps outlines and metrics of the original. It has no hinting, which paper and
+// today's screens do without, and no kerning, since the PDF library sets text without.
 package font
 
 import (
@@ -131,9 +131,12 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 			keep.WriteRune(r)
 		}
 	}
-	face.TTF = gofpdf.UTF8CutFont(ttf, keep.String())
-	if len(face.TTF) == 0 {
+	small := gofpdf.UTF8CutFont(ttf, keep.String())
+	if len(small) == 0 {
 		return nil, errors.New("the font has no Unicode table")
+	}
+	if face.TTF, err = strip(small); err != nil {
+		return nil, fmt.Errorf("stripping the font: %w", err)
 	}
 	return face, nil
 }

@@ -44,3 +44,20 @@ func BenchmarkFullFont(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRatios reports the goal figures: the ways are drawn in turn, so the ratios
+// hold on a busy machine too.
+func BenchmarkRatios(b *testing.B) {
+	bench := prepared(b)
+	var result pdfbench.Result
+	for b.Loop() {
+		var err error
+		if result, err = bench.Measure(b.Context(), 101); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(result.VsFpdf(), "vs-fpdf")
+	b.ReportMetric(result.VsFullFont(), "vs-fullfont")
+	b.ReportMetric(float64(result.Cold.Microseconds()), "cold-µs")
+	b.ReportMetric(float64(result.Bytes), "bytes")
+}

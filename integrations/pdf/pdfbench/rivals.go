@@ -7,7 +7,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"math"
 
 	"github.com/johnfercher/maroto/v2"
 	"github.com/johnfercher/maroto/v2/pkg/components/col"
@@ -22,6 +21,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
+	"golang.org/x/image/draw"
 
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/boxes"
@@ -39,7 +39,7 @@ type Bench struct {
 	family   *font.Family
 	full     [2][]byte // regular and bold, uncut
 	flat     []byte    // the logo, opaque PNG or JPEG
-	alpha    []byte    // a logo of the same size with an alpha channel
+	alpha    []byte    // the logo with an alpha channel, as the CMS's image pipeline sends it
 }
 
 // New prepares a bench for the typical document.
@@ -53,7 +53,7 @@ func New(ctx context.Context) (*Bench, error) {
 		return nil, err
 	}
 	b.doc.Company.Logo = b.flat
-	if b.alpha, err = withAlpha(b.flat); err != nil {
+	if b.alpha, err = withAlpha(b.flat, 900); err != nil {
 		return nil, err
 	}
 	if b.renderer, err = pdf.New(pdf.Options{}); err != nil {
@@ -160,19 +160,22 @@ func weight(m boxes.Mark) string {
 	return "regular"
 }
 
-// withAlpha gives an image an alpha channel: what is white becomes transparent.
-func withAlpha(flat []byte) ([]byte, error) {
+// withAlpha makes of a logo what an image pipeline sends of a transparent one: a PNG of
+// the given width in pixels with an alpha channel, in which white is transparent.
+func withAlpha(flat []byte, width int) ([]byte, error) {
 	src, _, err := image.Decode(bytes.NewReader(flat))
 	if err != nil {
 		return nil, fmt.Errorf("reading the logo: %w", err)
 	}
-	out := image.NewNRGBA(src.Bounds())
-	for y := src.Bounds().Min.Y; y < src.Bounds().Max.Y; y++ {
-		for x := src.Bounds().Min.X; x < src.Bounds().Max.X; x++ {
-			c := color.NRGBAModel.Convert(src.At(x, y)).(color.NRGBA)
-			darkest := min(c.R, c.G, c.B)
-			c.A = uint8(math.Min(255, 2*float64(255-darkest)))
-			out.SetNRGBA(x, y, c)
+	height := width * src.Bounds().Dy() / src.Bounds().Dx()
+	scaled := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.CatmullRom.Scale(scaled, scaled.Bounds(), src, src.Bounds(), draw.Src, nil)
+	out := image.NewNRGBA(scaled.Bounds())
+	for y := range height {
+		for x := range width {
+			c := scaled.RGBAAt(x, y)
+			alpha := min(255, 2*(255-int(min(c.R, c.G, c.B))))
+			out.SetNRGBA(x, y, color.NRGBA{R: c.R, G: c.G, B: c.B, A: uint8(alpha)})
 		}
 	}
 	var buf bytes.Buffer
