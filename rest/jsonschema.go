@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -125,18 +126,24 @@ func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) 
 	return object{{"anyOf", []any{ref("schemas", name), object{{"type", "null"}}}}}
 }
 
-// nameFor returns the type's name, or one of the operation's own where another
-// operation asks for other fields of the type.
+// nameFor returns the type's name, or one of the operation's own where other fields of
+// the type are asked for elsewhere.
 func (t *types) nameFor(operation, typ string, o object) string {
 	body, err := marshal(o)
 	if err != nil {
-		return operation + typ // can't happen: only texts and lists are in it
+		panic(err) // only texts and lists are in it
 	}
-	if was, known := t.built[typ]; known && was != string(body) {
-		typ = operation + typ
+	name := typ
+	for i := 1; ; i++ {
+		if was, known := t.built[name]; !known || was == string(body) {
+			t.built[name] = string(body)
+			return name
+		}
+		name = operation + typ
+		if i > 1 {
+			name += strconv.Itoa(i)
+		}
 	}
-	t.built[typ] = string(body)
-	return typ
 }
 
 // fieldsOf returns the fields of a selection with its fragments written out.

@@ -97,8 +97,8 @@ func TestPathsAndMethods(t *testing.T) {
 			}
 		})
 	}
-	if stub.calls != 0 {
-		t.Errorf("%d operations ran", stub.calls)
+	if stub.ran() != 0 {
+		t.Errorf("%d operations ran", stub.ran())
 	}
 }
 
@@ -147,8 +147,8 @@ func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 			}
 		})
 	}
-	if stub.calls != 1 {
-		t.Errorf("%d operations ran, want the valid one", stub.calls)
+	if stub.ran() != 1 {
+		t.Errorf("%d operations ran, want the valid one", stub.ran())
 	}
 }
 

@@ -143,6 +143,13 @@ func (s *stub) note(ctx context.Context, args ...any) {
 	s.callers = append(s.callers, *schema.CallerFrom(ctx))
 }
 
+// ran counts the operations that reached a resolver.
+func (s *stub) ran() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
 // replied returns what the test wants a field to answer, else the usual.
 func replied[T any](s *stub, field string, usual *T) (*T, error) {
 	if s.reply == nil {

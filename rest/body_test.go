@@ -1,0 +1,258 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/schema"
+)
+
+func TestHostileBodies(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
+	cases := []struct {
+		name, body string
+		status     int
+		detail     string // part of it
+	}{
+		{"empty", ``, 400, "The body is empty"},
+		{"white space", " \n\t", 400, "holds no value"},
+		{"not JSON", `sessionId=1`, 400, "not allowed here (line 1, column 1)"},
+		{"cut off", `{"sessionId":"s-1"`, 400, "ends too early"},
+		{"cut off in a text", `{"sessionId":"s-`, 400, "ends too early"},
+		{"cut off in a word", `{"a":tru`, 400, "ends too early"},
+		{"array", `[]`, 400, "has to be a JSON object"},
+		{"text", `"x"`, 400, "has to be a JSON object"},
+		{"number", `1`, 400, "has to be a JSON object"},
+		{"null", `null`, 400, "has to be a JSON object"},
+		{"second value", `{"sessionId":"s-1"} {}`, 400, "more behind the value"},
+		{"garbage behind", `{"sessionId":"s-1"}x`, 400, "not allowed here (line 1, column 20)"},
+		{"name twice", `{"sessionId":"a","sessionId":"b"}`, 400, "a name twice"},
+		{"name twice by an escape", `{"sessionId":"a","session\u0049d":"b"}`, 400, "a name twice"},
+		{"name twice below", `{"sessionId":"a","selections":{"complexity":"a","complexity":"b"}}`, 400, "a name twice"},
+		{"name in another letter case", `{"SESSIONID":"a"}`, 400, "invalid fields"},
+		{"trailing comma", "{\n  \"sessionId\": \"a\",\n}", 400, "(line 2, column 19)"},
+		{"comment", `{"sessionId":"a"} // x`, 400, "not allowed here"},
+		{"single quotes", `{'sessionId':'a'}`, 400, "not allowed here"},
+		{"NaN", `{"sessionId":NaN}`, 400, "not allowed here"},
+		{"leading zero", `{"sessionId":01}`, 400, "not allowed here"},
+		{"byte order mark", "\ufeff" + validTrack, 400, "not allowed here"},
+		{"invalid UTF-8", "{\"sessionId\":\"a\xff\"}", 400, "not valid UTF-8"},
+		{"overlong UTF-8", "{\"sessionId\":\"\xc0\xaf\"}", 400, "not valid UTF-8"},
+		{"half a surrogate", `{"sessionId":"\ud800"}`, 400, "not allowed here"},
+		{"raw NUL", "{\"sessionId\":\"a\x00\"}", 400, "not allowed here"},
+		{"NUL in front", "\x00{}", 400, "not allowed here"},
+		{"escaped NUL", `{"sessionId":"a\u0000"}`, 400, "NUL character"},
+		{"NUL in a name", `{"sessionId":"a","\u0000":1}`, 400, "NUL character"},
+		{"line break in a text", "{\"sessionId\":\"a\nb\"}", 400, "not allowed here"},
+		{"deep list", `{"sessionId":` + deep(65) + `}`, 400, "deeper than 64 levels"},
+		{"bottomless list", strings.Repeat(`[`, 60000), 400, "deeper than 64 levels"},
+		{"bottomless unknown field", `{"x":` + strings.Repeat(`[`, 60000), 400, "deeper than 64 levels"},
+		{"bottomless object", strings.Repeat(`{"selections":`, 4000), 400, "ends too early"},
+		{"wrong types", `{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`, 400, "invalid fields"},
+		{"huge number", `{"sessionId":"a","estimate":{"min":1e999}}`, 400, "invalid fields"},
+		{"long number", `{"sessionId":"a","estimate":{"min":` + strings.Repeat("9", 60000) + `}}`, 400, "invalid fields"},
+		{"no field at all", `{}`, 400, "invalid fields"},
+		{"64 KiB and a byte", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`, 413, "at most 65536 bytes"},
+		{"million characters", `{"sessionId":"` + strings.Repeat("a", 1e6) + `"}`, 413, "at most 65536 bytes"},
+		{"10 MB", `{"sessionId":"` + strings.Repeat("a", 10e6) + `"}`, 413, "at most 65536 bytes"},
+		{"64 KiB", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-19) + `}`, 200, ""},
+		{"unknown fields", `{"x":{"y":[1,{"z":"\u0000"}]},"sessionId":"s-1","selections":{"x":1}}`, 200, ""},
+		{"__typename", `{"__typename":"TrackQuoteInput","sessionId":"s-1"}`, 200, ""},
+		{"escaped name", `{"session\u0049d":"s-1"}`, 200, ""},
+		{"one for a list", `{"sessionId":"s-1","selections":{"features":"auth"}}`, 200, ""},
+		{"nulls", `{"sessionId":"s-1","selections":null,"estimate":{"min":null}}`, 200, ""},
+	}
+	srv, stub := newServer(t)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, chunked := range []bool{false, true} {
+				before := stub.ran()
+				req, err := http.NewRequest("POST", srv.URL+"/api/quote/track", strings.NewReader(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if chunked {
+					req.ContentLength = -1
+				}
+				req.Header.Set("Content-Type", "application/json")
+				got := do(t, srv, req)
+				if got.status != c.status {
+					t.Fatalf("chunked %v: got %d %s", chunked, got.status, got.body)
+				}
+				if c.status == 200 {
+					continue
+				}
+				if p := got.problem(t); !strings.Contains(p.Detail, c.detail) {
+					t.Errorf("chunked %v: detail %q, want %q in it", chunked, p.Detail, c.detail)
+				}
+				if stub.ran() != before {
+					t.Errorf("chunked %v: the operation ran", chunked)
+				}
+				if len(got.body) > 1000 {
+					t.Errorf("chunked %v: %d bytes of answer", chunked, len(got.body))
+				}
+			}
+		})
+	}
+}
+
+func TestBodyValues(t *testing.T) {
+	t.Parallel()
+	srv, stub := newServer(t)
+	got := send(t, srv, "POST", "/api/quote/track", `{
+		"sessionId": "s-1",
+		"selections": {"projectType": "a\"\\\u00e9\ud83d\ude00b", "features": ["x", null, "ș"], "unknown": [1]},
+		"estimate": {"min": 1e3, "max": 123456789.125, "currency": null}
+	}`)
+	if got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	encoded, err := json.Marshal(stub.args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"]},"estimate":{"min":1000,"max":123456789.125}}`
+	if string(encoded) != want {
+		t.Errorf("got  %s\nwant %s", encoded, want)
+	}
+}
+
+// What the CMS sends is kept whole, numbers to the last digit.
+func TestAnyJSONIsNotPruned(t *testing.T) {
+	t.Parallel()
+	srv, stub := newServer(t)
+	body := `{"_id":"a","big":12345678901234567890,"exact":0.1000,"list":[true,null,{"x":{}}],"text":"é"}`
+	if got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	encoded, err := json.Marshal(stub.args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(encoded) != body {
+		t.Errorf("got  %s\nwant %s", encoded, body)
+	}
+	for body, status := range map[string]int{`{}`: 400, `null`: 400, `[]`: 400, ``: 400, `{"a":1,"a":2}`: 400, strings.Repeat(`{"a":`, 65) + `1` + strings.Repeat(`}`, 65): 400} {
+		if got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader); got.status != status {
+			t.Errorf("%.40s: got %d %s", body, got.status, got.body)
+		}
+	}
+	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`
+	if got := send(t, srv, "POST", "/api/webhooks/cms", large, "Authorization", bearerHeader); got.status != 200 {
+		t.Errorf("1 MiB: got %d %s", got.status, got.body)
+	}
+	if got := send(t, srv, "POST", "/api/webhooks/cms", large+" ", "Authorization", bearerHeader); got.status != 413 {
+		t.Errorf("1 MiB and a byte: got %d", got.status)
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	srv, _ := newServer(t)
+	cases := []struct {
+		path, contentType, coding string
+		status                    int
+	}{
+		{"track", "application/json", "", 200},
+		{"track", "application/json; charset=utf-8", "", 200},
+		{"track", `Application/JSON;charset="UTF-8"`, "", 200},
+		{"track", "application/json; charset=us-ascii", "", 200},
+		{"track", "text/plain;charset=UTF-8", "", 200},
+		{"track", "text/plain", "identity", 200},
+		{"track", "", "", 200},
+		{"track", "application/json; charset=utf-16", "", 415},
+		{"track", "text/plain; charset=iso-8859-1", "", 415},
+		{"track", "application/x-www-form-urlencoded", "", 415},
+		{"track", "multipart/form-data; boundary=x", "", 415},
+		{"track", "application/json, text/plain", "", 415},
+		{"track", "json", "", 415},
+		{"track", "application/json", "gzip", 415},
+		{"submit", "text/plain", "", 415},
+		{"submit", "application/json", "", 200},
+	}
+	for _, c := range cases {
+		t.Run(c.path+" "+c.contentType+" "+c.coding, func(t *testing.T) {
+			t.Parallel()
+			req, err := http.NewRequest("POST", srv.URL+"/api/quote/"+c.path, strings.NewReader(validSubmit))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.contentType != "" {
+				req.Header.Set("Content-Type", c.contentType)
+			}
+			if c.coding != "" {
+				req.Header.Set("Content-Encoding", c.coding)
+			}
+			got := do(t, srv, req)
+			if got.status != c.status {
+				t.Fatalf("got %d %s", got.status, got.body)
+			}
+			if c.status == 415 && got.problem(t).Code != schema.CodeUnsupportedMediaType {
+				t.Errorf("got %s", got.body)
+			}
+			if want := map[bool]string{true: "identity"}[c.coding == "gzip"]; got.header.Get("Accept-Encoding") != want {
+				t.Errorf("Accept-Encoding %q", got.header.Get("Accept-Encoding"))
+			}
+		})
+	}
+	if got := send(t, srv, "POST", "/api/quote/track", "x", "Content-Type", "text/html"); got.header.Get("Accept") != "application/json, text/plain" {
+		t.Errorf("Accept %q", got.header.Get("Accept"))
+	}
+}
+
+// A body that never comes in full: what is announced is refused before it is sent, and
+// what breaks off is no success.
+func TestBodiesOnTheWire(t *testing.T) {
+	t.Parallel()
+	srv, stub := newServer(t)
+	cases := []struct {
+		name, head, body string
+		want             string
+	}{
+		{"too large, announced", "Content-Length: 99999999", "", "HTTP/1.1 413"},
+		{"too large, waiting to be asked", "Content-Length: 99999999\r\nExpect: 100-continue", "", "HTTP/1.1 413"},
+		{"asked for", "Content-Length: 19\r\nExpect: 100-continue", validTrack, "HTTP/1.1 100|HTTP/1.1 200"},
+		{"breaks off", "Content-Length: 50", validTrack, "HTTP/1.1 400"},
+		{"breaks off, chunked", "Transfer-Encoding: chunked", "13\r\n" + validTrack + "\r\n", "HTTP/1.1 400"},
+		{"broken chunks", "Transfer-Encoding: chunked", "zz\r\n", "HTTP/1.1 400"},
+		{"endless chunks", "Transfer-Encoding: chunked", "fffff\r\n" + strings.Repeat("a", 0xfffff) + "\r\n", "HTTP/1.1 413"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			before := stub.ran()
+			if _, err := fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n%s", c.head, c.body); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			all, err := io.ReadAll(conn)
+			if err != nil && len(all) == 0 { // a reset may follow the answer
+				t.Fatal(err)
+			}
+			for _, want := range strings.Split(c.want, "|") {
+				if !strings.Contains(string(all), want) {
+					t.Errorf("got %q, want %q in it", all, want)
+				}
+			}
+			if ran := stub.ran() != before; ran != strings.Contains(c.want, "200") {
+				t.Errorf("the operation ran: %v", ran)
+			}
+		})
+	}
+}

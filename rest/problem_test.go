@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// The body is the contract's to the letter, for each code.
+func TestProblemDocuments(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest("GET", "/x", nil)
+	r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1"}))
+	w := httptest.NewRecorder()
+	WriteProblem(w, r, &schema.Error{
+		Code: schema.CodeBadUserInput, Message: "No.",
+		Fields: []schema.FieldError{{Field: "contact.email", Message: "is required"}},
+	})
+	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.","code":"BAD_USER_INPUT","success":false,` +
+		`"errors":[{"field":"contact.email","message":"is required"}],"requestId":"r1"}`
+	if w.Body.String() != want {
+		t.Errorf("got  %s\nwant %s", w.Body, want)
+	}
+	for _, code := range schema.Codes() {
+		w := httptest.NewRecorder()
+		WriteProblem(w, r, &schema.Error{Code: code, Message: "secret", RetryAfter: 1500 * time.Millisecond})
+		if w.Code != code.Status() || !strings.Contains(w.Body.String(), `"code":"`+string(code)+`"`) {
+			t.Errorf("%s: got %d %s", code, w.Code, w.Body)
+		}
+		if strings.Contains(w.Body.String(), "secret") == (code == schema.CodeInternal) {
+			t.Errorf("%s: %s", code, w.Body)
+		}
+		after := map[schema.Code]string{schema.CodeRateLimited: "2", schema.CodeUpstreamUnavailable: "2"}[code]
+		if got := w.Header().Get("Retry-After"); got != after {
+			t.Errorf("%s: Retry-After %q", code, got)
+		}
+	}
+	w = httptest.NewRecorder()
+	WriteProblem(w, r, &schema.Error{Code: "UNHEARD_OF", Message: "secret"})
+	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || !strings.Contains(w.Body.String(), `"code":"INTERNAL"`) {
+		t.Errorf("an unknown code: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestProblemOf(t *testing.T) {
+	t.Parallel()
+	coded := func(code schema.Code, more ...any) *gqlerror.Error {
+		e := &gqlerror.Error{Message: string(code), Extensions: map[string]any{schema.ExtensionCode: string(code)}}
+		for i := 0; i+1 < len(more); i += 2 {
+			e.Extensions[more[i].(string)] = more[i+1]
+		}
+		return e
+	}
+	one, two := schema.FieldError{Field: "a", Message: "x"}, schema.FieldError{Field: "b", Message: "y"}
+	cases := []struct {
+		name  string
+		list  gqlerror.List
+		code  schema.Code
+		after time.Duration
+		paths string
+	}{
+		{"none", nil, schema.CodeInternal, 0, ""},
+		{"no code", gqlerror.List{{Message: "x"}}, schema.CodeInternal, 0, ""},
+		{"the first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeBadUserInput)}, schema.CodeNotFound, 0, ""},
+		{"a bug before others", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)}, schema.CodeInternal, 0, ""},
+		{"a token before all", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)}, schema.CodeUnauthenticated, 0, ""},
+		{
+			"fields of all", gqlerror.List{
+				coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{one}),
+				coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{two}),
+			}, schema.CodeBadUserInput, 0, "a b",
+		},
+		{"seconds", gqlerror.List{coded(schema.CodeUpstreamUnavailable, schema.ExtensionRetryAfter, 7)}, schema.CodeUpstreamUnavailable, 7 * time.Second, ""},
+		{"seconds, int64", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, int64(7))}, schema.CodeRateLimited, 7 * time.Second, ""},
+		{"seconds, float", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 0.5)}, schema.CodeRateLimited, time.Second / 2, ""},
+		{
+			"a variable, from a plain executor", gqlerror.List{{
+				Message: "must be defined", Extensions: map[string]any{"code": "GRAPHQL_VALIDATION_FAILED"},
+				Path: ast.Path{ast.PathName("variable"), ast.PathName("input"), ast.PathName("contact"), ast.PathName("email")},
+			}}, schema.CodeBadUserInput, 0, "contact.email",
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := ProblemOf(c.list)
+			var paths []string
+			for _, f := range got.Fields {
+				paths = append(paths, f.Field)
+			}
+			if got.Code != c.code || got.RetryAfter != c.after || strings.Join(paths, " ") != c.paths {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
