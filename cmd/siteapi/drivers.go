@@ -67,7 +67,7 @@ func openCRM(s *Settings, log zerolog.Logger) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
-			ObjectsPath: s.HubSpotPathPrefix + "/objects", PropertiesPath: s.HubSpotPathPrefix + "/properties",
+			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath,
 			Report: func(gap string) { log.Warn().Str("gap", gap).Msg("the CRM does not hold everything of a lead") },
 		}), nil
 	}

@@ -50,10 +50,11 @@ type Settings struct {
 	SanityToken      string
 	SanityAPIURL     string
 
-	CRMDriver         string
-	HubSpotToken      string
-	HubSpotAPIURL     string
-	HubSpotPathPrefix string
+	CRMDriver             string
+	HubSpotToken          string
+	HubSpotAPIURL         string
+	HubSpotObjectsPath    string
+	HubSpotPropertiesPath string
 
 	SiteURL        string // absolute address of the site, for links sent to the CRM
 	ContentTypes   []string
