@@ -63,7 +63,10 @@ func (s *sheet) section(title string, body ...block) []block {
 func (s *sheet) letterhead() block {
 	small, name := s.scale.small, s.scale.name
 	b := block{height: 34}
-	if s.tight {
+	switch {
+	case s.logo == nil && s.company.Name == "" && len(s.company.Lines) == 0:
+		b.height = 6
+	case s.tight:
 		b.height = 27
 	}
 	y := 0.0

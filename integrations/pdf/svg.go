@@ -28,7 +28,10 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 			img, err = nil, fmt.Errorf("drawing the SVG: %v", p)
 		}
 	}()
-	icon, err := oksvg.ReadIconStream(bytes.NewReader(mended(raw)), oksvg.IgnoreErrorMode)
+	if raw, err = mended(raw); err != nil {
+		return nil, fmt.Errorf("reading the SVG: %w", err)
+	}
+	icon, err := oksvg.ReadIconStream(bytes.NewReader(raw), oksvg.IgnoreErrorMode)
 	if err != nil {
 		return nil, fmt.Errorf("reading the SVG: %w", err)
 	}
@@ -102,20 +105,35 @@ func checkSVG(raw []byte) error {
 	}
 }
 
-// mended works around two gaps of the drawing library: it takes a relative width or
-// height of the outermost element, "100%", for an error although it has the view box
-// to go by, and draws corners square that are given one radius instead of two.
-func mended(raw []byte) []byte {
+// mended works around gaps of the drawing library: it takes a relative width or height
+// of the outermost element, "100%", for an error although it has the view box to go
+// by, draws corners square that are given one radius instead of two, and reads path
+// data in the long form only.
+func mended(raw []byte) ([]byte, error) {
 	relative := regexp.MustCompile(`\s(?:width|height)\s*=\s*["'][^"']*%\s*["']`)
 	radius := regexp.MustCompile(`\srx\s*=\s*("[^"]*"|'[^']*')`)
 	other := regexp.MustCompile(`\sry\s*=`)
-	raw = regexp.MustCompile(`<svg\b[^>]*`).ReplaceAllFunc(raw, func(tag []byte) []byte {
-		return relative.ReplaceAll(tag, nil)
-	})
-	return regexp.MustCompile(`<rect\b[^>]*`).ReplaceAllFunc(raw, func(tag []byte) []byte {
-		if other.Match(tag) {
-			return tag
+	path := regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
+	var failure error
+	mended := regexp.MustCompile(`<(?:svg|rect|path)\b[^>]*`).ReplaceAllFunc(raw, func(tag []byte) []byte {
+		switch {
+		case bytes.HasPrefix(tag, []byte("<svg")):
+			return relative.ReplaceAll(tag, nil)
+		case bytes.HasPrefix(tag, []byte("<rect")):
+			if other.Match(tag) {
+				return tag
+			}
+			return radius.ReplaceAll(tag, []byte(" rx=$1 ry=$1"))
+		default:
+			return path.ReplaceAllFunc(tag, func(attr []byte) []byte {
+				_, value, _ := bytes.Cut(attr, []byte("="))
+				data, err := explicitPath(string(bytes.Trim(bytes.TrimSpace(value), `"'`)))
+				if err != nil {
+					failure = err
+				}
+				return []byte(` d="` + data + `"`)
+			})
 		}
-		return radius.ReplaceAll(tag, []byte(" rx=$1 ry=$1"))
 	})
+	return mended, failure
 }
