@@ -238,8 +238,10 @@ func TestBodiesOnTheWire(t *testing.T) {
 			if _, err := fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n%s", c.head, c.body); err != nil {
 				t.Fatal(err)
 			}
-			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
+			if strings.HasPrefix(c.name, "breaks off") {
+				if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+					t.Fatal(err)
+				}
 			}
 			all, err := io.ReadAll(conn)
 			if err != nil && len(all) == 0 { // a reset may follow the answer
