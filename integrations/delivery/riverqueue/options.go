@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -147,6 +148,9 @@ func (o Options) check(sqlite bool) error {
 			errs = append(errs, fmt.Errorf("limit for %q is negative", target))
 		}
 	}
+	if !isClientID(o.ClientID) {
+		errs = append(errs, errors.New("ClientID has other characters than A-Z a-z 0-9 . _ -, or more than 100, or begins with a dot"))
+	}
 	if o.MaxAttempts < 1 || o.CircuitFailures < 1 {
 		errs = append(errs, errors.New("MaxAttempts and CircuitFailures must be at least 1"))
 	}
@@ -164,4 +168,12 @@ func indexOf(target delivery.Target) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// isClientID reports whether a name will do, which is a file's name too.
+func isClientID(s string) bool {
+	if len(s) > 100 || strings.HasPrefix(s, ".") {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
 }
