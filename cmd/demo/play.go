@@ -73,7 +73,7 @@ func (p *play) visit(ctx context.Context, v visitor) error {
 		{"selections": map[string]any{"projectType": "web-app"}},
 		{"selections": map[string]any{"projectType": "web-app", "features": []string{"blog", "multilingual"}, "complexity": "medium"},
 			"estimate": map[string]any{"min": 9000, "max": 14000, "currency": "EUR"}},
-		{"selections": map[string]any{"projectType": "web-app", "features": []string{"blog", "multilingual", "online-payments"}, "complexity": "medium", "timeline": "3-months"},
+		{"selections": map[string]any{"projectType": "web-app", "features": []string{"blog", "multilingual", "payments"}, "complexity": "medium", "timeline": "1-3-months"},
 			"estimate": map[string]any{"min": 12500, "max": 18750, "currency": "EUR"},
 			"formData": map[string]any{"email": strings.SplitAfter(v.email, "@")[0], "firstName": v.first}},
 	}

@@ -33,6 +33,7 @@ type quoteSubmission = quote.Submission
 // Times that hold for every site.
 const (
 	fillTimeout   = 8 * time.Second  // of one fetch of a locale's content
+	cmsTimeout    = 5 * time.Second  // of one call to the CMS
 	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
 	settleDelay   = 3 * time.Second  // from a webhook to the second refetch
 	pruneInterval = time.Hour        // between two looks for sessions to forget
@@ -74,7 +75,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
-	store, err := openCache(ctx, s, a.filled)
+	store, err := openCache(ctx, s, log, a.filled)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +93,12 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
 	}
+	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
+	if err != nil {
+		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
+	}
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: renderer, Kept: kept, Log: log,
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: renderer, Logo: logo, Kept: kept, Log: log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
 
@@ -14,6 +15,7 @@ import (
 	"siteapi/integrations/delivery/riverqueue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 )
 
@@ -34,9 +36,51 @@ func openDatabase(
 	ctx context.Context, s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
 ) (*database, error) {
 	if s.DatabaseURL != nil {
-		return nil, errors.New("DATABASE_URL: this scheme is not supported yet")
+		return openPostgres(ctx, s, senders, log)
 	}
 	return openSQLite(ctx, s, senders, log)
+}
+
+func openPostgres(
+	ctx context.Context, s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+) (*database, error) {
+	pool, err := postgres.OpenPool(ctx, s.DatabaseURL.String())
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	d := &database{}
+	queue, err := riverqueue.New(riverpgxv5.New(pool), d.queueOptions(s, senders, log))
+	if err == nil {
+		err = queue.Migrate(ctx)
+	}
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("preparing the deliveries: %w", err)
+	}
+	tables, err := postgres.Open(ctx, postgres.Options{
+		URL: s.DatabaseURL.String(), Enqueue: queue.Enqueue, Cancel: queue.Cancel, Log: slog.New(zerolog.NewSlogHandler(log)),
+	})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	d.quotes, d.archive, d.queue = tables, tables, queue
+	d.close = func() error {
+		err := tables.Close()
+		pool.Close()
+		return err
+	}
+	return d, nil
+}
+
+// queueOptions are what the queue is built from, whatever the database.
+func (d *database) queueOptions(
+	s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+) riverqueue.Options {
+	return riverqueue.Options{
+		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
+		Senders: senders, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
+	}
 }
 
 func openSQLite(
@@ -49,10 +93,7 @@ func openSQLite(
 	}
 	pool.SetMaxOpenConns(1) // River's advice for SQLite: its statements then never wait for each other's locks
 	d := &database{}
-	queue, err := riverqueue.New(riversqlite.New(pool), riverqueue.Options{
-		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
-		Senders: senders, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
-	})
+	queue, err := riverqueue.New(riversqlite.New(pool), d.queueOptions(s, senders, log))
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

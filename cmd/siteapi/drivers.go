@@ -12,8 +12,10 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/cache/valkey"
 	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/crm"
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
@@ -28,6 +30,12 @@ type cmsDriver interface {
 
 // openCMS opens the driver that CMS_DRIVER names.
 func openCMS(s *Settings, log zerolog.Logger) (cmsDriver, error) {
+	if s.CMSDriver == "sanity" {
+		return sanity.New(sanity.Options{
+			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1,
+		})
+	}
 	if err := beginContent(s, log); err != nil {
 		return nil, err
 	}
@@ -75,13 +83,26 @@ func openCRM(s *Settings, log zerolog.Logger) (crm.Contacts, error) {
 }
 
 // openCache opens the backend that CACHE_URL names.
-func openCache(_ context.Context, s *Settings, onFill func(cache.FillReport)) (cache.Cache, error) {
-	switch s.CacheURL.Scheme {
-	case "memory":
+func openCache(
+	ctx context.Context, s *Settings, log zerolog.Logger, onFill func(cache.FillReport),
+) (cache.Cache, error) {
+	if s.CacheURL.Scheme == "memory" {
 		return memory.New(memory.Options{FillTimeout: fillTimeout, OnFill: onFill})
-	default:
-		return nil, errors.New("CACHE_URL: this scheme is not supported yet")
 	}
+	c, err := valkey.Open(ctx, valkey.Options{
+		URL: s.CacheURL.String(), Prefix: s.CachePrefix, FillTimeout: fillTimeout, OnFill: onFill,
+		OnState: func(up bool, err error) {
+			if up {
+				log.Info().Msg("the cache server is there")
+				return
+			}
+			log.Error().Err(err).Msg("the cache server is away: content is served from copies and from the CMS")
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("CACHE_URL: %w", err)
+	}
+	return c, nil
 }
 
 // senders tells the queue how each target takes a submission.
