@@ -69,16 +69,28 @@ func (rt *route) codes() []schema.Code {
 	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
 }
 
-// problemTexts says when each code is answered, and gives an example of its detail.
-var problemTexts = map[schema.Code]struct{ when, detail string }{
-	schema.CodeBadUserInput:         {"The JSON is malformed, or a field or parameter is missing or invalid.", "The request has invalid fields."},
-	schema.CodeUnauthenticated:      {"The token is missing or wrong, or the service has none for this route.", "A valid token is required: Authorization: Bearer <token>."},
-	schema.CodeNotFound:             {"There is nothing with this id.", "There is no such submission."},
-	schema.CodePayloadTooLarge:      {"The body is too large.", "The body may have at most 65536 bytes."},
-	schema.CodeUnsupportedMediaType: {"The body is not sent as JSON in UTF-8 without a content coding.", "The body has to be JSON, sent with the Content-Type application/json."},
-	schema.CodeRateLimited:          {"This client sends too many requests.", "Too many requests. Please wait."},
-	schema.CodeInternal:             {"A bug. The log has more under the request id.", "Something went wrong on our side. Request id: 9f86d081884c7d65"},
-	schema.CodeUpstreamUnavailable:  {"A backend that is needed is away.", "The request can't be stored at the moment. Please try again."},
+// problemText says when a code is answered, and gives an example of its detail.
+func problemText(code schema.Code) (when, detail string) {
+	switch code {
+	case schema.CodeBadUserInput:
+		return "The JSON is malformed, or a field or parameter is missing or invalid.", "The request has invalid fields."
+	case schema.CodeUnauthenticated:
+		return "The token is missing or wrong, or the service has none for this route.",
+			"A valid token is required: Authorization: Bearer <token>."
+	case schema.CodeNotFound:
+		return "There is nothing with this id.", "There is no such submission."
+	case schema.CodePayloadTooLarge:
+		return "The body is too large.", "The body may have at most 65536 bytes."
+	case schema.CodeUnsupportedMediaType:
+		return "The body is not sent as JSON in UTF-8 without a content coding.",
+			"The body has to be JSON, sent with the Content-Type application/json."
+	case schema.CodeRateLimited:
+		return "This client sends too many requests.", "Too many requests. Please wait."
+	case schema.CodeUpstreamUnavailable:
+		return "A backend that is needed is away.", "The request can't be stored at the moment. Please try again."
+	default:
+		return "A bug. The log has more under the request id.", internalDetail("9f86d081884c7d65")
+	}
 }
 
 // problemResponses returns the responses that the routes refer to.
@@ -88,6 +100,7 @@ func (d *describer) problemResponses() object {
 		if !d.used[code] {
 			continue
 		}
+		when, detail := problemText(code)
 		names := []string{"X-Request-Id"}
 		switch code.Status() {
 		case http.StatusUnauthorized:
@@ -97,13 +110,13 @@ func (d *describer) problemResponses() object {
 		}
 		example := Problem{
 			Type: "about:blank", Title: http.StatusText(code.Status()), Status: code.Status(),
-			Detail: problemTexts[code].detail, Code: code, RequestID: "9f86d081884c7d65",
+			Detail: detail, Code: code, RequestID: "9f86d081884c7d65",
 		}
 		if code == schema.CodeBadUserInput {
 			example.Errors = []schema.FieldError{{Field: "contact.email", Message: "is required"}}
 		}
 		o = append(o, member{responseName(code), object{
-			{"description", problemTexts[code].when},
+			{"description", when},
 			{"headers", headerRefs(names...)},
 			{"content", problemContent(example)},
 		}})

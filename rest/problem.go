@@ -41,7 +41,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	}
 	if status == http.StatusInternalServerError {
 		p.Code, p.Errors = schema.CodeInternal, nil
-		p.Detail = "Something went wrong on our side. Request id: " + requestID
+		p.Detail = internalDetail(requestID)
 	}
 	body, err := json.Marshal(p)
 	if err != nil { // nothing in a Problem can fail to encode
@@ -62,6 +62,11 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a client that is gone can't be told
 	}
+}
+
+// internalDetail is all a client is told of a bug.
+func internalDetail(requestID string) string {
+	return "Something went wrong on our side. Request id: " + requestID
 }
 
 // seconds rounds up, so that nobody comes back too early.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"mime"
 	"slices"
 	"strings"
@@ -10,23 +11,27 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// Places where the fields of a download are expected, and their types.
-var downloadFields = []struct {
-	name, typ string
+// downloadField is a field that a download is made of.
+type downloadField struct {
+	name, typ string // an empty type: any
 	required  bool
-}{
-	{"fileName", "String", true},
-	{"contentType", "String", true},
-	{"content", "Base64", true},
-	{"etag", "String", false},
-	{"locale", "", false},
+}
+
+func downloadFields() []downloadField {
+	return []downloadField{
+		{"fileName", "String", true},
+		{"contentType", "String", true},
+		{"content", "Base64", true},
+		{"etag", "String", false},
+		{"locale", "", false},
+	}
 }
 
 // sources gives every variable its place in the request.
 func (c *compiler) sources(rt *route) {
 	d := rt.op.Directives.ForName("rest")
 	args := d.ArgumentMap(nil)
-	queryPos, bodyPos := argumentPosition(d, "query"), argumentPosition(d, "body")
+	queryPos := argumentPosition(d, "query")
 	sourced := map[string]bool{}
 	for _, name := range texts(args["query"]) {
 		def := rt.op.VariableDefinitions.ForName(name)
@@ -37,7 +42,7 @@ func (c *compiler) sources(rt *route) {
 		case sourced[name]:
 			c.add(queryPos, "@rest(query) names %q twice: take one away", name)
 			continue
-		case def.Type.Elem != nil || (def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType)):
+		case !fitsQuery(def):
 			c.add(def.Position, "$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body", name, def.Type)
 		}
 		sourced[name] = true
@@ -57,7 +62,6 @@ func (c *compiler) sources(rt *route) {
 			c.add(def.Position, "$%s comes from nowhere: name it in @rest(query) or @rest(body)", def.Variable)
 		}
 	}
-	_ = bodyPos
 }
 
 func (c *compiler) body(rt *route, d *ast.Directive, name string, args map[string]any, sourced map[string]bool) {
@@ -72,7 +76,7 @@ func (c *compiler) body(rt *route, d *ast.Directive, name string, args map[strin
 		return
 	case rt.method == "GET":
 		c.add(pos, "a GET request has no body: use POST or take the variables from the query string")
-	case def.Type.Elem != nil || (def.Definition.Kind != ast.InputObject && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType))):
+	case !fitsBody(def):
 		c.add(def.Position, "$%s is a %s, which is not a body: use an input object or a scalar for any JSON", name, def.Type)
 	}
 	sourced[name] = true
@@ -110,7 +114,7 @@ func (c *compiler) answer(rt *route) {
 		c.add(rt.root.Position, "a download has to be an object, but %s is a %s: change the answer or the field", rt.root.Name, typ)
 		return
 	}
-	for _, want := range downloadFields {
+	for _, want := range downloadFields() {
 		i := slices.IndexFunc(rt.root.SelectionSet, func(sel ast.Selection) bool {
 			f, ok := sel.(*ast.Field)
 			return ok && f.Alias == want.name
@@ -154,18 +158,25 @@ func (c *compiler) example(rt *route, d *ast.Directive) {
 		}
 	}
 	if _, err := validator.VariableValues(c.schema, rt.op, vars); err != nil {
-		var path string
-		if gql, ok := err.(*gqlerror.Error); ok {
-			path, err = gql.Path.String(), errorText(gql.Message)
+		text := err.Error()
+		if gql := (*gqlerror.Error)(nil); errors.As(err, &gql) {
+			text = gql.Path.String() + " " + gql.Message
 		}
-		c.add(arg.Position, "@rest(example) does not fit the schema: %s %s", path, err)
+		c.add(arg.Position, "@rest(example) does not fit the schema: %s", text)
 	}
 	rt.example = arg.Value
 }
 
-type errorText string
+// fitsQuery tells whether a parameter of the query string can become the variable.
+func fitsQuery(def *ast.VariableDefinition) bool {
+	return def.Type.Elem == nil && (def.Definition.Kind == ast.Enum || builtInScalar(def.Type.NamedType))
+}
 
-func (e errorText) Error() string { return string(e) }
+// fitsBody tells whether a JSON body can become the variable.
+func fitsBody(def *ast.VariableDefinition) bool {
+	anyJSON := def.Definition.Kind == ast.Scalar && !builtInScalar(def.Type.NamedType)
+	return def.Type.Elem == nil && (def.Definition.Kind == ast.InputObject || anyJSON)
+}
 
 func builtInScalar(name string) bool {
 	switch name {
