@@ -30,8 +30,9 @@ type Options struct {
 	// Documents parses, checks and keeps documents. Required.
 	Documents *Documents
 	// Revision names the content of a locale as it is right now; false where none is at
-	// hand. It is asked for each kept answer, so it must not do any I/O. A name must not
-	// come back for other content. Nil: no answers are kept.
+	// hand. It is asked for each kept answer, so it must not do any I/O. A name must stand
+	// for one content only. Nil: no answers are kept. What the door can't see is content
+	// that changes and changes back while one operation reads it.
 	Revision func(locale string) (revision string, ok bool)
 	// AnswerBytes is how much memory kept answers may take; 0: 16 MiB, negative: none are kept.
 	AnswerBytes int64
