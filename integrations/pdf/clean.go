@@ -44,7 +44,7 @@ func clean(text string, family *font.Family) string {
 			break
 		}
 		switch {
-		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r) && r != '\u00a0':
+		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r):
 			space, missing = true, false
 		case r == '\u00ad': // a soft hyphen would show as a hyphen
 		case family.Has(r):

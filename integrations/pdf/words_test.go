@@ -1,0 +1,136 @@
+package pdf
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"siteapi/integrations/quote"
+)
+
+func TestWordsAreComplete(t *testing.T) {
+	t.Parallel()
+	latin, _ := families(t)
+	seen := map[string]string{}
+	for locale, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
+		var texts []string
+		v := reflect.ValueOf(*w)
+		for i := range v.NumField() {
+			switch f := v.Field(i); f.Kind() {
+			case reflect.String:
+				texts = append(texts, f.String())
+			case reflect.Array:
+				for j := range f.Len() {
+					texts = append(texts, f.Index(j).String())
+				}
+			}
+		}
+		for _, text := range texts {
+			if strings.TrimSpace(text) == "" {
+				t.Errorf("%s lacks a text", locale)
+			}
+			if strings.ContainsAny(text, "şţŞŢ") {
+				t.Errorf("%s has a letter with a cedilla: %q", locale, text)
+			}
+			if got := clean(text, latin); got != text {
+				t.Errorf("%s: %q can't be set as it is: %q", locale, text, got)
+			}
+			if other, ok := seen[text]; ok && len(text) > 12 && other != locale {
+				t.Errorf("%s and %s share %q", locale, other, text)
+			}
+			seen[text] = locale
+		}
+		if page := fmt.Sprintf(w.page, 1, 12); strings.Contains(page, "%!") {
+			t.Errorf("%s: the page number reads %q", locale, page)
+		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	t.Parallel()
+	// Late in the evening west of Greenwich it is the next day.
+	at := time.Date(2026, time.December, 31, 23, 30, 0, 0, time.FixedZone("", -3600))
+	for want, w := range map[string]*words{
+		"1 January 2027":     english(),
+		"1 de enero de 2027": spanish(),
+		"1 ianuarie 2027":    romanian(),
+	} {
+		if got := w.dateOf(at); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	latin, _ := families(t)
+	for _, c := range []struct {
+		locale   string
+		min, max float64
+		currency string
+		want     string
+	}{
+		{"en", 12000, 18000, "EUR", "€12,000 – €18,000"},
+		{"es", 12000, 18000, "EUR", "12.000 – 18.000\u00a0€"},
+		{"ro", 12000, 18000, "EUR", "12.000 – 18.000\u00a0EUR"},
+		{"en", 1200.5, 1800, "USD", "$1,200.50 – $1,800.00"},
+		{"es", 1200.5, 1800, "USD", "1.200,50 – 1.800,00\u00a0US$"},
+		{"ro", 1200.5, 1800, "RON", "1.200,50 – 1.800,00\u00a0RON"},
+		{"en", 5000, 5000, "RON", "RON\u00a05,000"},
+		{"es", 5000, 5000, "GBP", "5.000\u00a0GBP"},
+		{"en", 0, 1e9, "JPY", "¥0 – ¥1,000,000,000"},
+		{"en", 10.25, 20.75, "JPY", "¥10 – ¥21"},
+		{"en", 100, 200, "INR", "INR\u00a0100 – INR\u00a0200"}, // the typeface has no rupee sign
+		{"en", 100, 200, "nonsense🚀", "nonsense\u00a0100 – nonsense\u00a0200"},
+		{"en", 100, 200, "", "100 – 200"},
+	} {
+		m := money{tag: language.MustParse(c.locale), codeFirst: c.locale == "en"}
+		got := m.span(quote.Estimate{Min: c.min, Max: c.max, Currency: c.currency}, latin)
+		if got != c.want {
+			t.Errorf("%s, %v to %v %s: got %q, want %q", c.locale, c.min, c.max, c.currency, got, c.want)
+		}
+	}
+}
+
+func TestLabel(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"blog": "Jurnal", "empty": "  "}
+	for slug, want := range map[string]string{
+		"blog": "Jurnal", "empty": "Empty", "web-app": "Web app", "e_mail-list": "E mail list", "3d": "3d", "": "",
+	} {
+		if got := label(slug, labels); got != want {
+			t.Errorf("label(%q) = %q, want %q", slug, got, want)
+		}
+	}
+}
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"f81d4fae-7dec-41d0": "F81D4FAE", "ab-cd": "ABCD", "": "", "-": "", "ăß☃xyz": "XYZ",
+	} {
+		if got := Reference(id); got != want {
+			t.Errorf("Reference(%q) = %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestPaletteCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, accent := range []string{"#ffcc00", "#ffffff", "#000000", "#00ff00", "#1f4fd8", "nonsense", ""} {
+		p := newPalette(accent)
+		if got := contrast(*p.strong); got < 4.5 {
+			t.Errorf("small text in the accent %q has a contrast of %.1f", accent, got)
+		}
+		if got := contrast(*p.tint); got > 1.3 {
+			t.Errorf("the ground of the accent %q is dark: %.1f", accent, got)
+		}
+	}
+	if a, b := newPalette("#ab", "#112233"), newPalette("#112233"); *a.accent != *b.accent {
+		t.Error("a malformed accent is not skipped")
+	}
+}
