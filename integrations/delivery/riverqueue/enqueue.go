@@ -30,6 +30,7 @@ func (q *Queue[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 	if _, err := q.client.InsertManyFastTx(ctx, tx, params); err != nil {
 		return fmt.Errorf("enqueueing deliveries: %w", err)
 	}
+	q.pilot.nudge(ctx)
 	return nil
 }
 

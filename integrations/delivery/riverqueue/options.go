@@ -71,7 +71,7 @@ type Timing struct {
 	AskedMax     time.Duration // longest wait that a target may ask for (24 h)
 	Hold         time.Duration // how much longer than its circuit a held delivery waits if nobody releases it (10 min)
 	RescueAfter  time.Duration // age at which a try nobody reports on is given up and repeated (60 s)
-	Poll         time.Duration // between two looks for due deliveries (250 ms)
+	Poll         time.Duration // between two looks for due deliveries (SQLite 500 ms, PostgreSQL 250 ms)
 	Cooldown     time.Duration // least time between two such looks while there is work (50 ms)
 	Tick         time.Duration // between two looks at the circuits (1 s)
 	Upkeep       time.Duration // between two looks for stranded deliveries (5 s)
@@ -79,6 +79,10 @@ type Timing struct {
 	OverdueEvery time.Duration // between two checks for those (1 min)
 	Keep         time.Duration // how long delivered ones are listed (30 days); failed ones stay
 }
+
+// pollPostgres is for the rare insert that PostgreSQL's listeners are not told of, one
+// right after another.
+const pollPostgres = 250 * time.Millisecond
 
 // waitMax bounds the wait for a target's rate within a try.
 const waitMax = 5 * time.Second
@@ -94,7 +98,7 @@ func (t Timing) withDefaults() Timing {
 	t.AskedMax = cmp.Or(t.AskedMax, 24*time.Hour)
 	t.Hold = cmp.Or(t.Hold, 10*time.Minute)
 	t.RescueAfter = cmp.Or(t.RescueAfter, 60*time.Second)
-	t.Poll = cmp.Or(t.Poll, 250*time.Millisecond)
+	t.Poll = cmp.Or(t.Poll, 500*time.Millisecond)
 	t.Cooldown = cmp.Or(t.Cooldown, 50*time.Millisecond)
 	t.Tick = cmp.Or(t.Tick, time.Second)
 	t.Upkeep = cmp.Or(t.Upkeep, 5*time.Second)

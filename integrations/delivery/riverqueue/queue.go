@@ -33,6 +33,7 @@ type Queue[TTx any] struct {
 	*core
 	driver riverdriver.Driver[TTx]
 	client *river.Client[TTx]
+	pilot  *pilot // nil with PostgreSQL, whose listeners are told by the database
 
 	mu      sync.Mutex
 	running *running // nil while stopped
@@ -60,10 +61,18 @@ type core struct {
 // stays the caller's and must outlive the queue; one of SQLite should hold a single
 // connection of its own, with _txlock=immediate, a busy_timeout and WAL.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue[TTx], error) {
-	o = o.withDefaults()
 	sqlite := driver.DatabaseName() == riverdriver.DatabaseNameSQLite
+	if !sqlite && o.Timing.Poll == 0 {
+		o.Timing.Poll = pollPostgres
+	}
+	o = o.withDefaults()
 	if err := o.check(sqlite); err != nil {
 		return nil, fmt.Errorf("checking the options of the delivery queue: %w", err)
+	}
+	var nudged *pilot
+	if sqlite {
+		nudged = &pilot{}
+		driver = polling[TTx]{driver, nudged}
 	}
 	c := &core{
 		Options:  o,
@@ -84,7 +93,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue[TTx], error
 	if err != nil {
 		return nil, fmt.Errorf("setting up the delivery queue: %w", err)
 	}
-	return &Queue[TTx]{core: c, driver: driver, client: client}, nil
+	return &Queue[TTx]{core: c, driver: driver, client: client, pilot: nudged}, nil
 }
 
 // forGood outlives every site.
@@ -173,6 +182,7 @@ func (q *Queue[TTx]) Start(ctx context.Context) error {
 	if err := q.client.Start(background); err != nil {
 		return errors.Join(fmt.Errorf("starting the delivery queue: %w", err), run.lock.release())
 	}
+	q.pilot.listen(true)
 	background, run.cancel = context.WithCancel(background)
 	run.upkeep.Go(func() { q.keepUp(background) })
 	q.running = run
@@ -191,6 +201,7 @@ func (q *Queue[TTx]) Stop(ctx context.Context) error {
 	}
 	run := q.running
 	q.running = nil
+	q.pilot.listen(false)
 	run.cancel()
 	run.upkeep.Wait()
 	err := q.client.Stop(ctx)

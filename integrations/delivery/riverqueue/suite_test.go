@@ -85,7 +85,7 @@ func (s subject[TTx]) Cancel(ctx context.Context, id string) error {
 	return s.inTx(ctx, true, func(tx TTx) error { return s.Queue.Cancel(ctx, tx, id) })
 }
 
-func newQueue[TTx any](t *testing.T, driver riverdriver.Driver[TTx], o riverqueue.Options) *riverqueue.Queue[TTx] {
+func newQueue[TTx any](t testing.TB, driver riverdriver.Driver[TTx], o riverqueue.Options) *riverqueue.Queue[TTx] {
 	t.Helper()
 	q, err := riverqueue.New(driver, o)
 	if err != nil {
