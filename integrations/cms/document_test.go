@@ -41,6 +41,20 @@ func TestDecodeLanguage(t *testing.T) {
 	}
 }
 
+func TestDecodeKeepsValuesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	dec := cms.Decoder{AssetURL: func(ref string) string { return "https://cdn/" + ref }}
+	for in, want := range map[string]string{
+		`{"_id":"a", "_type":"b", "z":1.50, "y":"<&>"}`:                                         `{"_id":"a","_type":"b","z":1.50,"y":"<&>"}`,
+		`{"_id":"a","_type":"b","z":12345678901234567890,"y":"<&>","x":{"asset":{"_ref":"r"}}}`: `{"_id":"a","_type":"b","x":{"asset":{"_ref":"r","url":"https://cdn/r"}},"y":"<&>","z":12345678901234567890}`,
+	} {
+		d, err := dec.Decode(json.RawMessage(in))
+		if err != nil || string(d.Fields) != want {
+			t.Errorf("%s: %s, %v", in, d.Fields, err)
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	q := cms.Query{Types: []string{"page", cms.SubmissionType}, Locale: "en"}

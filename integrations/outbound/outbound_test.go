@@ -178,7 +178,7 @@ func TestDoConnectionRefused(t *testing.T) {
 	if e.Kind != upstream.Unavailable || !strings.Contains(e.Detail, "refused") {
 		t.Errorf("got %v", e)
 	}
-	if strings.Contains(e.Error(), "ana") || strings.Contains(e.Error(), "secret") {
+	if strings.Contains(e.Error(), "/people") || strings.Contains(e.Error(), "ana") || strings.Contains(e.Error(), "secret") {
 		t.Errorf("personal data in %q", e)
 	}
 }

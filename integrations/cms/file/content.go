@@ -65,7 +65,7 @@ func (d *Driver) load() error {
 	if err != nil {
 		return fmt.Errorf("reading the content file %s: %w", d.opts.Path, err)
 	}
-	d.docs, d.state = docs, next
+	d.docs, d.state, d.good = docs, next, next.sum
 	d.hidden(docs)
 	return nil
 }
@@ -88,22 +88,21 @@ func (d *Driver) refresh() int {
 		d.trouble(err)
 		return d.revision
 	}
-	same := d.state.info != nil && next.sum == d.state.sum
 	d.state = next
-	if same {
-		return d.revision
-	}
-	docs, err := parse(data, d.decoder())
-	if err != nil {
-		d.trouble(err)
-		return d.revision
+	if next.sum != d.good {
+		docs, err := parse(data, d.decoder())
+		if err != nil {
+			d.trouble(err)
+			return d.revision
+		}
+		d.docs, d.good = docs, next.sum
+		d.revision++
+		d.hidden(docs)
 	}
 	if d.broken != "" {
+		d.broken = ""
 		d.opts.Log.Info().Str("file", d.opts.Path).Msg("the content file can be read again")
 	}
-	d.docs, d.broken = docs, ""
-	d.revision++
-	d.hidden(docs)
 	return d.revision
 }
 

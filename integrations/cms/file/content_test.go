@@ -156,8 +156,13 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := pages(t, d); !slices.Equal(got, []string{"a"}) {
-		t.Fatalf("removed: %q", got)
+	for range 3 {
+		if got := pages(t, d); !slices.Equal(got, []string{"a"}) {
+			t.Fatalf("removed: %q", got)
+		}
+	}
+	if n := out.count("no such file"); n != 1 {
+		t.Errorf("that the file is away was logged %d times", n)
 	}
 	if err := d.Ping(t.Context()); err == nil {
 		t.Error("Ping is content without a file")
@@ -168,6 +173,28 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 	}
 	if out.count("can be read again") != 1 {
 		t.Error("that the file is well again was not logged")
+	}
+}
+
+// TestChangeThatLeavesNoTrace rewrites the file so that neither size nor time tell, as two
+// quick writes may.
+func TestChangeThatLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	d, path, _, err := open(t, page("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = pages(t, d)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, page("b"))
+	if err := os.Chtimes(path, before.ModTime(), before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if got := pages(t, d); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("%q", got)
 	}
 }
 

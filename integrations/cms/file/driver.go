@@ -13,6 +13,7 @@ package file
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,9 +60,10 @@ type Driver struct {
 
 	mu       sync.Mutex // guards what follows
 	docs     []cms.Document
-	revision int    // counts the changes of docs
-	state    state  // of the content file when it was last read
-	broken   string // the trouble with the file as it is now; empty: none
+	good     [sha256.Size]byte // of the content that docs came from
+	revision int               // counts the changes of docs
+	state    state             // of the content file when it was last read
+	broken   string            // the trouble with the file as it is now; empty: none
 }
 
 var (

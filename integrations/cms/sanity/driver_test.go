@@ -113,73 +113,26 @@ func TestLongQueriesGoByPOST(t *testing.T) {
 	}
 }
 
-func TestTokenWhereItIsNeeded(t *testing.T) {
+func TestTheWire(t *testing.T) {
 	t.Parallel()
-	auths := func(lake *sanitytest.Server) (out []string) {
-		for _, r := range lake.Requests() {
-			out = append(out, r.Auth)
-		}
-		return out
+	lake := start(t, sanitytest.Options{})
+	d := driver(t, lake, sanity.Options{})
+	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
+		t.Fatal(err)
 	}
-	t.Run("a private dataset is learnt once", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{Private: true})
-		replace(t, lake, `{"_id":"p","_type":"page"}`)
-		d := driver(t, lake, sanity.Options{})
-		for range 2 {
-			if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
-				t.Fatalf("%d documents, %v", len(docs), err)
-			}
-		}
-		if got := auths(lake); !slices.Equal(got, []string{"none", "write", "write"}) {
-			t.Errorf("rights %q", got)
-		}
-	})
-	t.Run("a private dataset that says so", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{Private: true})
-		replace(t, lake, `{"_id":"p","_type":"page"}`)
-		lake.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401})
-		if docs, err := driver(t, lake, sanity.Options{}).Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
-			t.Errorf("%d documents, %v", len(docs), err)
-		}
-	})
-	t.Run("a wrong token leaves public content alone", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{})
-		replace(t, lake, `{"_id":"p","_type":"page"}`)
-		d := driver(t, lake, sanity.Options{Token: "revoked"})
-		if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
-			t.Errorf("%d documents, %v", len(docs), err)
-		}
-		check(t, d.Ping(t.Context()), upstream.Refused, 0)
-		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused, 0)
-	})
-	t.Run("a wrong token never empties a private dataset", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{Private: true})
-		replace(t, lake, `{"_id":"p","_type":"page"}`)
-		_, err := driver(t, lake, sanity.Options{Token: "revoked"}).Fetch(t.Context(), pageQuery)
-		check(t, err, upstream.Refused, 0)
-	})
-	t.Run("a reading token may not store", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{ReadToken: "reader"})
-		check(t, driver(t, lake, sanity.Options{Token: "reader"}).Put(t.Context(), cmstest.Submission("a")), upstream.Refused, 0)
-	})
-	t.Run("without any, nothing is sent", func(t *testing.T) {
-		t.Parallel()
-		lake := start(t, sanitytest.Options{})
-		d := driver(t, lake, sanity.Options{Token: "none"})
-		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused, 0)
-		check(t, d.Erase(t.Context(), []string{"a"}), upstream.Refused, 0)
-		if err := d.Ping(t.Context()); err != nil {
-			t.Errorf("Ping: %v", err)
-		}
-		if n := len(lake.Requests()); n != 1 {
-			t.Errorf("%d requests", n)
-		}
-	})
+	r := lake.Requests()[0]
+	if !strings.HasPrefix(string(r.Body), `{"mutations":[{"createIfNotExists":{"_id":"quoteSubmission.abc","_type":"quoteSubmission",`) {
+		t.Errorf("sent %s", r.Body)
+	}
+	if r.Params.Get("returnIds") != "true" || r.Params.Get("visibility") != "sync" || r.Auth != "write" {
+		t.Errorf("sent %+v", r)
+	}
+	if _, err := d.Missing(t.Context(), strings.Split(strings.Repeat("a,", 229)+"a", ",")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(lake.Requests()) - 1; n != 3 {
+		t.Errorf("230 ids took %d queries, want 3", n)
+	}
 }
 
 func TestSettingsOfASite(t *testing.T) {
@@ -261,6 +214,14 @@ func TestEraseOfWhatIsNotThere(t *testing.T) {
 	}
 	if n := len(lake.Documents()); n != 0 {
 		t.Errorf("%d documents are left", n)
+	}
+	// What the index does not know yet is erased as well.
+	if err := d.Put(t.Context(), cmstest.Submission("a")); err != nil {
+		t.Fatal(err)
+	}
+	lake.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: `{"result":[]}`, On: "query"})
+	if err := d.Erase(t.Context(), []string{"a"}); err != nil || len(lake.Documents()) != 0 {
+		t.Errorf("%v, %d documents are left", err, len(lake.Documents()))
 	}
 	// A success that erased nothing is noticed.
 	if err := d.Put(t.Context(), cmstest.Submission("a")); err != nil {

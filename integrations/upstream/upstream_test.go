@@ -1,0 +1,32 @@
+package upstream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"siteapi/integrations/upstream"
+)
+
+func TestError(t *testing.T) {
+	t.Parallel()
+	e := &upstream.Error{
+		System: "sanity", Op: "storing a submission", Kind: upstream.Limited, Status: 429,
+		RetryAfter: time.Minute, Detail: "slow down", Err: context.DeadlineExceeded,
+	}
+	wrapped := fmt.Errorf("delivering: %w", e)
+	if want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: context deadline exceeded"; wrapped.Error() != want {
+		t.Errorf("%q, want %q", wrapped, want)
+	}
+	if upstream.KindOf(wrapped) != upstream.Limited || upstream.RetryAfter(wrapped) != time.Minute || !errors.Is(wrapped, context.DeadlineExceeded) {
+		t.Errorf("kind %s, wait %s", upstream.KindOf(wrapped), upstream.RetryAfter(wrapped))
+	}
+	if other := errors.New("?"); upstream.KindOf(other) != upstream.Unavailable || upstream.RetryAfter(other) != 0 {
+		t.Error("unknown trouble is not tried again")
+	}
+	if bare := (&upstream.Error{System: "s", Op: "o", Kind: upstream.Refused}).Error(); bare != "s: o: refused" {
+		t.Errorf("%q", bare)
+	}
+}
