@@ -21,7 +21,7 @@ const (
 	Drip       Mode = "drip"      // 200, and then a blank every few milliseconds for ever
 	Truncated  Mode = "truncated" // 200, and the connection ends in the middle of the body
 	BrokenJSON Mode = "broken"    // 200 with half of the answer, as if that were all
-	Oversized  Mode = "oversized" // 200 with 64 MiB
+	Oversized  Mode = "oversized" // 200 with 40 MiB
 	HTML       Mode = "html"      // a proxy's page with Fault.Status, or 200
 	Partial    Mode = "partial"   // 200 in the right shape, but with nothing in it
 )
@@ -129,7 +129,7 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, api stri
 	case Oversized:
 		w.Header().Set("Content-Type", "application/json")
 		blanks := bytes.Repeat([]byte(" "), 1<<20)
-		for range 64 {
+		for range 40 {
 			if _, err := w.Write(blanks); err != nil {
 				break
 			}

@@ -44,7 +44,7 @@ func TestActedFaultsTakeEffect(t *testing.T) {
 	t.Parallel()
 	for _, acted := range []bool{false, true} {
 		for _, mode := range []sanitytest.Mode{
-			sanitytest.Answer, sanitytest.Reset, sanitytest.Truncated, sanitytest.BrokenJSON, sanitytest.HTML, sanitytest.Partial, sanitytest.Oversized,
+			sanitytest.Answer, sanitytest.Reset, sanitytest.Truncated, sanitytest.BrokenJSON, sanitytest.HTML, sanitytest.Partial,
 		} {
 			s := open(t, sanitytest.Options{})
 			s.Fail(sanitytest.Fault{Mode: mode, Status: 500, Acted: acted})
