@@ -46,6 +46,7 @@ type app struct {
 	log      zerolog.Logger
 	handler  http.Handler
 	health   *health
+	metrics  *metrics
 	data     *database
 	queue    delivery.Queue
 	resolver *resolvers.Resolver
@@ -57,7 +58,7 @@ type app struct {
 
 // newApp builds the service without starting any work.
 func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err error) {
-	a := &app{settings: s, log: log, health: &health{}}
+	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -66,12 +67,12 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
-	content, err := openCMS(s, log)
+	content, err := openCMS(s, log, a.metrics.call)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log)
+	contacts, err := openCRM(s, log, a.metrics.call)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -80,11 +81,12 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.closers = append(a.closers, store.Close)
-	if a.data, err = openDatabase(ctx, s, senders(s, content, contacts), log); err != nil {
+	if a.data, err = openDatabase(ctx, s, work{senders: senders(s, content, contacts), observe: a.metrics.delivery}, log); err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.close)
 	a.queue = a.data.queue
+	a.metrics.watchQueue(a.queue)
 	kept, err := lastgood.Open(filepath.Join(s.DataDir, "content"))
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
-		FillTimeout: fillTimeout, SettleDelay: settleDelay,
+		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event,
 	})
 	a.health.probes = []probe{
 		{"database", true, a.data.quotes.Ping},
@@ -141,7 +143,9 @@ func (a *app) buildDoors() error {
 	if err != nil {
 		return err
 	}
-	door, err := gqlhttp.New(gqlhttp.Options{Exec: executor, Documents: docs, Revision: a.resolver.Revision})
+	door, err := gqlhttp.New(gqlhttp.Options{
+		Exec: executor, Documents: docs, Revision: a.resolver.Revision, Observe: a.metrics.operation,
+	})
 	if err != nil {
 		return err
 	}
@@ -154,7 +158,7 @@ func (a *app) buildDoors() error {
 	}
 	a.handler = &front{
 		next: switchboard, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
-		route: routeName(routes),
+		route: routeName(routes), observe: a.metrics.request,
 	}
 	return nil
 }
@@ -176,6 +180,7 @@ func routeName(api *rest.API) func(r *http.Request) string {
 
 // filled hears of every fill of the cache that ended.
 func (a *app) filled(f cache.FillReport) {
+	a.metrics.fill(f)
 	if f.Err != nil {
 		a.log.Warn().Str("key", f.Key).Bool("refresh", f.Refresh).Err(f.Err).Msg("filling a cache entry")
 	}

@@ -27,29 +27,36 @@ type database struct {
 	close   func() error
 }
 
+// work is what the queue does for this process. The zero value does nothing, which is
+// right for a command that only looks.
+type work struct {
+	senders map[delivery.Target]delivery.Send
+	observe func(delivery.Event)
+}
+
 // databaseFile is the name of the SQLite file in DATA_DIR.
 const databaseFile = "siteapi.db"
 
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
-// date. senders may be nil for a command that only looks.
+// date. A command that only looks has no senders.
 func openDatabase(
-	ctx context.Context, s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+	ctx context.Context, s *Settings, w work, log zerolog.Logger,
 ) (*database, error) {
 	if s.DatabaseURL != nil {
-		return openPostgres(ctx, s, senders, log)
+		return openPostgres(ctx, s, w, log)
 	}
-	return openSQLite(ctx, s, senders, log)
+	return openSQLite(ctx, s, w, log)
 }
 
 func openPostgres(
-	ctx context.Context, s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+	ctx context.Context, s *Settings, w work, log zerolog.Logger,
 ) (*database, error) {
 	pool, err := postgres.OpenPool(ctx, s.DatabaseURL.String())
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	d := &database{}
-	queue, err := riverqueue.New(riverpgxv5.New(pool), d.queueOptions(s, senders, log))
+	queue, err := riverqueue.New(riverpgxv5.New(pool), d.queueOptions(s, w, log))
 	if err == nil {
 		err = queue.Migrate(ctx)
 	}
@@ -75,16 +82,16 @@ func openPostgres(
 
 // queueOptions are what the queue is built from, whatever the database.
 func (d *database) queueOptions(
-	s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+	s *Settings, w work, log zerolog.Logger,
 ) riverqueue.Options {
 	return riverqueue.Options{
 		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
-		Senders: senders, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
+		Senders: w.senders, Observe: w.observe, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
 	}
 }
 
 func openSQLite(
-	ctx context.Context, s *Settings, senders map[delivery.Target]delivery.Send, log zerolog.Logger,
+	ctx context.Context, s *Settings, w work, log zerolog.Logger,
 ) (_ *database, err error) {
 	path, gate := filepath.Join(s.DataDir, databaseFile), &sqlite.Gate{}
 	pool, err := sqlite.OpenDB(ctx, path, sqlite.Through(gate))
@@ -93,7 +100,7 @@ func openSQLite(
 	}
 	pool.SetMaxOpenConns(1) // River's advice for SQLite: its statements then never wait for each other's locks
 	d := &database{}
-	queue, err := riverqueue.New(riversqlite.New(pool), d.queueOptions(s, senders, log))
+	queue, err := riverqueue.New(riversqlite.New(pool), d.queueOptions(s, w, log))
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

@@ -20,6 +20,7 @@ import (
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/delivery"
+	"siteapi/integrations/outbound"
 )
 
 // cmsDriver is what every CMS driver offers.
@@ -28,12 +29,15 @@ type cmsDriver interface {
 	cms.Submissions
 }
 
+// observer hears of every call to a remote system.
+type observer func(ctx context.Context, c outbound.Call)
+
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *Settings, log zerolog.Logger) (cmsDriver, error) {
+func openCMS(s *Settings, log zerolog.Logger, observe observer) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1,
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1, Observe: observe,
 		})
 	}
 	if err := beginContent(s, log); err != nil {
@@ -71,11 +75,11 @@ func beginContent(s *Settings, log zerolog.Logger) error {
 }
 
 // openCRM opens the driver that CRM_DRIVER names.
-func openCRM(s *Settings, log zerolog.Logger) (crm.Contacts, error) {
+func openCRM(s *Settings, log zerolog.Logger, observe observer) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
-			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath,
+			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath, Observe: observe,
 			Report: func(gap string) { log.Warn().Str("gap", gap).Msg("the CRM does not hold everything of a lead") },
 		}), nil
 	}

@@ -36,11 +36,44 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return errors.Join(fmt.Errorf("LISTEN_ADDR: %w", err), a.shutdown(ctx))
 	}
+	if err := a.listenAdmin(ctx); err != nil {
+		return errors.Join(err, listener.Close(), a.shutdown(ctx))
+	}
 	if err := a.start(ctx); err != nil {
 		return errors.Join(err, listener.Close(), a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
 	return a.serve(ctx, listener)
+}
+
+// listenAdmin opens the admin listener. In development a taken port is no reason not to
+// start: somebody else's metrics often have it.
+func (a *app) listenAdmin(ctx context.Context) error {
+	if a.settings.AdminAddr == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
+	switch {
+	case err == nil:
+		go a.serveAdmin(ctx, listener)
+	case a.settings.Environment == development:
+		a.log.Warn().Err(err).Msg("going on without the admin listener: set ADMIN_ADDR to a free address, or to off")
+	default:
+		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
+	}
+	return nil
+}
+
+// serveAdmin answers on the admin listener until the process ends: an operator wants
+// to see what a stopping service does.
+func (a *app) serveAdmin(ctx context.Context, listener net.Listener) {
+	server := &http.Server{
+		Handler: newAdmin(a.metrics, a.health), ReadHeaderTimeout: readHeaderTimeout, MaxHeaderBytes: maxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	if err := server.Serve(listener); err != nil {
+		a.log.Error().Err(err).Msg("the admin listener ended")
+	}
 }
 
 // serve answers on a listener until ctx ends.

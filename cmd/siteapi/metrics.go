@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/delivery"
+	"siteapi/integrations/outbound"
+	"siteapi/resolvers"
+	"siteapi/resolvers/gqlhttp"
+)
+
+// metrics counts what the service does, in Prometheus' terms. No label holds anything
+// a stranger chose, so the number of series is bounded.
+type metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.CounterVec
+	latency    *prometheus.HistogramVec
+	operations *prometheus.CounterVec
+	fills      *prometheus.CounterVec
+	events     *prometheus.CounterVec
+	calls      *prometheus.HistogramVec
+	tries      *prometheus.CounterVec
+	circuits   *prometheus.GaugeVec
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "siteapi", Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "siteapi", Name: name, Help: help,
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, labels)
+	}
+	m := &metrics{
+		registry:   prometheus.NewRegistry(),
+		requests:   counter("http_requests_total", "HTTP requests answered.", "route", "code"),
+		latency:    histogram("http_request_seconds", "Time to answer an HTTP request.", "route"),
+		operations: counter("graphql_operations_total", "GraphQL requests answered, by root field.", "operation", "outcome", "code"),
+		fills:      counter("cache_fills_total", "Cache entries filled.", "family", "kind", "outcome"),
+		events:     counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		calls:      histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
+		tries:      counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
+		circuits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: "siteapi", Name: "delivery_circuit_open", Help: "1 while a target is left alone because it fails.",
+		}, []string{"target"}),
+	}
+	m.registry.MustRegister(m.requests, m.latency, m.operations, m.fills, m.events, m.calls, m.tries, m.circuits,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) request(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.latency.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func (m *metrics) operation(_ *http.Request, e gqlhttp.Event) {
+	m.operations.WithLabelValues(e.Operation, e.Outcome.String(), string(e.Code)).Inc()
+}
+
+func (m *metrics) event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }
+
+// fill counts by the family of a key, which is what stands before its second colon.
+func (m *metrics) fill(f cache.FillReport) {
+	family, kind, outcome := f.Key, "miss", "ok"
+	if parts := strings.SplitN(f.Key, ":", 3); len(parts) == 3 {
+		family = parts[0] + ":" + parts[1]
+	}
+	if f.Refresh {
+		kind = "refresh"
+	}
+	if f.Err != nil {
+		outcome = "error"
+	}
+	m.fills.WithLabelValues(family, kind, outcome).Inc()
+}
+
+func (m *metrics) call(_ context.Context, c outbound.Call) {
+	outcome := "ok"
+	if c.Kind != "" {
+		outcome = string(c.Kind)
+	}
+	m.calls.WithLabelValues(c.System, c.Op, outcome).Observe(c.Duration.Seconds())
+}
+
+func (m *metrics) delivery(e delivery.Event) {
+	target := string(e.Target)
+	switch e.Kind {
+	case delivery.TryFinished:
+		m.tries.WithLabelValues(target, string(e.Outcome)).Inc()
+	case delivery.CircuitOpened:
+		m.circuits.WithLabelValues(target).Set(1)
+	case delivery.CircuitClosed:
+		m.circuits.WithLabelValues(target).Set(0)
+	case delivery.TryStarted:
+	}
+}
+
+// queueCollector asks the queue for its numbers whenever metrics are read.
+type queueCollector struct {
+	queue  delivery.Queue
+	number *prometheus.Desc
+	oldest *prometheus.Desc
+	up     *prometheus.Desc
+}
+
+// watchQueue adds the numbers of the queue to the metrics.
+func (m *metrics) watchQueue(q delivery.Queue) {
+	labels := []string{"target", "state"}
+	m.registry.MustRegister(&queueCollector{
+		queue:  q,
+		number: prometheus.NewDesc("siteapi_deliveries", "Deliveries by target and state.", labels, nil),
+		oldest: prometheus.NewDesc("siteapi_delivery_oldest_seconds", "Age of the oldest delivery in a state.", labels, nil),
+		up:     prometheus.NewDesc("siteapi_delivery_queue_up", "1 while the queue answers.", nil, nil),
+	})
+}
+
+// Describe implements [prometheus.Collector].
+func (c *queueCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.number
+	ch <- c.oldest
+	ch <- c.up
+}
+
+// Collect implements [prometheus.Collector].
+func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	counts, err := c.queue.Counts(ctx)
+	if err != nil {
+		ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
+	for _, n := range counts {
+		target, state := string(n.Target), string(n.State)
+		ch <- prometheus.MustNewConstMetric(c.number, prometheus.GaugeValue, float64(n.Number), target, state)
+		age := 0.0
+		if n.Number > 0 && !n.Oldest.IsZero() {
+			age = time.Since(n.Oldest).Seconds()
+		}
+		ch <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age, target, state)
+	}
+}
+
+// handler serves the metrics.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
