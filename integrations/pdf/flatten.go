@@ -16,17 +16,23 @@ import (
 // errNotAnImage says that bytes are neither PNG nor JPEG nor SVG.
 var errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
 
-// Bounds of what is decoded: a small file can hold an image that fills the memory.
+// errEmptyImage says that nothing would be seen of an image.
+var errEmptyImage = errors.New("the image is empty")
+
+// Bounds of what is decoded and stored: a small file can hold an image that fills the
+// memory, and a logo goes into every document.
 const (
-	maxPixels   = 16 << 20
-	maxPNGBytes = 24 << 10 // above it, a logo is stored as JPEG if that is smaller
+	maxPixels    = 16 << 20
+	maxPNGBytes  = 24 << 10 // above it, a logo is stored as JPEG if that is smaller
+	maxLogoBytes = 32 << 10
 )
 
 func isPNG(raw []byte) bool  { return bytes.HasPrefix(raw, []byte("\x89PNG\r\n\x1a\n")) }
 func isJPEG(raw []byte) bool { return bytes.HasPrefix(raw, []byte("\xff\xd8\xff")) }
 
 // flatten makes an opaque image of a logo: cut to what is visible, on white or, where
-// it would vanish there, on a dark ground, and no larger than the page can show.
+// it would vanish there, on a dark ground, no larger than the page can show and no
+// heavier than maxLogoBytes.
 func flatten(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
@@ -34,19 +40,30 @@ func flatten(raw []byte) ([]byte, error) {
 	}
 	visible, light := survey(src)
 	if visible.Empty() {
-		return nil, errors.New("the image is empty")
+		return nil, errEmptyImage
 	}
 	scale := min(1, logoWidth*logoDPI/25.4/float64(visible.Dx()), logoHeight*logoDPI/25.4/float64(visible.Dy()))
+	for {
+		flat, err := encode(onGround(src, visible, scale, light))
+		if err != nil || len(flat) <= maxLogoBytes || scale < 0.01 {
+			return flat, err
+		}
+		scale *= 0.7 // a photograph: coarser rather than heavy
+	}
+}
+
+// onGround draws the visible part of an image, scaled, on white or on a dark ground.
+func onGround(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
 	w := max(1, int(math.Round(float64(visible.Dx())*scale)))
 	h := max(1, int(math.Round(float64(visible.Dy())*scale)))
 	ground, pad := color.RGBA{255, 255, 255, 255}, 0
-	if light {
+	if dark {
 		ground, pad = color.RGBA{23, 27, 34, 255}, h/4
 	}
 	flat := image.NewRGBA(image.Rect(0, 0, w+2*pad, h+2*pad))
 	draw.Draw(flat, flat.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(flat, image.Rect(pad, pad, pad+w, pad+h), src, visible, draw.Over, nil)
-	return encode(flat)
+	return flat
 }
 
 // decode reads an image of a supported format and of sensible size.
@@ -141,35 +158,34 @@ func paletted(img *image.RGBA) image.Image {
 	return out
 }
 
-// readyMade reports whether an image can go into a document as it is, with its size:
+// readyMade decodes an image and reports whether it can go into a document as it is:
 // opaque, of a kind the PDF library reads, and no larger than flatten would make it.
-func readyMade(raw []byte) (image.Rectangle, bool) {
-	var none image.Rectangle
+func readyMade(raw []byte) (image.Image, bool) {
 	switch {
 	case isPNG(raw):
 		// Bytes 24, 25 and 28 of the header: bit depth, colour type, interlacing.
 		if len(raw) < 33 || raw[24] > 8 || raw[25] > 3 || raw[28] != 0 {
-			return none, false
+			return nil, false
 		}
 	case !isJPEG(raw):
-		return none, false
+		return nil, false
 	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(raw))
 	// Half as much again leaves room for the dark ground.
 	const most = 1.5 * logoDPI / 25.4
-	if err != nil || config.Width < 1 || config.Height < 1 ||
+	if err != nil || len(raw) > maxLogoBytes || config.Width < 1 || config.Height < 1 ||
 		float64(config.Width) > logoWidth*most || float64(config.Height) > logoHeight*most {
-		return none, false
+		return nil, false
 	}
 	img, _, err := image.Decode(bytes.NewReader(raw))
 	if err != nil {
-		return none, false
+		return nil, false
 	}
 	switch opaque, ok := img.(interface{ Opaque() bool }); {
 	case !ok || !opaque.Opaque():
-		return none, false
+		return nil, false
 	case config.ColorModel == color.CMYKModel:
-		return none, false
+		return nil, false
 	}
-	return img.Bounds(), true
+	return img, true
 }

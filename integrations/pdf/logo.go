@@ -27,21 +27,24 @@ type logo struct {
 // newLogo prepares an image of any supported format.
 func newLogo(raw []byte) (*logo, error) {
 	flat := raw
-	bounds, ok := readyMade(raw)
+	img, ok := readyMade(raw)
 	if !ok {
 		var err error
 		if flat, err = flatten(raw); err != nil {
 			return nil, err
 		}
-		if bounds, ok = readyMade(flat); !ok {
+		if img, ok = readyMade(flat); !ok {
 			return nil, errNotAnImage
 		}
+	}
+	if visible, _ := survey(img); visible.Empty() {
+		return nil, errEmptyImage
 	}
 	l := &logo{data: flat, kind: extension.Png}
 	if isJPEG(flat) {
 		l.kind = extension.Jpg
 	}
-	l.w, l.h = logoSize(bounds)
+	l.w, l.h = logoSize(img.Bounds())
 	return l, nil
 }
 
