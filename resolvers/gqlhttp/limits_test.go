@@ -48,6 +48,10 @@ func TestLimitsOnDocuments(t *testing.T) {
 		{"tokens", `{ ` + strings.Repeat("a ", 100_000) + `}`, "limit"},
 		{"comments", strings.Repeat("#\n", 100_000) + `{ __typename }`, "limit"},
 		{"fields", settings(strings.Repeat("contactPhone ", 1500)), "fields"},
+		{"fields repeated", settings(strings.Repeat("contactPhone ", 900)), "repeats"},
+		{"selections repeated", settings(strings.Repeat("contactPhones { "+strings.Repeat("number ", 28)+"} ", 30)), "repeats"},
+		{"fields repeated on every level of fragments", settings(strings.Repeat("... { contactPhone ", 300) + "contactPhone" + strings.Repeat(" }", 300)), "repeats"},
+		{"fields repeated in fragments", `{ SiteSettings(id: "siteSettings") { ` + numbered(40, "...F%d") + `} } ` + numbered(40, "fragment F%d on SiteSettings { a: contactPhone a: contactPhone a: contactPhone a: contactPhone a: contactPhone a: contactPhone a: contactPhone a: contactPhone a: contactPhone }"), "aliases"},
 		{"directives", settings("contactPhone " + strings.Repeat("@skip(if: false) ", 200)), "directives"},
 		{"unknown directives", `query ` + strings.Repeat("@a ", 900) + `{ __typename }`, "directives"},
 		{"fragments", `{ ` + numbered(200, "...F%d") + `} ` + numbered(200, "fragment F%d on Query { __typename }"), "fragments"},
@@ -90,7 +94,7 @@ func TestLimitsAreSettings(t *testing.T) {
 	t.Parallel()
 	query := settings("a: contactPhone @skip(if: false) ...F") + ` fragment F on SiteSettings { contactEmail }`
 	for name, l := range map[string]gqlhttp.Limits{
-		"tokens": {Tokens: 10}, "depth": {Depth: 1}, "fields": {Fields: 2}, "cost": {Cost: 6},
+		"tokens": {Tokens: 10}, "depth": {Depth: 1}, "fields": {Fields: 2}, "cost": {Cost: 6}, "merges": {Merges: 3},
 		"body": {Body: 50}, "one alias is one too many": {Aliases: 1, RootFields: 1, Directives: 1, Fragments: 1},
 	} {
 		d := newDoor(t, func(s *setup) { s.policy.Limits = l })
@@ -101,7 +105,7 @@ func TestLimitsAreSettings(t *testing.T) {
 		}
 	}
 	off := gqlhttp.Limits{
-		Tokens: -1, Depth: -1, Fields: -1, Cost: -1, Body: -1, Aliases: -1, RootFields: -1, Directives: -1,
+		Tokens: -1, Depth: -1, Fields: -1, Cost: -1, Body: -1, Merges: -1, Aliases: -1, RootFields: -1, Directives: -1,
 		Fragments: -1, Values: -1, ValueDepth: -1, Time: -1,
 	}
 	d := newDoor(t, func(s *setup) { s.policy.Limits = off })

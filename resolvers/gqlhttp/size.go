@@ -28,6 +28,7 @@ type sizer struct {
 	sizes      map[string]*size // nil while the fragment is being measured
 	aliases    int
 	directives int
+	below      map[*ast.Field]int  // fields below each field that has any
 	cycle      *ast.FragmentSpread // a spread that leads back to its own fragment
 }
 
@@ -36,7 +37,7 @@ func checkSize(doc *ast.QueryDocument, l *Limits) *gqlerror.Error {
 	if len(doc.Fragments) > l.Fragments {
 		return tooMuch("fragments", len(doc.Fragments), l.Fragments)
 	}
-	s := &sizer{doc: doc}
+	s := &sizer{doc: doc, below: map[*ast.Field]int{}}
 	if len(doc.Fragments) > 0 {
 		s.fragments = make(map[string]*ast.FragmentDefinition, len(doc.Fragments))
 		s.sizes = make(map[string]*size, len(doc.Fragments))
@@ -76,7 +77,7 @@ func checkSize(doc *ast.QueryDocument, l *Limits) *gqlerror.Error {
 	case all.fields > l.Fields:
 		return tooMuch("fields, with fragments spread out", all.fields, l.Fields)
 	}
-	return nil
+	return s.checkMerges(l.Merges)
 }
 
 func tooMuch(what string, n, limit int) *gqlerror.Error {
@@ -97,6 +98,9 @@ func (s *sizer) selection(set ast.SelectionSet) size {
 			}
 			s.countDirectives(sel.Directives)
 			below := s.selection(sel.SelectionSet)
+			if below.fields > 0 {
+				s.below[sel] = below.fields
+			}
 			total.add(size{depth: below.depth + 1, fields: below.fields + 1, top: 1})
 		case *ast.InlineFragment:
 			s.countDirectives(sel.Directives)
