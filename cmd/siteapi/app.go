@@ -154,7 +154,9 @@ func (a *app) buildDoors() error {
 		"/readyz":  http.HandlerFunc(a.health.ready),
 	}}
 	if s.Playground {
-		mountPlayground(switchboard.exact, s)
+		if switchboard.playground, err = newPlayground(s); err != nil {
+			return err
+		}
 	}
 	a.handler = &front{
 		next: switchboard, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,

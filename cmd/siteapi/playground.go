@@ -1,5 +1,32 @@
 package main
 
-import "net/http"
+import (
+	"crypto/rand"
+	"net/http"
+	"slices"
 
-func mountPlayground(map[string]http.Handler, *Settings) {}
+	"siteapi/rest"
+	"siteapi/schema/playground"
+)
+
+// playgroundPath is where the playground is.
+const playgroundPath = "/playground"
+
+// newPlayground makes the page at which the GraphQL API is tried out. Of tokens it shows
+// only those that development brings along; any other stays a placeholder.
+func newPlayground(s *Settings) (http.Handler, error) {
+	return playground.New(playground.Options{
+		Path: playgroundPath, GraphQLPath: graphqlPath, Introspection: s.Introspection,
+		CacheToken:   shown(s.CacheTokens, devCacheToken, "<CACHE_API_TOKEN>"),
+		WebhookToken: shown(s.WebhookSecrets, devWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
+		Random:       rand.Text, Refuse: rest.WriteProblem,
+	})
+}
+
+// shown returns a well-known token where it is accepted, else what stands for one.
+func shown(accepted []string, wellKnown, placeholder string) string {
+	if slices.Contains(accepted, wellKnown) {
+		return wellKnown
+	}
+	return placeholder
+}

@@ -11,9 +11,10 @@ import (
 // switchboard sends a request to its door. Paths are taken to the letter: nothing is
 // cleaned or redirected, so a path that is not known is not found.
 type switchboard struct {
-	graphql http.Handler
-	rest    http.Handler
-	exact   map[string]http.Handler // by path
+	graphql    http.Handler
+	rest       http.Handler
+	playground http.Handler            // nil: there is none
+	exact      map[string]http.Handler // by path
 }
 
 // ServeHTTP sends one request to its door.
@@ -23,6 +24,8 @@ func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.graphql.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/api/"):
 		s.rest.ServeHTTP(w, r)
+	case s.playground != nil && (path == playgroundPath || strings.HasPrefix(path, playgroundPath+"/")):
+		s.playground.ServeHTTP(w, r)
 	default:
 		if h, ok := s.exact[path]; ok {
 			h.ServeHTTP(w, r)

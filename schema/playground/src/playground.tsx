@@ -1,0 +1,68 @@
+import { useMemo } from "react";
+import { GraphiQL } from "graphiql";
+import { newFetcher } from "./fetcher";
+import type { Page } from "./page";
+
+/** Scalars that take any JSON value, for the check of variables. */
+const anyJSON = { JSON: {} };
+
+/**
+ * Puts the prepared tabs back. What was typed is kept in the browser tab's session only,
+ * since headers hold tokens, so forgetting it is enough.
+ */
+function startOver() {
+  sessionStorage.clear();
+  location.reload();
+}
+
+/** GraphiQL with a bar above it that says where one is and where tokens go. */
+export function Playground({ page }: { page: Page }) {
+  const fetcher = useMemo(() => newFetcher(page.graphqlPath), [page.graphqlPath]);
+  const tabs = useMemo(
+    () =>
+      page.operations.map(({ query, variables, token }) => ({
+        query,
+        variables,
+        headers: token ? JSON.stringify({ Authorization: `Bearer ${token}` }, null, 2) : "",
+      })),
+    [page.operations],
+  );
+  return (
+    <div className="playground">
+      <header className="playground-bar">
+        <strong>siteapi</strong>
+        <code>{page.graphqlPath}</code>
+        <span className="playground-hint">
+          Guarded operations need a bearer token: it goes into <b>Headers</b>, below the operation.
+        </span>
+        <button type="button" onClick={startOver} title="Forget what was typed in this browser tab">
+          Restore the examples
+        </button>
+      </header>
+      {!page.introspection && (
+        <p className="playground-notice" role="status">
+          This service keeps its schema to itself (<code>GRAPHQL_INTROSPECTION=off</code>). Operations run as usual;
+          documentation, completion and checks while typing need it switched on.
+        </p>
+      )}
+      <GraphiQL
+        fetcher={fetcher}
+        schema={page.introspection ? undefined : null}
+        defaultTabs={tabs}
+        defaultEditorToolsVisibility
+        customScalarSchemas={anyJSON}
+        schemaDescription
+        inputValueDeprecation
+        storage={sessionStorage}
+        shouldPersistHeaders
+        showPersistHeadersSettings={false}
+      >
+        <GraphiQL.Logo>
+          <a className="graphiql-logo-link" href={page.licencesPath} target="_blank" rel="noreferrer">
+            Graph<em>i</em>QL
+          </a>
+        </GraphiQL.Logo>
+      </GraphiQL>
+    </div>
+  );
+}

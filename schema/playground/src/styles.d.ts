@@ -1,0 +1,2 @@
+// Style sheets are bundled by the build; here they are only known to exist.
+declare module "*.css";

@@ -1,0 +1,11 @@
+// The editors check and complete in workers, which lie beside this script.
+
+/** File name of each worker, put in by the build. */
+declare const WORKERS: Record<"editor" | "json" | "graphql", string>;
+
+self.MonacoEnvironment = {
+  getWorker(_id, label) {
+    const name = label === "json" || label === "graphql" ? label : "editor";
+    return new Worker(new URL(WORKERS[name], import.meta.url), { name: label });
+  },
+};
