@@ -45,6 +45,7 @@ type app struct {
 	settings *Settings
 	log      zerolog.Logger
 	handler  http.Handler
+	routes   []rest.Route
 	health   *health
 	metrics  *metrics
 	data     *database
@@ -143,6 +144,7 @@ func (a *app) buildDoors() error {
 	if err != nil {
 		return err
 	}
+	a.routes = routes.Routes()
 	door, err := gqlhttp.New(gqlhttp.Options{
 		Exec: executor, Documents: docs, Revision: a.resolver.Revision, Observe: a.metrics.operation,
 	})

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"siteapi/schema"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// example is a command of the README with the answer it promises.
+type example struct{ command, answer string }
+
+// examples reads the blocks marked `console`.
+func examples(text string) []example {
+	var list []example
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			line = strings.TrimRight(line, "\n")
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				list = append(list, example{command: command})
+				continue
+			}
+			last := &list[len(list)-1]
+			last.answer = strings.TrimPrefix(last.answer+"\n"+line, "\n")
+		}
+	}
+	return list
+}
+
+// like turns a promised answer, where … stands for anything, into a pattern.
+func like(answer string) *regexp.Regexp {
+	parts := strings.Split(answer, "…")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`)
+}
+
+func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
+				t.Fatalf("%s is needed: %v", tool, err)
+			}
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	text := readme(t)
+	list := examples(text)
+	if len(list) < 14 {
+		t.Fatalf("the README has %d examples, the routes alone need 14", len(list))
+	}
+	dir := t.TempDir()
+	base := strings.TrimPrefix(launch(t, filepath.Join(dir, "data")).base, "http://")
+	for _, e := range list {
+		command := strings.NewReplacer("localhost:8080", base, "/tmp/", dir+"/").Replace(e.command)
+		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimRight(string(out), "\n"); err != nil || !like(e.answer).MatchString(got) {
+			t.Errorf("%s\nanswers %s %v\nwant    %s", e.command, got, err, e.answer)
+		}
+	}
+}
+
+func TestReadmeNamesEverything(t *testing.T) {
+	t.Parallel()
+	text := readme(t)
+	for _, item := range settings() {
+		if !strings.Contains(text, "| `"+item.name+"` |") {
+			t.Errorf("the setting %s is missing", item.name)
+		}
+		if !strings.Contains(text, item.help) {
+			t.Errorf("the setting %s is described otherwise than in the table of settings: %s", item.name, item.help)
+		}
+	}
+	for _, code := range schema.Codes() {
+		if !strings.Contains(text, "| `"+string(code)+"` |") {
+			t.Errorf("the code %s is missing", code)
+		}
+	}
+	s := startService(t, nil)
+	for _, path := range []string{"/graphql", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
+		if !strings.Contains(text, path) {
+			t.Errorf("%s is missing", path)
+		}
+	}
+	for _, route := range s.app.routes {
+		if !strings.Contains(text, "`"+route.Method+" "+route.Path) {
+			t.Errorf("the route %s %s is missing", route.Method, route.Path)
+		}
+	}
+}
