@@ -142,7 +142,7 @@ func testKept(t *testing.T, db Database) {
 	untilState(t, q, "good", delivery.Delivered)
 	untilState(t, q, "bad", delivery.Failed)
 	untilState(t, q, "tired", delivery.Failed)
-	time.Sleep(3 * time.Second)
+	time.Sleep(1500 * time.Millisecond)
 	if l := list(t, q, delivery.Filter{Target: delivery.CMS}); len(l) != 3 {
 		t.Errorf("left: %+v", l)
 	}

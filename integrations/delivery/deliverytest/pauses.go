@@ -68,11 +68,14 @@ func heldOf(l []delivery.Delivery) int {
 // promptly once it is up.
 func testCircuit(t *testing.T, db Database) {
 	const backlog = 60
+	const failures, concurrency, pause = 3, 4, 150 * time.Millisecond
 	tg := newTarget(failing(-1, trouble(upstream.Unavailable, 0)))
 	var seen events
-	q := db.Open(t, Settings{Senders: only(tg), CircuitFailures: 3, CircuitPause: 150 * time.Millisecond, Observe: seen.observe})
+	q := db.Open(t, Settings{Senders: only(tg), CircuitFailures: failures, Concurrency: concurrency,
+		CircuitPause: pause, Observe: seen.observe})
 	enqueue(t, q, names("wave", backlog)...)
 	start(t, q)
+	began := time.Now()
 	until(t, "the backlog is held", func() bool {
 		return heldOf(list(t, q, delivery.Filter{Target: delivery.CMS})) >= backlog-10
 	})
@@ -80,11 +83,11 @@ func testCircuit(t *testing.T, db Database) {
 		t.Errorf("circuit: %+v", opened)
 	}
 	before, _ := tg.totals()
-	time.Sleep(600 * time.Millisecond)
-	during, _ := tg.totals()
-	// A probe each pause of 150 ms or longer.
-	if probes := during - before; probes < 1 || probes > 6 || before > 20 {
-		t.Errorf("%d calls before the circuit opened, %d probes in 600 ms", before, probes)
+	until(t, "it is probed", func() bool { calls, _ := tg.totals(); return calls > before+2 })
+	// Those that opened the circuit or were under way then, and one for each pause.
+	calls, _ := tg.totals()
+	if most := failures + concurrency + int(time.Since(began)/pause) + 1; calls > most {
+		t.Errorf("%d calls in %v, want %d at most", calls, time.Since(began), most)
 	}
 	for _, d := range list(t, q, delivery.Filter{Target: delivery.CMS}) {
 		if d.State == delivery.Failed || d.Held != "" && !strings.Contains(d.Held, "unavailable") {
@@ -92,7 +95,7 @@ func testCircuit(t *testing.T, db Database) {
 		}
 	}
 	tg.become(nil)
-	began := time.Now()
+	began = time.Now()
 	until(t, "the backlog is delivered", func() bool {
 		return len(list(t, q, delivery.Filter{Target: delivery.CMS, States: []delivery.State{delivery.Delivered}})) == backlog
 	})

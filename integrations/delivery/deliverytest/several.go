@@ -141,7 +141,7 @@ func testLeftRunning(t *testing.T, db Database) {
 	enqueue(t, a, "stuck")
 	start(t, a)
 	untilState(t, a, "stuck", delivery.Running)
-	b := db.Open(t, Settings{Senders: only(tg), SendTimeout: 10 * time.Millisecond, Grace: 10 * time.Millisecond, RescueAfter: 5100 * time.Millisecond})
+	b := db.Open(t, Settings{Senders: only(tg), SendTimeout: 10 * time.Millisecond, Grace: 10 * time.Millisecond, RescueAfter: 600 * time.Millisecond})
 	start(t, b)
 	d := untilState(t, b, "stuck", delivery.Delivered)
 	if len(d.Errors) != 1 {

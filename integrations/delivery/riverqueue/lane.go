@@ -37,7 +37,7 @@ func (c *core) newLane(target delivery.Target, send delivery.Send) *lane {
 	if limit.PerSecond > 0 {
 		ln.limiter = rate.NewLimiter(rate.Limit(limit.PerSecond), max(1, int(limit.PerSecond/4)))
 		// More tries at a time than the rate can feed would only wait with their time running.
-		feedable := math.Floor(limit.PerSecond * waitMax.Seconds())
+		feedable := math.Floor(limit.PerSecond * c.Timing.RateWait.Seconds())
 		ln.concurrency = max(1, min(ln.concurrency, int(feedable)))
 	}
 	return ln

@@ -62,6 +62,7 @@ type Limit struct {
 // Timing holds the durations of a queue. Zero fields take the default.
 type Timing struct {
 	SendTimeout  time.Duration // of one try (30 s)
+	RateWait     time.Duration // longest wait for the target's rate before a try (5 s)
 	Grace        time.Duration // for a Send to return after its context has ended (5 s)
 	BackoffFirst time.Duration // pause after the first failed try, doubled with each (1 s)
 	BackoffMax   time.Duration // longest such pause (1 h)
@@ -84,11 +85,9 @@ type Timing struct {
 // right after another.
 const pollPostgres = 250 * time.Millisecond
 
-// waitMax bounds the wait for a target's rate within a try.
-const waitMax = 5 * time.Second
-
 func (t Timing) withDefaults() Timing {
 	t.SendTimeout = cmp.Or(t.SendTimeout, 30*time.Second)
+	t.RateWait = cmp.Or(t.RateWait, 5*time.Second)
 	t.Grace = cmp.Or(t.Grace, 5*time.Second)
 	t.BackoffFirst = cmp.Or(t.BackoffFirst, time.Second)
 	t.BackoffMax = cmp.Or(t.BackoffMax, time.Hour)
@@ -109,7 +108,7 @@ func (t Timing) withDefaults() Timing {
 }
 
 // tryTimeout is the longest a try takes with everything around it.
-func (t Timing) tryTimeout() time.Duration { return t.SendTimeout + t.Grace + waitMax }
+func (t Timing) tryTimeout() time.Duration { return t.RateWait + t.SendTimeout + t.Grace }
 
 func (o Options) withDefaults() Options {
 	o.Timing = o.Timing.withDefaults()

@@ -63,7 +63,7 @@ func options(t *testing.T, s deliverytest.Settings, lockDir string) riverqueue.O
 		Observe: s.Observe, Overdue: s.Overdue,
 		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		Timing: riverqueue.Timing{
-			SendTimeout: s.SendTimeout, Grace: s.Grace, BackoffFirst: s.BackoffFirst, BackoffMax: s.BackoffMax,
+			SendTimeout: s.SendTimeout, Grace: s.Grace, RateWait: 500 * time.Millisecond, BackoffFirst: s.BackoffFirst, BackoffMax: s.BackoffMax,
 			CircuitFirst: s.CircuitPause, CircuitMax: s.CircuitPause, RefusedPause: s.RefusedPause,
 			RescueAfter: s.RescueAfter, OverdueAfter: s.OverdueAfter, OverdueEvery: 50 * time.Millisecond,
 			Poll: 20 * time.Millisecond, Cooldown: 5 * time.Millisecond, Tick: 20 * time.Millisecond, Upkeep: 50 * time.Millisecond,
