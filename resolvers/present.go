@@ -14,12 +14,6 @@ import (
 	"siteapi/schema"
 )
 
-// Codes of errors in the document itself, as GraphQL servers and clients name them.
-const (
-	codeParseFailed      = errcode.ParseFailed
-	codeValidationFailed = errcode.ValidationFailed
-)
-
 // presenter makes every error fit to be shown: the ones that are meant for clients
 // with their code, any other as INTERNAL with its text kept for the log.
 type presenter struct{ log zerolog.Logger }

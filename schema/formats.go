@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-playground/validator/v10"
-	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // Bounds that the contract sets for single values. The schema declares the same ones
@@ -74,6 +73,3 @@ func ParseLocale(name string) (Locale, bool) {
 	l := Locale(name)
 	return l, l.IsValid()
 }
-
-// AST returns the parsed schema that the executable schema was generated from.
-func AST() *ast.Schema { return parsedSchema }

@@ -268,7 +268,7 @@ func (w *walker) object(rule *inputRule, value any, at *path) {
 			continue
 		}
 		w.check(f, v, &path{parent: at, name: f.name})
-		w.order(rule, f, fields, at)
+		w.order(f, fields, at)
 	}
 	var unknown []string
 	for name := range fields {
@@ -283,7 +283,7 @@ func (w *walker) object(rule *inputRule, value any, at *path) {
 }
 
 // order checks a number that may not be above the one of a field beside it.
-func (w *walker) order(rule *inputRule, f argRule, fields map[string]any, at *path) {
+func (w *walker) order(f argRule, fields map[string]any, at *path) {
 	if f.bounds == nil || f.bounds.notAbove == "" {
 		return
 	}

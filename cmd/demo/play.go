@@ -56,10 +56,10 @@ func (p *play) all(ctx context.Context) error {
 		return err
 	}
 	p.say("An operator clears the cache")
-	if _, _, err := p.wire.send(ctx, http.MethodPost, "/api/cache/clear?pattern=content:*", "", cacheAuth); err != nil {
+	if _, err := p.wire.send(ctx, http.MethodPost, "/api/cache/clear?pattern=content:*", "", cacheAuth); err != nil {
 		return err
 	}
-	if _, _, err := p.wire.send(ctx, http.MethodGet, "/api/cache/clear", ""); err != nil {
+	if _, err := p.wire.send(ctx, http.MethodGet, "/api/cache/clear", ""); err != nil {
 		return err
 	}
 	return p.close(ctx)
@@ -92,7 +92,7 @@ func (p *play) visit(ctx context.Context, v visitor) error {
 	if err != nil {
 		return err
 	}
-	document, _, err := p.wire.send(ctx, http.MethodGet, answer.PdfURL, "")
+	document, err := p.wire.send(ctx, http.MethodGet, answer.PdfURL, "")
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *play) post(ctx context.Context, path string, body, answer any) error {
 	if err != nil {
 		return err
 	}
-	got, _, err := p.wire.send(ctx, http.MethodPost, path, string(data))
+	got, err := p.wire.send(ctx, http.MethodPost, path, string(data))
 	if err != nil || answer == nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (p *play) edit(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	if _, _, err := p.wire.send(ctx, http.MethodPost, "/api/webhooks/cms",
+	if _, err := p.wire.send(ctx, http.MethodPost, "/api/webhooks/cms",
 		`{"_id":"heroSection-ro","_type":"heroSection","language":"ro"}`, webhookAuth); err != nil {
 		return err
 	}

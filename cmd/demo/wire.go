@@ -19,10 +19,10 @@ type wire struct {
 const shown = 600
 
 // send sends one request, prints both ways, and fails on anything but a success.
-func (w *wire) send(ctx context.Context, method, path, body string, headers ...string) ([]byte, http.Header, error) {
+func (w *wire) send(ctx context.Context, method, path, body string, headers ...string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, w.base+path, strings.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_, _ = fmt.Fprintf(w.out, "\n→ %s %s\n", method, path)
 	if body != "" {
@@ -38,12 +38,12 @@ func (w *wire) send(ctx context.Context, method, path, body string, headers ...s
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_, _ = fmt.Fprintf(w.out, "← %s  %s\n", resp.Status, resp.Header.Get("Content-Type"))
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
@@ -52,9 +52,9 @@ func (w *wire) send(ctx context.Context, method, path, body string, headers ...s
 		_, _ = fmt.Fprintf(w.out, "  %s, %d bytes\n", resp.Header.Get("Content-Disposition"), len(data))
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, nil, fmt.Errorf("%s %s answered %s", method, path, resp.Status)
+		return nil, fmt.Errorf("%s %s answered %s", method, path, resp.Status)
 	}
-	return data, resp.Header, nil
+	return data, nil
 }
 
 // query runs a GraphQL query and returns its data.
@@ -63,7 +63,7 @@ func (w *wire) query(ctx context.Context, document string) (json.RawMessage, err
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := w.send(ctx, http.MethodPost, "/graphql", string(body))
+	data, err := w.send(ctx, http.MethodPost, "/graphql", string(body))
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,9 @@ type app struct {
 	work     sync.WaitGroup
 }
 
-// newApp builds the service without starting any work.
-func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err error) {
+// newApp builds the service without starting any work. Changes reach what no setting
+// does, for tests.
+func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
 	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
@@ -73,7 +74,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log, a.metrics.call)
+	contacts, err := openCRM(s, log, a.metrics.call, a.metrics.gap)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -82,7 +83,11 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger) (_ *app, err e
 		return nil, err
 	}
 	a.closers = append(a.closers, store.Close)
-	if a.data, err = openDatabase(ctx, s, work{senders: senders(s, content, contacts), observe: a.metrics.delivery}, log); err != nil {
+	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery, overdue: a.metrics.overdue}
+	for _, change := range changes {
+		change(&w)
+	}
+	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.close)

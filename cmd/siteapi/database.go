@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -32,6 +33,8 @@ type database struct {
 type work struct {
 	senders map[delivery.Target]delivery.Send
 	observe func(delivery.Event)
+	overdue func(number int64, oldest time.Time)
+	timing  riverqueue.Timing // zero fields follow from the settings
 }
 
 // databaseFile is the name of the SQLite file in DATA_DIR.
@@ -86,7 +89,8 @@ func (d *database) queueOptions(
 ) riverqueue.Options {
 	return riverqueue.Options{
 		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
-		Senders: w.senders, Observe: w.observe, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
+		Senders: w.senders, Observe: w.observe, Overdue: w.overdue, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
+		Timing: deliveryTiming(s, w.timing), MaxAttempts: deliveryAttempts(s.DeliveryRetryMax), CircuitFailures: circuitFailures,
 	}
 }
 

@@ -74,13 +74,17 @@ func beginContent(s *Settings, log zerolog.Logger) error {
 	return nil
 }
 
-// openCRM opens the driver that CRM_DRIVER names.
-func openCRM(s *Settings, log zerolog.Logger, observe observer) (crm.Contacts, error) {
+// openCRM opens the driver that CRM_DRIVER names. gap hears of every property that a
+// contact had to go without.
+func openCRM(s *Settings, log zerolog.Logger, observe observer, gap func()) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
 			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath, Observe: observe,
-			Report: func(gap string) { log.Warn().Str("gap", gap).Msg("the CRM does not hold everything of a lead") },
+			Report: func(text string) {
+				gap()
+				log.Warn().Str("gap", text).Msg("the CRM does not hold everything of a lead")
+			},
 		}), nil
 	}
 	return crmfile.Open(crmfile.Options{Dir: filepath.Join(s.DataDir, "crm")})

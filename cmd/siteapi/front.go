@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -65,7 +66,7 @@ var (
 // recovered answers a request whose handler panicked. An answer that has begun can
 // only be cut off.
 func (f *front) recovered(rec *recorder, r *http.Request, v any) {
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
 	id := schema.CallerFrom(r.Context()).RequestID

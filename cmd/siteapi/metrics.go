@@ -30,6 +30,8 @@ type metrics struct {
 	calls      *prometheus.HistogramVec
 	tries      *prometheus.CounterVec
 	circuits   *prometheus.GaugeVec
+	gaps       prometheus.Counter
+	late       lateness
 }
 
 func newMetrics() *metrics {
@@ -54,8 +56,11 @@ func newMetrics() *metrics {
 		circuits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "siteapi", Name: "delivery_circuit_open", Help: "1 while a target is left alone because it fails.",
 		}, []string{"target"}),
+		gaps: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "siteapi", Name: "crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
+		}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.operations, m.fills, m.events, m.calls, m.tries, m.circuits,
+	m.registry.MustRegister(m.requests, m.latency, m.operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -104,53 +109,6 @@ func (m *metrics) delivery(e delivery.Event) {
 	case delivery.CircuitClosed:
 		m.circuits.WithLabelValues(target).Set(0)
 	case delivery.TryStarted:
-	}
-}
-
-// queueCollector asks the queue for its numbers whenever metrics are read.
-type queueCollector struct {
-	queue  delivery.Queue
-	number *prometheus.Desc
-	oldest *prometheus.Desc
-	up     *prometheus.Desc
-}
-
-// watchQueue adds the numbers of the queue to the metrics.
-func (m *metrics) watchQueue(q delivery.Queue) {
-	labels := []string{"target", "state"}
-	m.registry.MustRegister(&queueCollector{
-		queue:  q,
-		number: prometheus.NewDesc("siteapi_deliveries", "Deliveries by target and state.", labels, nil),
-		oldest: prometheus.NewDesc("siteapi_delivery_oldest_seconds", "Age of the oldest delivery in a state.", labels, nil),
-		up:     prometheus.NewDesc("siteapi_delivery_queue_up", "1 while the queue answers.", nil, nil),
-	})
-}
-
-// Describe implements [prometheus.Collector].
-func (c *queueCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- c.number
-	ch <- c.oldest
-	ch <- c.up
-}
-
-// Collect implements [prometheus.Collector].
-func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-	defer cancel()
-	counts, err := c.queue.Counts(ctx)
-	if err != nil {
-		ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
-	for _, n := range counts {
-		target, state := string(n.Target), string(n.State)
-		ch <- prometheus.MustNewConstMetric(c.number, prometheus.GaugeValue, float64(n.Number), target, state)
-		age := 0.0
-		if n.Number > 0 && !n.Oldest.IsZero() {
-			age = time.Since(n.Oldest).Seconds()
-		}
-		ch <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age, target, state)
 	}
 }
 

@@ -65,6 +65,9 @@ type Settings struct {
 	TrackRetention time.Duration // 0: kept for good
 	LogoHosts      []string
 
+	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
+	DeliveryOverdue  time.Duration // age at which an undelivered lead is reported
+
 	Introspection bool
 	Playground    bool
 	Operations    string // any or trusted

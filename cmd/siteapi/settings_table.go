@@ -94,6 +94,20 @@ func settings() []setting {
 			parse: func(s *Settings, v string) (err error) { s.RateLimits, err = onOff(v); return err }},
 		{name: "TRACK_RETENTION", def: "90d", help: "how long a tracked session is kept after its last sign of life; 0s: for good",
 			parse: func(s *Settings, v string) (err error) { s.TrackRetention, err = duration(v); return err }},
+		{name: "DELIVERY_RETRY_MAX", def: "1h", help: "longest pause between two tries of a delivery that the target did not ask for, from 1s to 24h",
+			parse: func(s *Settings, v string) (err error) {
+				if s.DeliveryRetryMax, err = duration(v); err == nil && (s.DeliveryRetryMax < retryMaxLeast || s.DeliveryRetryMax > retryMaxMost) {
+					err = errors.New("must be between 1s and 24h")
+				}
+				return err
+			}},
+		{name: "DELIVERY_OVERDUE", def: "1h", help: "age at which a lead that is not delivered is reported in the log, at level error",
+			parse: func(s *Settings, v string) (err error) {
+				if s.DeliveryOverdue, err = duration(v); err == nil && s.DeliveryOverdue == 0 {
+					err = errors.New("must be longer than 0s")
+				}
+				return err
+			}},
 		{name: "LOGO_HOSTS", def: "cdn.sanity.io", help: "hosts that a PDF's logo may be fetched from, comma-separated",
 			parse: func(s *Settings, v string) error { s.LogoHosts = list(v); return nil }},
 		{name: "GRAPHQL_INTROSPECTION", def: "off", devDef: "on", help: "on or off",

@@ -15,7 +15,7 @@ import (
 
 // Operation is one operation that the page has ready.
 type Operation struct {
-	Title     string `json:"title"` // the document's first comment
+	Title     string `json:"title"` // the document's first line, a comment
 	Query     string `json:"query"`
 	Variables string `json:"variables"` // JSON; empty: it has none
 	Token     string `json:"token"`     // bearer token it needs; empty: none
@@ -49,9 +49,8 @@ func readOperations(files fs.FS, o Options) ([]Operation, error) {
 			return nil, err
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
-		title, _, _ = strings.Cut(title, ". ")
 		list = append(list, Operation{
-			Title: strings.TrimSuffix(title, "."), Query: string(text), Variables: strings.TrimSpace(string(variables)), Token: token,
+			Title: title, Query: string(text), Variables: strings.TrimSpace(string(variables)), Token: token,
 		})
 	}
 	return list, nil

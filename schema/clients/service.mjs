@@ -1,0 +1,89 @@
+// Starts the built service for a test: on a free port, with a data folder of its own,
+// and stops it again. Used by the tests of the clients and of the playground.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+/** How long the service may take to be ready, in milliseconds. */
+const patience = 20_000;
+
+/** Tokens that the service brings along in development. */
+export const tokens = { cache: "dev-cache-token", webhook: "dev-webhook-secret" };
+
+/** The binary to test: SITEAPI_BINARY, else what `make build` makes. */
+const binary = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
+
+/** @returns {Promise<number>} a port that was free just now */
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (!address || typeof address === "string") throw new Error("the listener has no port");
+  return address.port;
+}
+
+/**
+ * Starts the service in development, with settings on top.
+ *
+ * @param {Record<string, string>} [settings]
+ */
+export async function startService(settings = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "siteapi-test-"));
+  const base = `http://127.0.0.1:${await freePort()}`;
+  let log = "";
+  const child = spawn(binary, ["serve"], {
+    env: {
+      ENVIRONMENT: "development",
+      LOG_FORMAT: "json",
+      RATE_LIMITS: "off",
+      ADMIN_ADDR: "off",
+      DATA_DIR: folder,
+      LISTEN_ADDR: new URL(base).host,
+      ...settings,
+    },
+  });
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (log += text));
+  const ended = new Promise((resolve) => child.once("close", resolve).once("error", (error) => resolve((log += error))));
+
+  /** Ends the service and removes its data. */
+  async function stop() {
+    child.kill("SIGTERM");
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  /**
+   * Replaces the content of the CMS and tells the service, as the CMS would.
+   *
+   * @param {object[]} documents
+   */
+  async function publish(documents) {
+    const file = join(folder, "content.json");
+    await writeFile(`${file}.new`, JSON.stringify(documents));
+    await rename(`${file}.new`, file);
+    const answer = await fetch(`${base}/api/webhooks/cms`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${tokens.webhook}` },
+      body: JSON.stringify({ _id: "siteSettings", _type: "siteSettings" }),
+    });
+    if (!answer.ok) throw new Error(`the webhook answered ${answer.status}: ${await answer.text()}`);
+  }
+
+  const deadline = Date.now() + patience;
+  for (;;) {
+    const ready = await fetch(`${base}/readyz`).then((answer) => answer.ok, () => false);
+    if (ready) return { base, folder, stop, publish };
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`${binary} did not start:\n${log}`);
+    }
+    await sleep(50);
+  }
+}

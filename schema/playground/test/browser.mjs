@@ -1,0 +1,115 @@
+// A fresh Chromium that notes everything a well-behaved page does not do.
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inflateSync } from "node:zlib";
+import { chromium } from "playwright-core";
+
+const screenshots = fileURLToPath(new URL("screenshots", import.meta.url));
+
+/** Opens a browser with a profile of its own; CHROMIUM names another one than Debian's. */
+export async function openBrowser(options = {}) {
+  const profile = await mkdtemp(join(tmpdir(), "siteapi-chromium-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    viewport: { width: 1360, height: 860 },
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+    ...options,
+  });
+  return {
+    context,
+    async close() {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Opens a page that notes requests to other origins, failed requests, errors and
+ * warnings of the console, exceptions, and breaches of the page's policy.
+ */
+export async function watchedPage(context, base) {
+  const page = await context.newPage();
+  const faults = [];
+  const requests = [];
+  const { origin } = new URL(base);
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol === "data:" || url.protocol === "blob:") return;
+    requests.push(url.pathname);
+    if (url.origin !== origin) faults.push(`request to ${url.origin}`);
+  });
+  page.on("requestfailed", (request) => faults.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+  page.on("response", (response) => {
+    if (response.status() >= 400) faults.push(`status ${response.status()}: ${response.url()}`);
+  });
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`exception: ${error.stack ?? error}`));
+  await page.exposeFunction("siteapiFault", (text) => faults.push(text));
+  await page.addInitScript(() =>
+    document.addEventListener("securitypolicyviolation", (event) =>
+      window.siteapiFault(`policy: ${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`),
+    ),
+  );
+  return { page, faults, requests };
+}
+
+/** Takes a picture for people, and returns what can be said of it without one. */
+export async function picture(page, name) {
+  await mkdir(screenshots, { recursive: true });
+  const png = await page.screenshot({ path: join(screenshots, `${name}.png`) });
+  return { colours: countColours(png) };
+}
+
+/**
+ * Counts the different colours of an 8-bit PNG without interlacing, as screenshots are.
+ * A blank page has one or two; a page with smoothed text has hundreds.
+ */
+export function countColours(png) {
+  const width = png.readUInt32BE(16);
+  const height = png.readUInt32BE(20);
+  const bytes = { 2: 3, 6: 4 }[png[25]];
+  if (png[24] !== 8 || !bytes || png[28] !== 0) throw new Error("not a screenshot's kind of PNG");
+  const parts = [];
+  for (let at = 8; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    if (png.toString("latin1", at + 4, at + 8) === "IDAT") parts.push(png.subarray(at + 8, at + 8 + length));
+    at += length + 12;
+  }
+  const data = inflateSync(Buffer.concat(parts));
+  const stride = width * bytes;
+  const colours = new Set();
+  let above = Buffer.alloc(stride);
+  for (let y = 0; y < height; y++) {
+    const filter = data[y * (stride + 1)];
+    const row = data.subarray(y * (stride + 1) + 1, (y + 1) * (stride + 1));
+    for (let x = 0; x < stride; x++) {
+      const left = x < bytes ? 0 : row[x - bytes];
+      const corner = x < bytes ? 0 : above[x - bytes];
+      row[x] += [0, left, above[x], (left + above[x]) >> 1, paeth(left, above[x], corner)][filter];
+    }
+    for (let x = 0; x < stride; x += bytes) colours.add((row[x] << 16) | (row[x + 1] << 8) | row[x + 2]);
+    above = row;
+  }
+  return colours.size;
+}
+
+// paeth is the PNG format's predictor of that name.
+function paeth(left, above, corner) {
+  const guess = left + above - corner;
+  const [a, b, c] = [left, above, corner].map((v) => Math.abs(guess - v));
+  return a <= b && a <= c ? left : b <= c ? above : corner;
+}
