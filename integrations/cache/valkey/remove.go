@@ -3,6 +3,7 @@ package valkey
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,10 @@ const (
 // Invalidate implements [cache.Cache].
 func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 	var err error
-	for rest := keys; len(rest) > 0 && err == nil; {
-		n := min(batch, len(rest))
-		_, err = c.remove(ctx, "invalidating", rest[:n])
-		rest = rest[n:]
+	for some := range slices.Chunk(keys, batch) {
+		if _, err = c.remove(ctx, "invalidating", some); err != nil {
+			break
+		}
 	}
 	// After the server: who read it before that has to go as well. It is done whether or
 	// not the server could be reached, since here at least the content is known to be old.
@@ -47,15 +48,7 @@ func (c *Cache) remove(ctx context.Context, op string, keys []string) (int, erro
 		for i, key := range keys {
 			calls[i].Keys = c.names.of(key)
 		}
-		var failed error
-		for _, result := range c.scripts.remove.ExecMulti(ctx, client, calls...) {
-			n, err := result.AsInt64()
-			if err != nil {
-				failed = err
-			}
-			removed += int(n)
-		}
-		return failed
+		return sum(&removed, c.scripts.remove.ExecMulti(ctx, client, calls...))
 	})
 	return removed, err
 }
@@ -91,36 +84,54 @@ func (c *Cache) twice(ctx context.Context, op string, do func(context.Context, v
 // returns all that is there from its beginning to its end, so neither slips through.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 	cleared := 0
-	for _, beginning := range []string{c.names.leases(), c.names.entries()} {
-		err := c.scan(ctx, "clearing", beginning, pattern, func(keys []string) error {
-			for len(keys) > 0 {
-				n := min(batch, len(keys))
-				removed, err := c.remove(ctx, "clearing", keys[:n])
-				cleared += removed
-				if err != nil {
-					return err
-				}
-				keys = keys[n:]
-			}
-			return nil
+	err := c.scan(ctx, "clearing", c.names.leases(), pattern, func(keys []string) error {
+		n, err := c.remove(ctx, "clearing", keys)
+		cleared += n
+		return err
+	})
+	if err == nil {
+		err = c.scan(ctx, "clearing", c.names.entries(), pattern, func(keys []string) error {
+			n, err := c.unlink(ctx, keys)
+			cleared += n
+			return err
 		})
-		if err != nil {
-			c.dropMatching(pattern)
-			return cleared, err
-		}
 	}
-	c.dropMatching(pattern)
-	return cleared, nil
-}
-
-// dropMatching drops the copies whose key matches.
-func (c *Cache) dropMatching(pattern cache.Pattern) {
+	// After the server, like Invalidate.
 	c.counter.changed()
 	c.shelf.DropMatching(pattern.Match)
 	c.bells.ringAll()
+	return cleared, err
 }
 
-// scan calls found with the keys under one beginning that match, on every primary.
+// unlink removes entries and returns their number.
+func (c *Cache) unlink(ctx context.Context, keys []string) (int, error) {
+	removed := 0
+	err := c.twice(ctx, "clearing", func(ctx context.Context, client valkey.Client) error {
+		// A command for each, since a cluster keeps them in different slots.
+		commands := make(valkey.Commands, len(keys))
+		for i, key := range keys {
+			commands[i] = client.B().Unlink().Key(c.names.of(key)[0]).Build()
+		}
+		return sum(&removed, client.DoMulti(ctx, commands...))
+	})
+	return removed, err
+}
+
+// sum adds up answers that are numbers. It returns the last error among them.
+func sum(total *int, results []valkey.ValkeyResult) error {
+	var failed error
+	for _, result := range results {
+		n, err := result.AsInt64()
+		if err != nil {
+			failed = err
+		}
+		*total += int(n)
+	}
+	return failed
+}
+
+// scan calls found with the keys under one beginning that match, a batch at a time, on
+// every primary.
 // The server answers other clients between any two steps.
 func (c *Cache) scan(ctx context.Context, op, beginning string, pattern cache.Pattern, found func(keys []string) error) error {
 	glob := c.names.glob(beginning, pattern)
@@ -144,8 +155,10 @@ func (c *Cache) scan(ctx context.Context, op, beginning string, pattern cache.Pa
 					keys = append(keys, key)
 				}
 			}
-			if err := found(keys); err != nil {
-				return err
+			for some := range slices.Chunk(keys, batch) {
+				if err := found(some); err != nil {
+					return err
+				}
 			}
 			if cursor = step.Cursor; cursor == 0 {
 				break

@@ -25,6 +25,9 @@ func (c *Cache) Stats(ctx context.Context) cache.Stats {
 		c.link.Check()
 		return stats
 	}
+	if _, up := c.link.Client(); !up {
+		c.link.Check() // it is back, and reads should know before the next heartbeat
+	}
 	stats.Available = true
 	stats.Size = c.counter.count(ctx, func(ctx context.Context) (int, error) {
 		n := 0

@@ -5,15 +5,14 @@ package valkeyserver
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -115,6 +114,7 @@ func (s *Server) Start() error {
 	}
 	args = append(args, s.args...)
 	cmd := exec.Command(s.binary, args...)
+	dieWithUs(cmd)
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", s.binary, err)
@@ -128,19 +128,17 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// awaitAnswer waits until something listens.
+// awaitAnswer waits until the server answers and has its data. That it wants a
+// password is an answer.
 func (s *Server) awaitAnswer() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	for {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr())
-		if err == nil {
-			return conn.Close()
+	for end := time.Now().Add(startTimeout); ; time.Sleep(5 * time.Millisecond) {
+		reply, err := s.Do("PING")
+		if err == nil && !strings.HasPrefix(reply, "-LOADING") {
+			return nil
 		}
-		if ctx.Err() != nil {
-			return err
+		if time.Now().After(end) {
+			return fmt.Errorf("no answer within %v: %s%w", startTimeout, reply, err)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -178,25 +176,4 @@ func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		t.Fatalf("sending %v: %v", sig, err)
 	}
-}
-
-// Do sends one command over a connection of its own and returns the raw reply.
-// It speaks RESP2 and is meant for looking at what a driver left behind.
-func (s *Server) Do(args ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	b.WriteString("*1\r\n$4\r\nQUIT\r\n") // makes the server close when it is done
-	if _, err := conn.Write(b.Bytes()); err != nil {
-		return "", err
-	}
-	reply, err := io.ReadAll(conn)
-	return string(bytes.TrimSuffix(reply, []byte("+OK\r\n"))), err
 }

@@ -86,7 +86,7 @@ func final(err error) bool {
 	if errors.Is(err, valkey.ErrNoCache) || errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &record) {
 		return true
 	}
-	for _, code := range []string{"WRONGPASS", "NOAUTH", "NOPERM", "ERR DB index", "ERR SELECT", "ERR AUTH"} {
+	for _, code := range []string{"WRONGPASS", "NOAUTH", "NOPERM", "DB index is out of range", "SELECT is not allowed"} {
 		if strings.HasPrefix(err.Error(), code) {
 			return true
 		}
