@@ -122,13 +122,11 @@ func (s *Store) Submit(ctx context.Context, n store.NewSubmission) (first quote.
 		if err != nil {
 			return err
 		}
-		if t.lost && first.ID == row.ID {
-			created = true // by the try whose answer was lost, with its deliveries
-			return nil
-		}
 		if created {
 			return s.enqueue(ctx, tx, first.ID)
 		}
+		// It may be ours: stored, with its deliveries, by the try whose answer was lost.
+		created = t.lost && first.ID == row.ID
 		return nil
 	})
 	if err != nil {

@@ -32,10 +32,7 @@ func BenchmarkTrack(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			b.ReportMetric(f.PerSecond, "visits/s")
-			b.ReportMetric(float64(f.P50.Microseconds()), "p50-µs")
-			b.ReportMetric(float64(f.P99.Microseconds()), "p99-µs")
-			b.ReportMetric(float64(f.Max.Microseconds()), "max-µs")
+			f.Report(b)
 		})
 	}
 }

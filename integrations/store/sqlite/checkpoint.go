@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,11 +27,14 @@ type checkpointer struct {
 	log  *slog.Logger
 
 	written chan struct{} // holds one signal that there was a commit
-	idle    bool          // whether the log was copied back whole the last time
+	trouble atomic.Bool   // whether one has failed since the last look
 }
 
-// note tells the checkpointer of a commit without waiting.
-func (c *checkpointer) note() {
+// note tells the checkpointer of a commit, or of one that failed, without waiting.
+func (c *checkpointer) note(err error) {
+	if err != nil && !isBusy(err) {
+		c.trouble.Store(true)
+	}
 	select {
 	case c.written <- struct{}{}:
 	default:
@@ -62,11 +66,14 @@ func (c *checkpointer) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if pages-copied < bulkPages && pages < restartPages {
+	// A full disk may have room again for a log that is begun anew.
+	trouble := c.trouble.Swap(false)
+	if pages-copied < bulkPages && pages < restartPages && !trouble {
 		return nil
 	}
 	// The bulk is copied while the writer goes on …
-	if pages, _, err = c.checkpoint(ctx, "PASSIVE"); err != nil || pages < restartPages {
+	pages, _, err = c.checkpoint(ctx, "PASSIVE")
+	if err != nil || pages < restartPages && !trouble {
 		return err
 	}
 	// … so that little is left for the moment in which it has to stand still: only a

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,11 +23,10 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // BusyTimeout is how long a statement waits for another connection's write lock
-// before it fails with SQLITE_BUSY.
+// before it fails.
 const BusyTimeout = 5 * time.Second
 
 // maxWAL is the size, in bytes, that the log's file is cut down to when it is begun anew.
@@ -67,7 +67,7 @@ func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error)
 		db.SetMaxOpenConns(s.conns)
 		db.SetMaxIdleConns(s.conns)
 	}
-	if err := firstContact(ctx, db); err != nil {
+	if err := patiently(ctx, func() error { return db.PingContext(ctx) }); err != nil {
 		return nil, errors.Join(translate("opening the database", err), db.Close())
 	}
 	return db, nil
@@ -103,19 +103,21 @@ func create(path string) error {
 	return f.Close()
 }
 
-// firstContact makes the first connection. Several processes that switch a new file
-// to the write-ahead log at once refuse each other without waiting, so it is repeated.
-func firstContact(ctx context.Context, db *sql.DB) error {
+// patiently repeats fn while it finds the database busy, for up to [BusyTimeout].
+//
+// SQLite would wait by itself, but with pauses of up to 100 ms: a process that writes
+// without a pause would hardly ever be found at rest. And it does not wait at all
+// where several processes switch a new file to the write-ahead log.
+func patiently(ctx context.Context, fn func() error) error {
 	for deadline := time.Now().Add(BusyTimeout); ; {
-		err := db.PingContext(ctx)
-		var e *sqlite.Error
-		if err == nil || !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+		err := fn()
+		if !isBusy(err) || time.Now().After(deadline) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(time.Duration(200+rand.IntN(600)) * time.Microsecond):
 		}
 	}
 }

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{clock: o.Clock, cancel: o.Cancel}
-	writes, err := s.pool(ctx, o.Path, conns(1), pragma("cache_size(-8000)"))
+	writes, err := s.pool(ctx, o.Path, conns(1), pragma("busy_timeout(0)"), pragma("cache_size(-8000)"))
 	if err == nil {
 		err = migrate(ctx, writes, o)
 	}
@@ -103,8 +103,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	// watch one that may.
 	s.group = sqlstore.NewGroup(context.WithoutCancel(ctx), sqlstore.Limits{Batch: batchLimit, Queue: queueLimit, Lanes: 1},
 		func(ctx context.Context, ops []op) error {
-			defer c.note()
-			return w.commit(ctx, ops)
+			err := w.commit(ctx, ops)
+			c.note(err)
+			return err
 		})
 	return s, nil
 }
@@ -225,8 +226,11 @@ func (s *Store) closePools() error {
 func migrate(ctx context.Context, db *sql.DB, o Options) error {
 	o.Gate.turn.Lock()
 	defer o.Gate.turn.Unlock()
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
+	var tx *sql.Tx
+	if err := patiently(ctx, func() (err error) {
+		tx, err = db.BeginTx(ctx, nil)
+		return err
+	}); err != nil {
 		return translate("waiting for the tables", err)
 	}
 	names, err := sqlstore.Migrate(ctx, plain{tx}, sqlstore.SQLite)

@@ -46,12 +46,12 @@ func (w *writer) commit(ctx context.Context, ops []op) (err error) {
 			w.discard()
 		}
 	}()
-	if err := w.connect(ctx); err != nil {
+	var tx *sql.Tx
+	if err := patiently(ctx, func() error {
+		tx, err = w.begin(ctx)
 		return err
-	}
-	tx, err := w.conn.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("beginning the transaction: %w", err)
+	}); err != nil {
+		return err
 	}
 	b := &batch{w: w, tx: tx, sessions: make(map[string]sqlstore.SessionRow, len(ops))}
 	for _, o := range ops {
@@ -105,6 +105,18 @@ func (b *batch) finish(ctx context.Context) error {
 		return fmt.Errorf("creating the deliveries: %w", err)
 	}
 	return nil
+}
+
+// begin takes SQLite's write lock.
+func (w *writer) begin(ctx context.Context) (*sql.Tx, error) {
+	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("beginning the transaction: %w", err)
+	}
+	return tx, nil
 }
 
 // connect makes the connection and its statements where there are none.

@@ -31,6 +31,14 @@ type Figures struct {
 	P50, P99, Max time.Duration
 }
 
+// Report adds the figures to a benchmark's line.
+func (f Figures) Report(b interface{ ReportMetric(n float64, unit string) }) {
+	b.ReportMetric(f.PerSecond, "visits/s")
+	b.ReportMetric(float64(f.P50.Microseconds()), "p50-µs")
+	b.ReportMetric(float64(f.P99.Microseconds()), "p99-µs")
+	b.ReportMetric(float64(f.Max.Microseconds()), "max-µs")
+}
+
 // Run sends the load to t and measures it.
 func Run(ctx context.Context, t Tracker, l Load) (Figures, error) {
 	took := make([]time.Duration, l.Visits)

@@ -95,6 +95,13 @@ func (g *Group[T]) Do(ctx context.Context, op T) error {
 	return err
 }
 
+// Waiting returns the number of requests whose turn has not come.
+func (g *Group[T]) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
+}
+
 // Close refuses new requests, lets those waiting be committed and returns when all
 // have been answered.
 func (g *Group[T]) Close() {

@@ -1,0 +1,225 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storetest"
+)
+
+// Some tests need a process of their own, to be killed or limited: the test binary
+// runs itself with childRole set to one of the roles.
+const (
+	childRole = "SQLITE_TEST_ROLE"
+	childPath = "SQLITE_TEST_PATH"
+	childName = "SQLITE_TEST_NAME"
+)
+
+func TestMain(m *testing.M) {
+	roles := map[string]func(ctx context.Context, path, name string) error{
+		"write": childWrite, "same key": childSameKey, "file limit": childFileLimit, "full disk": childFullDisk,
+	}
+	role, ok := roles[os.Getenv(childRole)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := role(context.Background(), os.Getenv(childPath), os.Getenv(childName)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// child prepares a process that plays a role.
+func child(t *testing.T, role, path, name string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childRole+"="+role, childPath+"="+path, childName+"="+name)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// childWrite tracks and submits as fast as it can and prints a line for each that was
+// acknowledged, until it is killed.
+func childWrite(ctx context.Context, path, name string) error {
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	for c := range 8 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				id := fmt.Sprintf("%s-%d-%d", name, c, i)
+				if err := s.Track(ctx, storetest.Visit(id, storetest.When())); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					return
+				}
+				// One write per line, so that a kill cuts at most the last one short.
+				fmt.Fprint(os.Stdout, "track "+id+"\n")
+				n := storetest.Submission(i)
+				n.Submission.ID, n.ContentKey, n.IdempotencyKey = id, id, id
+				if _, _, err := s.Submit(ctx, n); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					return
+				}
+				fmt.Fprint(os.Stdout, "submit "+id+"\n")
+			}
+		})
+	}
+	wg.Wait()
+	return errors.New("ended before it was killed")
+}
+
+// enqueue notes the new submissions in the table jobs.
+func enqueue(ctx context.Context, tx *sql.Tx, ids []string) error {
+	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS jobs (submission_id TEXT)`); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO jobs VALUES (?)`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// childSameKey submits what its rival submits at the same time and prints the ids it
+// is answered with. It begins when its input ends.
+func childSameKey(ctx context.Context, path, name string) error {
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := io.ReadAll(os.Stdin); err != nil {
+		return err
+	}
+	for i := range 300 {
+		if strings.HasSuffix(name, "1") {
+			i = 299 - i // so that they meet
+		}
+		n := storetest.Submission(i)
+		n.Submission.ID = fmt.Sprint(name, "-", i)
+		n.IdempotencyKey = fmt.Sprint("key ", i)
+		got, created, err := s.Submit(ctx, n)
+		if err != nil {
+			return err
+		}
+		fmt.Println(i, got.ID, created)
+	}
+	return s.Close()
+}
+
+// childFileLimit lets no file of the process grow, then lifts the limit.
+func childFileLimit(ctx context.Context, path, _ string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		return err
+	}
+	return outOfRoom(ctx, path,
+		func() error {
+			return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 256 << 10, Max: was.Max})
+		},
+		func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
+}
+
+// childFullDisk does the same on a small disk of its own, which it mounts at the
+// folder of path and fills with one big file.
+func childFullDisk(ctx context.Context, path, _ string) error {
+	if err := syscall.Mount("none", filepath.Dir(path), "tmpfs", 0, "size=32m"); err != nil {
+		return fmt.Errorf("mounting a small disk: %w", err)
+	}
+	ballast := filepath.Join(filepath.Dir(path), "ballast")
+	return outOfRoom(ctx, path,
+		func() error {
+			err := os.WriteFile(ballast, make([]byte, 64<<20), 0o600)
+			if !errors.Is(err, syscall.ENOSPC) {
+				return fmt.Errorf("filling the disk: %w", err)
+			}
+			return nil
+		},
+		func() error { return os.Remove(ballast) })
+}
+
+// outOfRoom submits until there is no room, and again when there is.
+func outOfRoom(ctx context.Context, path string, fill, empty func() error) error {
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	if err != nil {
+		return err
+	}
+	acknowledged := 0
+	submit := func() error {
+		n := storetest.Submission(acknowledged)
+		n.IdempotencyKey = n.ContentKey
+		_, created, err := s.Submit(ctx, n)
+		if err == nil && !created {
+			return errors.New("a refused submission was stored after all")
+		}
+		if err == nil {
+			acknowledged++
+		}
+		return err
+	}
+	if err := submit(); err != nil {
+		return fmt.Errorf("with room: %w", err)
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	// A small write may still fit where a larger one did not: until none does.
+	for _, write := range []func() error{
+		submit,
+		func() error { return s.Track(ctx, storetest.Visit("full", storetest.When())) },
+		func() error { return s.Ping(ctx) },
+	} {
+		for err = nil; err == nil && acknowledged < 10_000; {
+			err = write()
+		}
+		if !errors.Is(err, store.ErrUnavailable) {
+			return fmt.Errorf("without room, after %d submissions: want ErrUnavailable, got %w", acknowledged, err)
+		}
+		fmt.Println("refused after", acknowledged, "submissions:", err)
+	}
+	if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
+		return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
+	}
+	if err := empty(); err != nil {
+		return err
+	}
+	for range 500 {
+		if err := submit(); err != nil {
+			return fmt.Errorf("with room again: %w", err)
+		}
+	}
+	if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
+		return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
+	}
+	return s.Close()
+}
+
+// lines hands over what r says, line by line; a last line that was cut short is left out.
+func lines(r io.Reader) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for b := bufio.NewReader(r); ; {
+			line, err := b.ReadString('\n')
+			if err != nil || !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storetest"
+)
+
+// A process is killed in the middle of its work, again and again: what it
+// acknowledged is there, with its deliveries, and nothing is there by half.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "killed.db")
+	acknowledged := map[string]bool{}
+	const rounds = 6
+	for round := range rounds {
+		cmd := child(t, "write", path, fmt.Sprint("round", round))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range lines(out) {
+			acknowledged[line] = true
+			if n++; n == 100+70*round {
+				if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+			t.Fatalf("round %d: the child ended with %v, want its death", round, err)
+		}
+		check(t, path, acknowledged)
+	}
+	t.Logf("%d acknowledged writes in %d lives", len(acknowledged), rounds)
+}
+
+func check(t *testing.T, path string, acknowledged map[string]bool) {
+	t.Helper()
+	db, err := sqlite.OpenDB(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	stored := map[string]bool{}
+	for _, id := range column(t, db, `SELECT id FROM sessions`) {
+		stored["track "+id] = true
+	}
+	submissions := column(t, db, `SELECT id FROM submissions ORDER BY id`)
+	for _, id := range submissions {
+		stored["submit "+id] = true
+	}
+	for line := range acknowledged {
+		if !stored[line] {
+			t.Errorf("lost: %s", line)
+		}
+	}
+	for query, want := range map[string]string{
+		`SELECT submission_id FROM jobs ORDER BY submission_id`:            strings.Join(submissions, " "),
+		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(submissions, " "),
+		`PRAGMA integrity_check`: "ok",
+	} {
+		if got := strings.Join(column(t, db, query), " "); got != want {
+			t.Errorf("%s does not give what belongs to %d submissions", query, len(submissions))
+		}
+	}
+}
+
+// Two processes submit the same quotes, in opposite order, at the same moment.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shared.db")
+	type answer struct{ id, created string }
+	answers := [2]map[string]answer{{}, {}}
+	var begin []func()
+	var read []func()
+	for i := range answers {
+		cmd := child(t, "same key", path, fmt.Sprint("process", i))
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fscanln(out, new(string)); err != nil {
+			t.Fatal(err)
+		}
+		begin = append(begin, func() { _ = in.Close() })
+		read = append(read, func() {
+			for line := range lines(out) {
+				f := strings.Fields(line)
+				answers[i][f[0]] = answer{id: f[1], created: f[2]}
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, f := range append(begin, read...) {
+		f()
+	}
+	if len(answers[0]) != 300 || len(answers[1]) != 300 {
+		t.Fatalf("%d and %d answers, want 300 each", len(answers[0]), len(answers[1]))
+	}
+	wins := 0
+	for quote, a := range answers[0] {
+		b := answers[1][quote]
+		if a.id != b.id || a.created == b.created {
+			t.Errorf("quote %s: %s (new: %s) in one process, %s (new: %s) in the other", quote, a.id, a.created, b.id, b.created)
+		}
+		if a.created == "true" {
+			wins++
+		}
+	}
+	t.Logf("one process was first %d times of 300", wins)
+	db, err := sqlite.OpenDB(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range []string{`SELECT id FROM submissions`, `SELECT submission_id FROM jobs`} {
+		if got := column(t, db, query); len(got) != 300 {
+			t.Errorf("%s: %d rows, want 300", query, len(got))
+		}
+	}
+}
+
+// No room left: requests are refused, nothing is stored by half, and when there is
+// room again all goes on.
+func TestOutOfRoom(t *testing.T) {
+	t.Parallel()
+	t.Run("file limit", func(t *testing.T) {
+		t.Parallel()
+		out, err := child(t, "file limit", filepath.Join(t.TempDir(), "full.db"), "").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s", out)
+	})
+	t.Run("full disk", func(t *testing.T) {
+		t.Parallel()
+		cmd := child(t, "full disk", filepath.Join(t.TempDir(), "full.db"), "")
+		// A mount table of its own, in which it may mount what it likes.
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil {
+			t.Logf("this system gives no process a mount table of its own (%v): the file limit has to do", err)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s", out)
+	})
+}
+
+// Another process keeps the write lock: for a while is waited for, for long is not.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		held time.Duration
+		want bool
+	}{
+		"for a while": {300 * time.Millisecond, true},
+		"for long":    {sqlite.BusyTimeout + 2*time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "locked.db")
+			s := subject(t, path)
+			db := s.MustOpen(t, storetest.Hooks{})
+			other, err := sqlite.OpenDB(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			tx, err := other.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			released := make(chan error, 1)
+			time.AfterFunc(c.held, func() { released <- tx.Rollback() })
+			_, _, err = db.Submit(t.Context(), storetest.Submission(1))
+			if got := err == nil; got != c.want {
+				t.Errorf("submitting gives %v", err)
+			}
+			wantUnavailable(t, err, !c.want)
+			if _, err := db.Submission(t.Context(), "id-000001"); (err == nil) != c.want {
+				t.Errorf("reading gives %v", err)
+			}
+			if err := <-released; err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := db.Submit(t.Context(), storetest.Submission(1)); err != nil {
+				t.Errorf("after the lock is gone: %v", err)
+			}
+		})
+	}
+}
+
+func wantUnavailable(t *testing.T, err error, want bool) {
+	t.Helper()
+	if got := errors.Is(err, store.ErrUnavailable); got != want {
+		t.Errorf("got %v; ErrUnavailable: %v, want %v", err, got, want)
+	}
+}
