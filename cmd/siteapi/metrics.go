@@ -62,6 +62,9 @@ func newMetrics() *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.latency, m.operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, target := range delivery.Targets() {
+		m.circuits.WithLabelValues(string(target)).Set(0)
+	}
 	return m
 }
 
