@@ -10,10 +10,10 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// answers keeps finished answers of public queries, as bytes, by the exact bytes of the
-// request. An answer is used as long as the content it was made from is still current:
-// the content's revisions are read before an operation runs, and again after it, so a
-// change in between is never missed.
+// answers keeps what became of public queries, by the exact bytes of the request: the
+// operation, ready to run, and its finished answer, as bytes. An answer is used as long
+// as the content it was made from is still current: the content's revisions are read
+// before an operation runs, and again after it, so a change in between is never missed.
 //
 // What can be in here is decided by the schema (@cacheControl with a locale), so it is
 // the same for everybody whoever asks: no answer depends on a token or a cookie.
@@ -22,16 +22,16 @@ import (
 // maxAnswer bytes, only from a request's second sight on, and the cache admits by
 // frequency, so that requests which come once never push out those that come often.
 type answers struct {
-	revision func(locale string) (string, bool)
-	seeds    [4]maphash.Seed // by kind
+	revision func(locale string) (string, bool) // nil: operations are kept, answers are not
+	seeds    [4]maphash.Seed                    // by kind
 	cache    *otter.Cache[uint64, *answer]
 	seen     []atomic.Uint64 // hashes of requests seen lately, each in its own place
 }
 
 const (
 	defaultAnswerBytes = 16 << 20
-	answerOverhead     = 512       // bytes of memory beside request and body
-	maxAnswer          = 256 << 10 // bytes of request and body
+	maxAnswer          = 256 << 10 // bytes of an answer
+	maxKeptRequest     = 16 << 10  // bytes of a request
 	seenPlaces         = 1 << 13
 )
 
@@ -49,33 +49,41 @@ func kindOf(get bool, m media) kind {
 // revision is a locale's content at one time.
 type revision struct{ locale, name string }
 
-// answer is a finished answer. It is never changed.
+// answer is what is kept of a request. It is never changed.
 type answer struct {
 	kind      kind
 	request   []byte
-	revisions []revision
-	label     string
-	page
+	call      *call      // the operation, ready to run again
+	revisions []revision // of the page
+	page      *page      // nil: the answer itself is not kept
 }
 
-// newAnswers returns a cache; without revisions or memory it is nil, and keeps nothing.
-func newAnswers(size int64, rev func(string) (string, bool)) (*answers, error) {
-	if rev == nil || size < 0 {
-		return nil, nil //nolint:nilnil // all methods work on nil
+// weight is about how much memory an answer takes.
+func (a *answer) weight() uint32 {
+	size := documentBase + documentByte*len(a.request)
+	if a.page != nil {
+		size += len(a.page.body)
 	}
-	if size == 0 {
+	return uint32(size)
+}
+
+// newAnswers returns a cache. Where size is negative or there are no revisions, it
+// keeps operations only.
+func newAnswers(size int64, rev func(string) (string, bool)) (*answers, error) {
+	a := &answers{revision: rev, seen: make([]atomic.Uint64, seenPlaces)}
+	if size < 0 {
+		a.revision = nil
+	}
+	if size <= 0 {
 		size = defaultAnswerBytes
 	}
-	a := &answers{revision: rev, seen: make([]atomic.Uint64, seenPlaces)}
 	for i := range a.seeds {
 		a.seeds[i] = maphash.MakeSeed()
 	}
 	var err error
 	a.cache, err = otter.New(&otter.Options[uint64, *answer]{
 		MaximumWeight: uint64(size),
-		Weigher: func(_ uint64, a *answer) uint32 {
-			return uint32(len(a.request) + len(a.body) + answerOverhead)
-		},
+		Weigher:       func(_ uint64, a *answer) uint32 { return a.weight() },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of answers: %w", err)
@@ -83,15 +91,12 @@ func newAnswers(size int64, rev func(string) (string, bool)) (*answers, error) {
 	return a, nil
 }
 
-// find returns the answer to exactly this request, if it is still current. The hash is
-// for keep; its seed is secret, so nobody can make requests collide.
+// find returns what is kept of exactly this request. The hash is for keep; its seed is
+// secret, so nobody can make requests collide.
 func (a *answers) find(k kind, request []byte) (found *answer, hash uint64) {
-	if a == nil {
-		return nil, 0
-	}
 	hash = maphash.Bytes(a.seeds[k], request)
 	found, ok := a.cache.GetIfPresent(hash)
-	if !ok || found.kind != k || !bytes.Equal(found.request, request) || !a.current(found.revisions) {
+	if !ok || found.kind != k || !bytes.Equal(found.request, request) {
 		return nil, hash
 	}
 	return found, hash
@@ -108,32 +113,31 @@ func (a *answers) current(revisions []revision) bool {
 	return true
 }
 
-// read returns the present revisions of what an operation is made from; false where
-// its answer can't be kept.
-func (a *answers) read(p *plan, variables map[string]any) ([]revision, bool) {
-	if a == nil || !p.hint.cacheable || p.hint.private {
-		return nil, false
+// read returns the present revisions of what an operation is made from; nil where its
+// answer can't be kept.
+func (a *answers) read(p *plan, variables map[string]any) []revision {
+	if a.revision == nil || !p.public() {
+		return nil
 	}
 	revisions := make([]revision, 0, len(p.sources))
 	for _, s := range p.sources {
 		locale, ok := s.resolve(variables)
 		if !ok {
-			return nil, false
+			return nil
 		}
 		if slices.ContainsFunc(revisions, func(r revision) bool { return r.locale == locale }) {
 			continue
 		}
 		name, ok := a.revision(locale)
 		if !ok {
-			return nil, false
+			return nil
 		}
 		revisions = append(revisions, revision{locale, name})
 	}
-	return revisions, true
+	return revisions
 }
 
-// wants reports whether an answer to this request should be kept: one that was kept
-// before, or whose request was seen lately.
+// wants reports whether this request should be kept: it was kept before, or seen lately.
 func (a *answers) wants(hash uint64) bool {
 	if a.seen[hash%seenPlaces].Swap(hash) == hash {
 		return true
@@ -142,9 +146,18 @@ func (a *answers) wants(hash uint64) bool {
 	return ok
 }
 
-// keep stores an answer unless its content has changed since.
-func (a *answers) keep(hash uint64, one *answer) {
-	if len(one.request)+len(one.body) <= maxAnswer && a.current(one.revisions) {
-		a.cache.Set(hash, one)
+// keep stores an operation that was answered without errors, with its answer unless
+// that is too long or its content has changed since.
+func (a *answers) keep(c *call, p page, k kind, revisions []revision) {
+	kept := &answer{kind: k, request: c.raw, call: c}
+	if !c.kept {
+		kept.request, kept.call = c.keepable()
 	}
+	if len(revisions) > 0 && len(p.body) <= maxAnswer && a.current(revisions) {
+		p.body = bytes.Clone(p.body)
+		kept.page, kept.revisions = &p, revisions
+	} else if c.kept {
+		return // as it was
+	}
+	a.cache.Set(c.hash, kept)
 }

@@ -127,7 +127,7 @@ func TestWhatIsNeverKept(t *testing.T) {
 		{"content without a revision", pages(phoneQuery), func(s *setup) {
 			s.options.Revision = func(string) (string, bool) { return "", false }
 		}},
-		{"no memory for it", pages(phoneQuery), func(s *setup) { s.options.AnswerBytes = -1 }},
+		{"answers are off", pages(phoneQuery), func(s *setup) { s.options.AnswerBytes = -1 }},
 		{"a very long request", pages(phoneQuery + " #" + strings.Repeat("x", 300<<10)), nil},
 	}
 	for _, c := range cases {
@@ -147,6 +147,41 @@ func TestWhatIsNeverKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An operation that is ready to run again answers like one that is not.
+func TestKeptOperations(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	d := newDoor(t, func(set *setup) { set.site, set.options.AnswerBytes = s, -1 })
+	body := asBody(t, map[string]any{
+		"query":     `query Q($l: Locale!, $no: Boolean!) { content(documentType: "hero", locale: $l) { fields id @include(if: $no) } SiteSettings(id: "siteSettings") { contactPhone } }`,
+		"variables": map[string]any{"l": "ro", "no": false},
+	})
+	for i := range 6 {
+		phone := fmt.Sprint("+1 555 ", i)
+		s.set(phone)
+		want := fmt.Sprintf(`{"data":{"content":[{"fields":{"title":"ro (%d)"}}],"SiteSettings":{"contactPhone":"%s"}}}`, s.revision.Load(), phone)
+		if got := d.post(t, "", body); got.body != want {
+			t.Errorf("request %d: %s, want %s", i, got.body, want)
+		}
+	}
+	s.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}
+	if got := d.post(t, "", body); got.status != http.StatusOK || got.header.Get("Cache-Control") != "no-store" || !strings.Contains(got.body, "UPSTREAM_UNAVAILABLE") {
+		t.Errorf("a failure: %d %s", got.status, got.body)
+	}
+	s.fails = nil
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 50 {
+				if got := d.post(t, "", body); got.status != http.StatusOK || strings.Contains(got.body, "errors") {
+					t.Errorf("at once: %s", got.body)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestContentByLocale(t *testing.T) {

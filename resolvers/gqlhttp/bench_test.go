@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
@@ -115,6 +117,10 @@ func load(b *testing.B, h http.Handler) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var group sync.WaitGroup
+	before := processorTime(b)
+	defer func() {
+		b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+	}()
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range 32 {
@@ -139,6 +145,16 @@ func load(b *testing.B, h http.Handler) {
 		})
 	}
 	group.Wait()
+}
+
+// processorTime is what this process has used, which other processes hardly disturb.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // skipAnswer reads one answer with a Content-Length, which has to be 200.

@@ -135,6 +135,7 @@ func (d *Documents) compile(text string, limits *Limits) (*document, gqlerror.Li
 		}
 		return nil, presentable(errs)
 	}
+	undefer(parsed)
 	for _, op := range parsed.Operations {
 		p := newPlan(d.policy.Schema, op)
 		switch {

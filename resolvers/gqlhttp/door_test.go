@@ -103,7 +103,7 @@ func (q queries) Content(_ context.Context, documentType string, locale schema.L
 	}
 	return []*schema.ContentDocument{{
 		ID: "hero." + string(locale), Type: documentType, Locale: &locale,
-		Fields: json.RawMessage(fmt.Sprintf(`{"title":"%s <%d>"}`, locale, q.revision.Load())),
+		Fields: json.RawMessage(fmt.Sprintf(`{"title":"%s (%d)"}`, locale, q.revision.Load())),
 	}}, nil
 }
 

@@ -23,6 +23,7 @@ func TestAnswers(t *testing.T) {
 		{"one of two is null", "", `{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`, `{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`},
 		{"beside another field", "", `{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`, `{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`},
 		{"a null further down is no missing document", "", `{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`, `{"data":{"SiteSettings":{"SiteSettings":null}}}`},
+		{"a deferred part comes at once", "", `{ SiteSettings(id: "siteSettings") { ...F @defer ... @defer(label: "x") { contactEmail } } } fragment F on SiteSettings { contactPhone }`, `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100","contactEmail":"hello@example.com"}}}`},
 		{"left out by a directive", "", `{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`, `{"data":{"__typename":"Query"}}`},
 	}
 	for _, c := range cases {

@@ -1,6 +1,7 @@
 package gqlhttp
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -12,9 +13,14 @@ type plan struct {
 	cost        int
 	introspects bool
 	hint        hint
+	fromContent bool     // every source names a locale
 	sources     []source // where the content comes from, one for each root field
 	settings    []string // response keys of SiteSettings at the root
 }
+
+// public reports whether the answer is the same for everybody and made of nothing but
+// content.
+func (p *plan) public() bool { return p.hint.cacheable && !p.hint.private && p.fromContent }
 
 // listFactor is how often what lies below a list counts.
 const listFactor = 10
@@ -30,6 +36,7 @@ func newPlan(s *ast.Schema, op *ast.OperationDefinition) *plan {
 	if len(p.sources) == 0 {
 		p.hint.cacheable = false // nothing but __typename
 	}
+	p.fromContent = !slices.Contains(p.sources, source{})
 	return p
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -19,7 +18,7 @@ const settingsField = "SiteSettings"
 
 // send sends the answer of an operation that ran.
 func (h *Handler) send(
-	w http.ResponseWriter, r *http.Request, m media, c *call, result *graphql.Response, revisions []revision, keep bool,
+	w http.ResponseWriter, r *http.Request, m media, c *call, result *graphql.Response, revisions []revision,
 ) {
 	if len(result.Data) == 0 && len(result.Errors) > 0 {
 		h.fail(w, r, m, result.Errors) // nothing ran after all
@@ -40,12 +39,11 @@ func (h *Handler) send(
 		h.tell(r, event)
 		return
 	}
-	one := &answer{kind: kindOf(c.get, m), label: c.plan.label, page: newPage(m, b.data, c.plan.hint.header())}
-	if keep && h.answers.wants(c.hash) {
-		one.body, one.request, one.revisions = slices.Clone(b.data), slices.Clone(c.raw), revisions
-		h.answers.keep(c.hash, one)
+	p := newPage(m, b.data, c.plan.hint.header())
+	if c.plan.public() && len(c.raw) <= maxKeptRequest && h.answers.wants(c.hash) {
+		h.answers.keep(c, p, kindOf(c.get, m), revisions)
 	}
-	event.Status = one.write(w, r)
+	event.Status = p.write(w, r)
 	h.tell(r, event)
 }
 

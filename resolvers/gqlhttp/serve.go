@@ -122,20 +122,32 @@ func (h *Handler) readBody(r *http.Request, b *buffer) *refusal {
 // serve answers a request that was read: with a kept answer, else by running it.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, req *request) {
 	kept, hash := h.answers.find(kindOf(req.get, m), req.raw)
-	if kept != nil {
-		status := kept.write(w, r)
-		h.tell(r, Event{Outcome: Kept, Operation: kept.label, Status: status})
+	if kept != nil && kept.page != nil && h.answers.current(kept.revisions) {
+		status := kept.page.write(w, r)
+		h.tell(r, Event{Outcome: Kept, Operation: kept.call.plan.label, Status: status})
 		return
 	}
 	defer h.recover(w, r, m)
-	if refused := h.decode(req); refused != nil {
-		h.refuse(w, r, m, refused)
+	if kept != nil {
+		h.run(w, r, m, kept.call)
 		return
 	}
-	register, refused := h.persisted.resolve(req)
+	if c := h.prepare(w, r, m, req); c != nil {
+		c.hash = hash
+		h.run(w, r, m, c)
+	}
+}
+
+// prepare reads and checks a request. Where it refuses, it has answered and returns nil.
+func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, m media, req *request) *call {
+	refused := h.decode(req)
+	var register string
+	if refused == nil {
+		register, refused = h.persisted.resolve(req)
+	}
 	if refused != nil {
 		h.refuse(w, r, m, refused)
-		return
+		return nil
 	}
 	doc, errs := req.doc, gqlerror.List(nil)
 	if doc == nil {
@@ -143,7 +155,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, req *re
 	}
 	if doc == nil {
 		h.fail(w, r, m, h.withRequestID(r, errs))
-		return
+		return nil
 	}
 	op, p, refused := doc.operation(req.operation)
 	if refused == nil && req.get && op.Operation != ast.Query {
@@ -154,22 +166,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, req *re
 	}
 	if refused != nil {
 		h.refuse(w, r, m, refused)
-		return
+		return nil
 	}
 	if register != "" && len(errs) == 0 {
 		h.persisted.register(register, doc.text)
 	}
-	h.run(w, r, m, &call{request: req, doc: doc, op: op, plan: p, hash: hash, invalid: len(errs) > 0})
-}
-
-// call is an operation on its way through the executor.
-type call struct {
-	*request
-	doc     *document
-	op      *ast.OperationDefinition
-	plan    *plan
-	hash    uint64 // of the request, for its kept answer
-	invalid bool   // values in the document are wrong: the executor will say so
+	return &call{request: req, doc: doc, op: op, plan: p, invalid: len(errs) > 0}
 }
 
 // run executes an operation and sends what comes out.
@@ -180,17 +182,20 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 		ctx, cancel = context.WithTimeout(ctx, h.limits.Time)
 		defer cancel()
 	}
-	opCtx, errs := h.exec.CreateOperationContext(ctx, &graphql.RawParams{
-		Query: c.query, OperationName: c.operation, Variables: c.variables, Extensions: c.extensions, Headers: r.Header,
-	})
-	if len(errs) > 0 {
-		h.fail(w, r, m, h.exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs).Errors)
-		return
+	if !c.kept {
+		opCtx, errs := h.exec.CreateOperationContext(ctx, &graphql.RawParams{
+			Query: c.query, OperationName: c.operation, Variables: c.variables, Extensions: c.extensions, Headers: r.Header,
+		})
+		if len(errs) > 0 {
+			h.fail(w, r, m, h.exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs).Errors)
+			return
+		}
+		c.opCtx = opCtx
 	}
 	// Read before anything runs: an answer made while the content changes is then
 	// filed under the old revision, where nobody looks any more.
-	revisions, keep := h.answers.read(c.plan, opCtx.Variables)
-	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	revisions := h.answers.read(c.plan, c.opCtx.Variables)
+	next, ctx := h.exec.DispatchOperation(ctx, c.opCtx)
 	result := next(ctx)
 	if result == nil {
 		h.refuse(w, r, m, &refusal{
@@ -199,13 +204,13 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 		})
 		return
 	}
-	h.send(w, r, m, c, result, revisions, keep)
+	h.send(w, r, m, c, result, revisions)
 }
 
 // context returns the context an operation runs in.
 func (h *Handler) context(r *http.Request, c *call) context.Context {
 	ctx := graphql.StartOperationTrace(r.Context())
-	if !c.invalid {
+	if !c.invalid && !c.kept {
 		ctx = withDocument(ctx, c.doc)
 	}
 	caller := h.callerOf(r)
