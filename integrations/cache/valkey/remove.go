@@ -15,9 +15,9 @@ import (
 const (
 	// scanCount is how many keys the server looks at in one step of a scan: few enough
 	// that others don't notice.
-	scanCount = 1000
+	scanCount = 250
 	// batch is how many entries are removed with one message.
-	batch = 200
+	batch = 50
 )
 
 // Invalidate implements [cache.Cache].
