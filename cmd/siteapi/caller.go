@@ -55,6 +55,11 @@ func idempotencyKey(header string) string {
 // address returns the client's IP address: the peer's, or where the peer is a trusted
 // proxy the nearest address before it that is not one itself.
 func (c *callers) address(r *http.Request) string {
+	if len(c.proxies) == 0 {
+		if i := strings.LastIndexByte(r.RemoteAddr, ':'); i > 0 {
+			return strings.Trim(r.RemoteAddr[:i], "[]")
+		}
+	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

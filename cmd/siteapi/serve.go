@@ -27,7 +27,9 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	log := newLogger(s, out)
+	events := newLogWriter(out)
+	defer func() { _ = events.Flush() }()
+	log := newLogger(s, events)
 	a, err := newApp(ctx, s, log)
 	if err != nil {
 		return err
@@ -110,9 +112,12 @@ func announce(log zerolog.Logger, s *Settings, addr net.Addr) {
 	event.Msg("ready")
 }
 
-func newLogger(s *Settings, out io.Writer) zerolog.Logger {
+// newLogger writes to out; a console is for a person who watches, so it waits for
+// nothing.
+func newLogger(s *Settings, out *logWriter) zerolog.Logger {
+	var w io.Writer = out
 	if s.LogFormat == "console" {
-		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly}
+		w = zerolog.ConsoleWriter{Out: out.out, TimeFormat: time.TimeOnly}
 	}
-	return zerolog.New(out).Level(s.LogLevel).With().Timestamp().Logger()
+	return zerolog.New(w).Level(s.LogLevel).With().Timestamp().Logger()
 }
