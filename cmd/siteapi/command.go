@@ -47,6 +47,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 				Name: "serve", Usage: "answer requests until told to stop (the default)",
 				Action: func(ctx context.Context, _ *cli.Command) error { return serve(ctx, getenv, out) },
 			},
+			deliveriesCommand(getenv, out),
+			crmCommand(getenv, out),
 			{
 				Name: "config", Usage: "print the effective settings, secrets redacted, and check them",
 				Action: func(context.Context, *cli.Command) error { return printConfig(getenv, out) },

@@ -16,6 +16,6 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }

@@ -77,6 +77,7 @@ type Send func(ctx context.Context, s *quote.Submission) error
 
 // Filter narrows a listing. Zero fields don't narrow.
 type Filter struct {
+	ID           int64
 	States       []State
 	Target       Target
 	SubmissionID string

@@ -40,6 +40,8 @@ func testList(t *testing.T, db Database) {
 		want []string // submission and target
 	}{
 		{"all", delivery.Filter{}, []string{"good cms", "bad cms", "later cms", "good crm", "bad crm", "later crm"}},
+		{"id", delivery.Filter{ID: later.ID}, []string{"later cms"}},
+		{"no such id", delivery.Filter{ID: 1 << 40}, nil},
 		{"limit", delivery.Filter{Limit: 2}, []string{"good cms", "bad cms"}},
 		{"target", delivery.Filter{Target: delivery.CRM}, []string{"good crm", "bad crm", "later crm"}},
 		{"submission", delivery.Filter{SubmissionID: "bad"}, []string{"bad cms", "bad crm"}},

@@ -30,6 +30,10 @@ func (c *core) List(ctx context.Context, f delivery.Filter) ([]delivery.Delivery
 		}
 		where = append(where, "("+strings.Join(states, " OR ")+")")
 	}
+	if f.ID != 0 {
+		where = append(where, "id = @id")
+		named["id"] = f.ID
+	}
 	if f.Target != "" {
 		where = append(where, "queue = @target")
 		named["target"] = string(f.Target)

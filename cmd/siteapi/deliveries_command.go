@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"siteapi/integrations/delivery"
+)
+
+// deliveriesCommand shows and mends the deliveries of leads to the CMS and the CRM. A
+// running service does the work: these commands only change what it finds to do.
+func deliveriesCommand(getenv func(string) string, out io.Writer) *cli.Command {
+	o := operator{getenv, out}
+	state := &cli.StringSliceFlag{Name: "state", Usage: strings.Join(stateNames(), ", ") + " or all; several with commas"}
+	target := &cli.StringFlag{Name: "target", Usage: "cms or crm"}
+	asJSON := &cli.BoolFlag{Name: "json", Usage: "for other programs"}
+	return &cli.Command{
+		Name: "deliveries", Usage: "see and mend what is on its way to the CMS and the CRM", Action: group,
+		Commands: []*cli.Command{
+			{
+				Name: "list", Usage: "list deliveries, oldest first; without --state those that did not arrive yet",
+				Flags: []cli.Flag{
+					state, target, asJSON,
+					&cli.StringFlag{Name: "submission", Usage: "those of one submission, in every state"},
+					&cli.IntFlag{Name: "limit", Usage: "how many at most, 0: all; with --json all unless it is given", Value: 100},
+				},
+				Action: o.withDatabase(o.listDeliveries),
+			},
+			{
+				Name: "show", Usage: "show a delivery, or all of a submission, with every failed try", ArgsUsage: "<delivery or submission>",
+				Flags:  []cli.Flag{asJSON},
+				Action: o.withDatabase(o.showDeliveries),
+			},
+			{
+				Name: "retry", Usage: "have deliveries tried now, those too that failed for good", ArgsUsage: "<delivery> … | --all",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "all", Usage: "all that did not arrive, or those that --state and --target leave"},
+					state, target,
+				},
+				Action: o.withDatabase(o.retryDeliveries),
+			},
+			{
+				Name: "verify", Usage: "compare what is stored with what the CMS and the CRM hold; exit code 2: something is missing",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "fix", Usage: "send again what is missing"},
+					&cli.StringFlag{Name: "since", Usage: "only submissions since then: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"},
+					target, asJSON,
+				},
+				Action: o.command(o.verifyDeliveries),
+			},
+		},
+	}
+}
+
+func stateNames() []string {
+	var names []string
+	for _, s := range delivery.States() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// stateFlag reads --state. None given: the default; all: no narrowing.
+func stateFlag(c *cli.Command, def []delivery.State) ([]delivery.State, error) {
+	names := c.StringSlice("state")
+	if len(names) == 0 {
+		return def, nil
+	}
+	var states []delivery.State
+	for _, name := range names {
+		switch name = strings.ToLower(strings.TrimSpace(name)); {
+		case name == "all":
+			return delivery.States(), nil
+		case slices.Contains(stateNames(), name):
+			states = append(states, delivery.State(name))
+		default:
+			return nil, fmt.Errorf("--state %s: must be one of %s, all", name, strings.Join(stateNames(), ", "))
+		}
+	}
+	return states, nil
+}
+
+// targetFlag reads --target. Empty: all.
+func targetFlag(c *cli.Command) (delivery.Target, error) {
+	name := strings.ToLower(c.String("target"))
+	if name == "" || slices.Contains(delivery.Targets(), delivery.Target(name)) {
+		return delivery.Target(name), nil
+	}
+	return "", fmt.Errorf("--target %s: must be cms or crm", name)
+}
+
+// deliveryID reads the id of a delivery.
+func deliveryID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%q is not the number of a delivery: take one from the first column of `siteapi deliveries list`", text)
+	}
+	return id, nil
+}
+
+// sinceFlag reads --since: how long ago, or since when. Left out: zero.
+func sinceFlag(c *cli.Command, now time.Time) (time.Time, error) {
+	text := c.String("since")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := duration(text); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("--since: must be a duration such as 36h or 30d, a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
+}
+
+// undelivered are the states of what did not arrive.
+func undelivered() []delivery.State {
+	return []delivery.State{delivery.Pending, delivery.Running, delivery.Retrying, delivery.Failed}
+}
+
+// counts returns a line per target: how many deliveries are in which state.
+func counts(ctx context.Context, q delivery.Queue) ([]string, error) {
+	all, err := q.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, target := range delivery.Targets() {
+		var parts []string
+		for _, n := range all {
+			if n.Target == target && (n.Number > 0 || n.State == delivery.Delivered) {
+				parts = append(parts, fmt.Sprintf("%d %s", n.Number, n.State))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", target, strings.Join(parts, ", ")))
+	}
+	return lines, nil
+}
