@@ -265,3 +265,30 @@ func TestHeadersForCaches(t *testing.T) {
 		t.Errorf("mutation: %v", got.header)
 	}
 }
+
+func TestFillingTheCacheOfAnswers(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, func(s *setup) { s.options.AnswerBytes = 1 << 20 })
+	kept, asked := 0, 0
+	hot := func() { // a query that is used
+		for len(d.events) > 0 {
+			<-d.events
+		}
+		d.ask(t, "", phoneQuery)
+		if asked++; (<-d.events).Outcome == gqlhttp.Kept {
+			kept++
+		}
+	}
+	hot()
+	hot()
+	for i := range 400 { // many that are not, each more than once
+		flood := fmt.Sprintf(`{ SiteSettings(id: "siteSettings") { contactPhone } } # %d %s`, i, strings.Repeat("x", 1000))
+		for range 3 {
+			d.ask(t, "", flood)
+		}
+		hot()
+	}
+	if kept < asked*9/10 {
+		t.Errorf("an answer in use was there %d times of %d", kept, asked)
+	}
+}

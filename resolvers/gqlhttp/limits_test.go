@@ -174,3 +174,30 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 }
+
+// introspection is a query like those of GraphiQL and of code generators.
+func introspection() string {
+	ofType := "kind name"
+	for range 9 {
+		ofType = "kind name ofType { " + ofType + " }"
+	}
+	return `query IntrospectionQuery { __schema { description queryType { name kind } mutationType { name kind }
+		subscriptionType { name kind } types { ...FullType }
+		directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
+	fragment FullType on __Type { kind name description specifiedByURL isOneOf
+		fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue }
+			type { ...TypeRef } isDeprecated deprecationReason }
+		inputFields(includeDeprecated: true) { ...InputValue } interfaces { ...TypeRef }
+		enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+	fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }
+	fragment TypeRef on __Type { ` + ofType + ` }`
+}
+
+func TestIntrospectionPassesTheLimits(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, func(s *setup) { s.policy.Introspection = true })
+	got := d.ask(t, "", introspection())
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) || strings.Contains(got.body, `"errors"`) {
+		t.Errorf("got %d %.300s", got.status, got.body)
+	}
+}

@@ -32,7 +32,10 @@ func negotiate(accept []string) (media, bool) {
 		switch accept[0] {
 		case "", "*/*", typeJSON:
 			return mediaJSON, true
-		case typeGraphQL, "application/graphql-response+json,application/json;q=0.9":
+		case typeGraphQL,
+			"application/graphql-response+json,application/json;q=0.9",                                                          // Apollo Client
+			"application/graphql-response+json, application/json",                                                               // graphql-request
+			"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed": // urql
 			return mediaGraphQL, true
 		}
 	}

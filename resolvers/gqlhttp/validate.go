@@ -53,10 +53,15 @@ func validationRules(suggestions bool) []rule {
 // validate applies all rules to a document and links it to the schema.
 func (d *Documents) validate(doc *ast.QueryDocument) gqlerror.List {
 	var errs gqlerror.List
+	var counts [2]int // of errors, and of those about values
 	observers := &validator.Events{}
 	for _, r := range d.rules {
+		count := &counts[0]
+		if aboutValues(r.Name) {
+			count = &counts[1]
+		}
 		r.RuleFunc(observers, func(options ...validator.ErrorOption) {
-			if len(errs) >= maxErrors && r.Name != ruleValues && r.Name != ruleRequired {
+			if *count++; *count > maxErrors {
 				return // a hostile document can have thousands
 			}
 			err := &gqlerror.Error{Rule: r.Name}
@@ -73,12 +78,14 @@ func (d *Documents) validate(doc *ast.QueryDocument) gqlerror.List {
 // valuesOnly reports whether nothing but values written into the document are wrong.
 func valuesOnly(errs gqlerror.List) bool {
 	for _, err := range errs {
-		if err.Rule != ruleValues && err.Rule != ruleRequired {
+		if !aboutValues(err.Rule) {
 			return false
 		}
 	}
 	return true
 }
+
+func aboutValues(rule string) bool { return rule == ruleValues || rule == ruleRequired }
 
 // What a client is told at most.
 const (
