@@ -124,7 +124,7 @@ func testExhausted(t *testing.T, db Database) {
 	}
 }
 
-// testKept: no clearing up, which begins within seconds of a start, takes failed
+// testKept: no clearing up, which begins within a second of a start, takes failed
 // deliveries away, nor fresh delivered ones.
 func testKept(t *testing.T, db Database) {
 	tg := newTarget(func(_ context.Context, id string, _ int) error {
@@ -142,6 +142,8 @@ func testKept(t *testing.T, db Database) {
 	untilState(t, q, "good", delivery.Delivered)
 	untilState(t, q, "bad", delivery.Failed)
 	untilState(t, q, "tired", delivery.Failed)
+	stop(t, q)
+	start(t, db.Open(t, Settings{Senders: only(tg)}))
 	time.Sleep(1500 * time.Millisecond)
 	if l := list(t, q, delivery.Filter{Target: delivery.CMS}); len(l) != 3 {
 		t.Errorf("left: %+v", l)

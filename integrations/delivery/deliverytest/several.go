@@ -57,6 +57,35 @@ func testOtherRecovers(t *testing.T, db Database) {
 	}
 }
 
+// testHearsOfOthers: a long pause ends early for an instance when another is seen to
+// reach the target, and until it does so itself it doesn't try often.
+func testHearsOfOthers(t *testing.T, db Database) {
+	refused := newTarget(failing(-1, trouble(upstream.Refused, 0)))
+	a := db.Open(t, Settings{Senders: only(refused), Concurrency: 1, CircuitPause: 100 * time.Millisecond})
+	enqueue(t, a, "first")
+	start(t, a)
+	untilState(t, a, "first", delivery.Retrying)
+	b := db.Open(t, Settings{Senders: only(newTarget(nil))})
+	start(t, b)
+	began := time.Now()
+	for _, id := range names("flow", 40) {
+		enqueue(t, b, id)
+		time.Sleep(20 * time.Millisecond)
+	}
+	if calls, _ := refused.totals(); calls > 2+int(time.Since(began)/(600*time.Millisecond)) {
+		t.Errorf("%d refused tries in %v", calls, time.Since(began))
+	}
+	for _, id := range names("flow", 40) {
+		untilState(t, b, id, delivery.Delivered)
+	}
+	refused.become(nil)
+	enqueue(t, b, "news")
+	untilState(t, b, "news", delivery.Delivered)
+	stop(t, b)
+	enqueue(t, a, "late")
+	untilState(t, a, "late", delivery.Delivered)
+}
+
 // testStop: what is being tried may finish; nothing new is begun.
 func testStop(t *testing.T, db Database) {
 	began, goOn := make(chan struct{}, 100), make(chan struct{})

@@ -109,6 +109,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"rate", testRate},
 		{"two queues", testTwoQueues},
 		{"other process recovers", testOtherRecovers},
+		{"hears of others", testHearsOfOthers},
 		{"stop", testStop},
 		{"stop cancels", testStopCancels},
 		{"left running", testLeftRunning},

@@ -18,6 +18,7 @@ type circuit struct {
 	failures      int           // in a row
 	pause         time.Duration // current time between probes
 	since, until  time.Time     // of being open; until: when the next probe may go
+	last          time.Time     // of the latest bad news
 	reason        string        // redacted
 	probing       bool          // a probe is under way
 	probeDeadline time.Time     // after which a probe counts as lost
@@ -87,6 +88,9 @@ func (c *circuit) leave(now time.Time, p pass, v verdict, asked time.Duration, r
 	if p == passProbe {
 		c.probing = false
 	}
+	if v != verdictReached {
+		c.last = now
+	}
 	switch v {
 	case verdictReached:
 		c.failures = 0
@@ -133,15 +137,30 @@ func (c *circuit) openFor(now time.Time, d time.Duration, reason string) shift {
 	return shiftNone
 }
 
-// probeDue reports whether the circuit is open, its time is up and no probe is under
-// way; openSince is when it opened, zero while it is closed.
-func (c *circuit) probeDue(now time.Time) (due bool, openSince time.Time) {
+// need is what could help a circuit on.
+type need int
+
+const (
+	needNothing  need = iota // it is closed
+	needPatience             // it is open
+	needNews                 // it is open, and might learn that others reach the target
+	needProbe                // its time is up and nothing is under way
+)
+
+// needs returns what could help the circuit on, and since when news would be news.
+func (c *circuit) needs(now time.Time) (need, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.open {
-		return false, time.Time{}
+	switch {
+	case !c.open:
+		return needNothing, time.Time{}
+	case !now.Before(c.until) && !c.probeUnderWay(now):
+		return needProbe, c.last
+	case now.Sub(c.last) >= 6*c.first:
+		// Not sooner: what others reach may still be out of our reach.
+		return needNews, c.last
 	}
-	return !now.Before(c.until) && !c.probeUnderWay(now), c.since
+	return needPatience, c.last
 }
 
 // probeNow lets the next try through at once.

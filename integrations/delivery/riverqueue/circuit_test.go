@@ -105,8 +105,8 @@ func TestCircuitProbes(t *testing.T) {
 		t.Errorf("wait %v, %v, %q", wait, d, why)
 	}
 	now = now.Add(time.Second)
-	if due, since := c.probeDue(now); !due || since.IsZero() {
-		t.Errorf("probe due: %v since %v", due, since)
+	if need, _ := c.needs(now); need != needProbe {
+		t.Errorf("it needs %v, want a probe", need)
 	}
 	if p := c.enter(now, false, time.Minute); p != passProbe {
 		t.Fatalf("first: %v", p)
@@ -114,14 +114,41 @@ func TestCircuitProbes(t *testing.T) {
 	if p := c.enter(now, false, time.Minute); p != passNone {
 		t.Errorf("second: %v", p)
 	}
-	if due, _ := c.probeDue(now); due {
-		t.Error("another probe is due beside one under way")
+	if need, _ := c.needs(now); need != needPatience {
+		t.Errorf("beside a probe under way it needs %v", need)
 	}
 	if p := c.enter(now.Add(time.Minute), false, time.Minute); p != passProbe {
 		t.Errorf("after a lost one: %v", p)
 	}
-	c.probeNow(now)
-	if due, since := (&circuit{}).probeDue(now); due || !since.IsZero() {
-		t.Error("a closed circuit wants a probe")
+	if need, _ := (&circuit{}).needs(now); need != needNothing {
+		t.Errorf("a closed circuit needs %v", need)
+	}
+}
+
+// TestCircuitNews: while credentials are refused, news of others is asked for now and
+// then, only of what came after the last refusal, and lets one try through.
+func TestCircuitNews(t *testing.T) {
+	t.Parallel()
+	c := &circuit{failuresMax: 1, first: time.Second, max: time.Second, refused: time.Hour}
+	now := time.Now()
+	c.leave(now, c.enter(now, false, time.Minute), verdictRefused, 0, "token")
+	if need, _ := c.needs(now.Add(5 * time.Second)); need != needPatience {
+		t.Errorf("at once it needs %v", need)
+	}
+	for range 2 {
+		refusedAt := now
+		now = now.Add(6 * time.Second)
+		if need, since := c.needs(now); need != needNews || !since.Equal(refusedAt) {
+			t.Errorf("it needs %v since %v", need, since)
+		}
+		c.probeNow(now)
+		p := c.enter(now, false, time.Minute)
+		if p != passProbe {
+			t.Fatalf("after news: %v", p)
+		}
+		c.leave(now, p, verdictRefused, 0, "token")
+		if need, _ := c.needs(now); need != needPatience {
+			t.Errorf("after another refusal it needs %v", need)
+		}
 	}
 }

@@ -21,10 +21,7 @@ func (c *core) releaseHeld(ctx context.Context, ln *lane) error {
 	// In pieces, so that a backlog doesn't keep other writers of SQLite waiting.
 	const batch = 500
 	for ctx.Err() == nil {
-		if _, _, wait := ln.circuit.wait(c.Now()); wait {
-			return nil
-		}
-		if due, _ := ln.circuit.probeDue(c.Now()); due {
+		if need, _ := ln.circuit.needs(c.Now()); need != needNothing {
 			return nil
 		}
 		now := c.at(time.Now())
@@ -45,12 +42,12 @@ func (c *core) releaseHeld(ctx context.Context, ln *lane) error {
 // probe brings the oldest waiting delivery of a target forward if its circuit is to be
 // probed and nothing is due by itself.
 func (c *core) probe(ctx context.Context, ln *lane) error {
-	due, since := ln.circuit.probeDue(c.Now())
-	if since.IsZero() {
+	switch need, since := ln.circuit.needs(c.Now()); need {
+	case needNothing, needPatience:
 		return nil
-	}
-	if !due {
+	case needNews:
 		return c.learn(ctx, ln, since)
+	case needProbe:
 	}
 	now := time.Now()
 	pending, _, err := c.count(ctx, fmt.Sprintf("queue = %s AND state = 'available' AND scheduled_at <= %s",

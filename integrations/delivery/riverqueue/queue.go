@@ -175,9 +175,6 @@ func (q *Queue[TTx]) Start(ctx context.Context) error {
 	if err := q.rescue(ctx, run.lock != nil); err != nil {
 		return errors.Join(fmt.Errorf("starting the delivery queue: %w", err), run.lock.release())
 	}
-	if err := q.promote(ctx); err != nil {
-		return errors.Join(fmt.Errorf("starting the delivery queue: %w", err), run.lock.release())
-	}
 	background := context.WithoutCancel(ctx)
 	if err := q.client.Start(background); err != nil {
 		return errors.Join(fmt.Errorf("starting the delivery queue: %w", err), run.lock.release())

@@ -103,6 +103,46 @@ func TestBusyFile(t *testing.T) {
 	}
 }
 
+// TestFoundAtOnce: with SQLite, what this process enqueues it finds without looking.
+func TestFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	storePool, queuePool := openSQLite(t, dir), openSQLite(t, dir)
+	queuePool.SetMaxOpenConns(1)
+	sent := make(chan time.Time, 1)
+	o := plainOptions(dir, func(context.Context, *quote.Submission) error { sent <- time.Now(); return nil })
+	o.Timing.Poll = time.Hour
+	q := newQueue(t, riversqlite.New(queuePool), o)
+	if err := q.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // the look at the start is over
+	for i := range 5 {
+		tx, err := storePool.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Enqueue(t.Context(), tx, []string{fmt.Sprint("lead-", i)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i) * 20 * time.Millisecond) // what else the transaction does
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-sent:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("lead %d was not noticed", i)
+		}
+	}
+	if err := q.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDatabaseAway: while PostgreSQL is away a delivery that has just arrived is not
 // forgotten, the log stays readable, and afterwards all goes on by itself.
 func TestDatabaseAway(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 func (c *core) keepUp(ctx context.Context) {
 	tick := time.NewTicker(c.Timing.Tick)
 	defer tick.Stop()
+	c.pokeUpkeep() // at once after a start
 	var upkeep, overdue, complained time.Time
 	for {
 		due := false
