@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
@@ -97,18 +97,8 @@ func (s *Store) track(ctx context.Context, visits []sqlstore.SessionRow) error {
 	}
 	// Rows are locked in the order of their ids, in every lane and every instance, so
 	// that no two statements wait for each other.
-	ids := slices.Sorted(maps.Keys(sessions))
-	states := make([]string, 0, len(ids))
-	first, last, counts := make([]int64, 0, len(ids)), make([]int64, 0, len(ids)), make([]int64, 0, len(ids))
-	for _, id := range ids {
-		r := sessions[id]
-		states, first, last, counts = append(states, r.State), append(first, r.FirstSeen), append(last, r.LastSeen), append(counts, r.Visits)
-	}
-	err := s.pool.run(ctx, false, func(ctx context.Context, c *pgxpool.Conn, _ trial) error {
-		_, err := c.Exec(ctx, sqlstore.UpsertMany, ids, states, first, last, counts)
-		return err
-	})
-	return translate("storing sessions", err)
+	rows := slices.SortedFunc(maps.Values(sessions), func(a, b sqlstore.SessionRow) int { return strings.Compare(a.ID, b.ID) })
+	return translate("storing sessions", s.storeSessions(ctx, sqlstore.UpsertMany, false, rows))
 }
 
 // Submit stores a submission with its deliveries, or returns the one it repeats.

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/internal/sqlstore"
 )
 
 // call is an op of a test.
@@ -202,5 +205,53 @@ func TestLogIsBounded(t *testing.T) {
 	t.Logf("%d visits, the log was at most %d MiB", n.Load(), longest>>20)
 	if longest > maxWAL {
 		t.Errorf("the log grew to %d MiB", longest>>20)
+	}
+}
+
+// Visits that share a batch give the same session as visits that come one by one.
+func TestBatchFoldsAsTheDatabaseDoes(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	base := time.UnixMilli(1_750_000_000_000)
+	for round := range 200 {
+		random := rand.New(rand.NewPCG(1, uint64(round)))
+		var rows []sqlstore.SessionRow
+		for i := range 6 {
+			at := base.Add(time.Duration(random.IntN(200)-100) * time.Second)
+			row, err := sqlstore.NewSessionRow(quote.Visit{At: at, Hints: quote.Hints{FirstName: fmt.Sprint(i)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		single, shared := fmt.Sprint("single", round), fmt.Sprint("shared", round)
+		if err := s.group.Do(t.Context(), call(func(ctx context.Context, b *batch) error {
+			for _, r := range rows {
+				r.ID = single
+				b.track(r)
+				if err := b.flush(ctx); err != nil {
+					return err
+				}
+			}
+			for _, r := range rows {
+				r.ID = shared
+				b.track(r)
+			}
+			return nil
+		})); err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Session(t.Context(), single)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Session(t.Context(), shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.ID = b.ID
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("round %d: one by one %+v, in one batch %+v", round, a, b)
+		}
 	}
 }

@@ -31,9 +31,9 @@ type Bare struct {
 }
 
 type bareVisit struct {
-	v     quote.Visit
-	state string
-	done  chan error
+	session, state string
+	at             int64
+	done           chan error
 }
 
 // OpenBare opens the baseline on its own database file.
@@ -55,15 +55,26 @@ func OpenBare(ctx context.Context, path string) (*Bare, error) {
 	return b, nil
 }
 
-// Track stores a visit and returns when it is durable.
+// Put stores the state of a session, as JSON, seen at a time in milliseconds, and
+// returns when it is durable.
+func (b *Bare) Put(session, state string, at int64) error {
+	done := make(chan error, 1)
+	b.queue <- bareVisit{session: session, state: state, at: at, done: done}
+	return <-done
+}
+
+// Track encodes a visit and stores it with Put.
 func (b *Bare) Track(_ context.Context, v quote.Visit) error {
 	state, err := encode(v)
 	if err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	b.queue <- bareVisit{v: v, state: state, done: done}
-	return <-done
+	return b.Put(v.SessionID, state, v.At.UnixMilli())
+}
+
+// Stored counts what is stored.
+func (b *Bare) Stored(ctx context.Context) (sessions, visits int64, err error) {
+	return stored(ctx, b.db)
 }
 
 // Close ends the baseline.
@@ -101,8 +112,7 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []bareVis
 		return err
 	}
 	for _, v := range batch {
-		at := v.v.At.UnixMilli()
-		if _, err := stmt.ExecContext(ctx, v.v.SessionID, v.state, at, at); err != nil {
+		if _, err := stmt.ExecContext(ctx, v.session, v.state, v.at, v.at); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 	}
@@ -129,15 +139,25 @@ func OpenSingle(ctx context.Context, path string) (*Single, error) {
 	return &Single{db: db, stmt: stmt}, nil
 }
 
-// Track stores a visit and returns when it is durable.
-func (s *Single) Track(ctx context.Context, v quote.Visit) error {
+// Put stores the state of a session, as JSON, seen at a time in milliseconds, and
+// returns when it is durable.
+func (s *Single) Put(session, state string, at int64) error {
+	_, err := s.stmt.ExecContext(context.Background(), session, state, at, at)
+	return err
+}
+
+// Track encodes a visit and stores it with Put.
+func (s *Single) Track(_ context.Context, v quote.Visit) error {
 	state, err := encode(v)
 	if err != nil {
 		return err
 	}
-	at := v.At.UnixMilli()
-	_, err = s.stmt.ExecContext(context.WithoutCancel(ctx), v.SessionID, state, at, at)
-	return err
+	return s.Put(v.SessionID, state, v.At.UnixMilli())
+}
+
+// Stored counts what is stored.
+func (s *Single) Stored(ctx context.Context) (sessions, visits int64, err error) {
+	return stored(ctx, s.db)
 }
 
 // Close ends the baseline.
@@ -153,6 +173,11 @@ func openPlain(ctx context.Context, path string) (*sql.DB, error) {
 		return nil, errors.Join(fmt.Errorf("making the baseline's table: %w", err), db.Close())
 	}
 	return db, nil
+}
+
+func stored(ctx context.Context, db *sql.DB) (sessions, visits int64, err error) {
+	err = db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(visits), 0) FROM visits_bare`).Scan(&sessions, &visits)
+	return sessions, visits, err
 }
 
 func encode(v quote.Visit) (string, error) {
