@@ -38,8 +38,10 @@ func newParam(def *ast.VariableDefinition) param {
 	return p
 }
 
+// asText is for texts, identifiers and enums, whose values the executor knows.
 func asText(s string) any { return s }
 
+// asBoolean takes the two words in any letter case, as people type them into addresses.
 func asBoolean(s string) any {
 	switch {
 	case strings.EqualFold(s, "true"):
@@ -51,6 +53,7 @@ func asBoolean(s string) any {
 	}
 }
 
+// asInt takes whole numbers in decimal.
 func asInt(s string) any {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -59,6 +62,7 @@ func asInt(s string) any {
 	return n
 }
 
+// asFloat takes what JSON calls a number, which is less than what Go does.
 func asFloat(s string) any {
 	if !json.Valid([]byte(s)) { // keeps out "NaN", "0x1p-2", "1_000"
 		return s
@@ -99,6 +103,7 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	return nil
 }
 
+// badRequest is a problem with the request as a whole rather than with a field of it.
 func badRequest(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }

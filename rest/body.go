@@ -66,11 +66,8 @@ func (b *bodySource) read(w http.ResponseWriter, r *http.Request) ([]byte, *sche
 		if err == io.EOF {
 			return buf, nil
 		}
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return nil, b.tooLarge()
-		}
 		if err != nil {
-			return nil, badRequest("The body broke off before its end.")
+			return nil, b.unreadable(err)
 		}
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
@@ -78,6 +75,15 @@ func (b *bodySource) read(w http.ResponseWriter, r *http.Request) ([]byte, *sche
 	}
 }
 
+// unreadable says why a body could not be read to its end.
+func (b *bodySource) unreadable(err error) *schema.Error {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return b.tooLarge()
+	}
+	return badRequest("The body broke off before its end.")
+}
+
+// tooLarge names the limit, so that a client can keep to it.
 func (b *bodySource) tooLarge() *schema.Error {
 	return &schema.Error{
 		Code:    schema.CodePayloadTooLarge,
@@ -114,6 +120,7 @@ func (b *bodySource) checkHeaders(w http.ResponseWriter, h http.Header, size int
 	return nil
 }
 
+// unsupported lists the media types to use instead, in words and as RFC 9110 has it.
 func (b *bodySource) unsupported(w http.ResponseWriter) *schema.Error {
 	w.Header().Set("Accept", strings.Join(b.accepts, ", "))
 	return &schema.Error{
@@ -128,6 +135,7 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
+// isUTF8 tells whether a character set is UTF-8 or a part of it.
 func isUTF8(charset string) bool {
 	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8") || strings.EqualFold(charset, "us-ascii")
 }

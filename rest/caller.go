@@ -39,6 +39,7 @@ func callerFromHeaders(r *http.Request) *schema.Caller {
 	}
 }
 
+// bearer returns the token of an Authorization header, empty where it holds none.
 func bearer(header string) string {
 	scheme, token, ok := strings.Cut(header, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

@@ -146,6 +146,8 @@ func (c *compiler) directive(rt *route, d *ast.Directive) bool {
 	return true
 }
 
+// path checks that there is one way to spell the path, which is the only one that is
+// answered later.
 func (c *compiler) path(rt *route, pos *ast.Position) {
 	switch {
 	case !strings.HasPrefix(rt.path, "/api/"):
@@ -186,6 +188,7 @@ func splitDescription(text string) (summary, rest string) {
 	return strings.Join(strings.Fields(summary), " "), strings.TrimSpace(rest)
 }
 
+// variableIn returns where a value uses a variable, however deep, or nil.
 func variableIn(v *ast.Value) *ast.Position {
 	if v == nil {
 		return nil
@@ -201,6 +204,7 @@ func variableIn(v *ast.Value) *ast.Position {
 	return nil
 }
 
+// argumentPosition points at an argument, or at the directive where it is missing.
 func argumentPosition(d *ast.Directive, name string) *ast.Position {
 	if arg := d.Arguments.ForName(name); arg != nil {
 		return arg.Position

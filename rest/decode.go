@@ -73,6 +73,9 @@ func (d *decoder) document(sh *shape) (any, error) {
 	}
 }
 
+// value reads a value of any kind. The shape only says what to keep of objects: whether
+// the kind is the right one is the executor's to tell, together with all else that is
+// wrong.
 func (d *decoder) value(sh *shape, depth int) (any, error) {
 	switch d.json.PeekKind() {
 	case '{':
@@ -101,6 +104,7 @@ func (d *decoder) value(sh *shape, depth int) (any, error) {
 	}
 }
 
+// object reads an object, keeping the fields its shape knows.
 func (d *decoder) object(sh *shape, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -152,6 +156,7 @@ func (d *decoder) field(sh *shape, quoted jsontext.Value) (*shapeField, error) {
 	return sh.fields[name], err
 }
 
+// list reads a list. Lists in lists that the schema does not have are kept for the executor to refuse.
 func (d *decoder) list(sh *shape, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -221,6 +226,8 @@ func (d *decoder) explain(err error) error {
 	return fmt.Errorf("the body is not acceptable JSON: %s (line %d, column %d)", why, line, column)
 }
 
+// syntax puts a syntax error into words of our own, since those of the library quote
+// what was sent.
 func (d *decoder) syntax(err *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):

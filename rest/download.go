@@ -20,6 +20,8 @@ type download struct {
 	Locale      string `json:"locale"`
 }
 
+// serveDownload sends a file. Ranges are not served: the files are small, and a part of
+// one could not be told from a part of its next rendering.
 func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
 	var sink schema.BinarySink
 	value, problem := a.run(schema.WithBinarySink(r.Context(), &sink), rt, vars, r.Header)

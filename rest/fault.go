@@ -45,6 +45,7 @@ type faults struct {
 	list []Fault
 }
 
+// add notes a problem at a place in a document.
 func (f *faults) add(pos *ast.Position, format string, args ...any) {
 	fault := Fault{Text: fmt.Sprintf(format, args...)}
 	if pos != nil {
@@ -56,6 +57,7 @@ func (f *faults) add(pos *ast.Position, format string, args ...any) {
 	f.list = append(f.list, fault)
 }
 
+// addFile notes a problem of a whole file.
 func (f *faults) addFile(file, format string, args ...any) {
 	f.list = append(f.list, Fault{File: file, Text: fmt.Sprintf(format, args...)})
 }

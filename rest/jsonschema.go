@@ -17,6 +17,7 @@ type types struct {
 	built  map[string]string // name of a component → what was selected of it
 }
 
+// newTypes returns a translator that has met no type yet.
 func newTypes(s *ast.Schema) *types {
 	return &types{schema: s, named: map[string]object{}, built: map[string]string{}}
 }
@@ -35,6 +36,7 @@ func (t *types) components() object {
 	return o
 }
 
+// ref refers to a component.
 func ref(kind, name string) object {
 	return object{{"$ref", "#/components/" + kind + "/" + name}}
 }
@@ -67,6 +69,7 @@ func (t *types) value(typ *ast.Type, bounds *ast.Directive, nulls bool) object {
 	}
 }
 
+// enum adds an enum. Its values are described in the text, as JSON Schema has no place for that.
 func (t *types) enum(def *ast.Definition) {
 	if _, known := t.named[def.Name]; known {
 		return
@@ -79,6 +82,8 @@ func (t *types) enum(def *ast.Definition) {
 	t.named[def.Name] = object{{"type", "string"}, {"description", strings.Join(lines, "\n")}, {"enum", values}}
 }
 
+// input adds an input type. Other fields than those named are allowed, because they are
+// ignored.
 func (t *types) input(def *ast.Definition) {
 	if _, known := t.named[def.Name]; known {
 		return
@@ -162,6 +167,7 @@ func fieldsOf(set ast.SelectionSet) []*ast.Field {
 	return fields
 }
 
+// scalar describes a leaf type. Any other than these is a custom one that may be anything.
 func scalar(name string, null bool) object {
 	switch name {
 	case "Int":
@@ -181,6 +187,7 @@ func scalar(name string, null bool) object {
 	}
 }
 
+// orNull writes a type the way JSON Schema 2020-12 says that it may be null.
 func orNull(typ string, null bool) any {
 	if null {
 		return []any{typ, "null"}
@@ -233,6 +240,7 @@ func describeBounds(o object, description string, d *ast.Directive) object {
 	return o.with("description", strings.TrimSpace(strings.Join(words, " ")))
 }
 
+// isTrue tells whether a directive has an argument that is true.
 func isTrue(d *ast.Directive, name string) bool {
 	if d == nil {
 		return false
@@ -241,4 +249,5 @@ func isTrue(d *ast.Directive, name string) bool {
 	return arg != nil && arg.Value.Raw == "true"
 }
 
+// oneLine undoes the line breaks of a text in the schema.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -64,6 +64,7 @@ func describe(s *ast.Schema, routes []*route, version string) (static, error) {
 	return newStatic("application/json", body.Bytes()), nil
 }
 
+// operation describes one route. Its tag is the first word of its path below /api/.
 func (d *describer) operation(rt *route) object {
 	o := object{
 		{"operationId", strings.ToLower(rt.name[:1]) + rt.name[1:]},
@@ -94,6 +95,7 @@ func (d *describer) scheme(rt *route) string {
 	return name
 }
 
+// securitySchemes describes the kinds of token that the routes ask for.
 func (d *describer) securitySchemes() object {
 	o := object{}
 	for _, name := range sortedKeys(d.schemes) {
@@ -102,6 +104,7 @@ func (d *describer) securitySchemes() object {
 	return o
 }
 
+// parameters describes what a route reads from the query string and from headers of its own.
 func (d *describer) parameters(rt *route) []any {
 	list := []any{}
 	for _, p := range rt.params {
@@ -127,6 +130,7 @@ func (d *describer) parameters(rt *route) []any {
 	return list
 }
 
+// headerParameter describes a header that every route of a kind reads.
 func headerParameter(name, description, example string) object {
 	return object{
 		{"name", name}, {"in", "header"}, {"description", description},
@@ -134,6 +138,7 @@ func headerParameter(name, description, example string) object {
 	}
 }
 
+// requestBody describes the body, the same for each media type it may be sent as.
 func (d *describer) requestBody(rt *route) object {
 	b := rt.body
 	if b == nil {
@@ -163,6 +168,7 @@ func (rt *route) argumentOf(variable string) *ast.ArgumentDefinition {
 	return nil
 }
 
+// boundsOf returns the @constraint of an argument, nil where it has none.
 func boundsOf(arg *ast.ArgumentDefinition) *ast.Directive {
 	if arg == nil {
 		return nil

@@ -29,6 +29,7 @@ func (d *describer) responses(rt *route) object {
 	return append(o, member{"default", ref("responses", "Problem")})
 }
 
+// success describes the answer where all went well.
 func (d *describer) success(rt *route) object {
 	if rt.download {
 		return object{
@@ -128,6 +129,7 @@ func (d *describer) problemResponses() object {
 	}})
 }
 
+// problemContent is the body of every answer that is not a success.
 func problemContent(example any) object {
 	return object{{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)}}
 }
@@ -196,6 +198,7 @@ func headers() object {
 	}
 }
 
+// headerRefs refers to headers by name.
 func headerRefs(names ...string) object {
 	o := object{}
 	for _, name := range names {
@@ -213,4 +216,5 @@ func responseName(code schema.Code) string {
 	return strings.Join(words, "")
 }
 
+// sortedKeys makes the order of a map the same at every start.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -99,6 +99,8 @@ func ProblemOf(list gqlerror.List) *schema.Error {
 	return chosen
 }
 
+// weight orders codes by what a client has to hear first: no secrets without a token, no
+// bug hidden behind a mistake of the client.
 func weight(c schema.Code) int {
 	switch c {
 	case schema.CodeUnauthenticated:
@@ -110,6 +112,7 @@ func weight(c schema.Code) int {
 	}
 }
 
+// fromGraphQL reads what the executor's presenter has put into an error.
 func fromGraphQL(err *gqlerror.Error) *schema.Error {
 	e := &schema.Error{Code: schema.ErrorCode(err), Message: err.Message, Err: err}
 	switch list := err.Extensions[schema.ExtensionErrors].(type) {

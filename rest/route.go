@@ -29,6 +29,7 @@ type route struct {
 	example                    *ast.Value // nil: no variables
 }
 
+// public leaves out what is nobody else's business.
 func (rt *route) public() Route {
 	r := Route{Method: rt.method, Path: rt.path, Operation: rt.name, Field: rt.root.Definition}
 	if rt.body != nil {
@@ -44,6 +45,7 @@ type resource struct {
 	allow     string
 }
 
+// newResources puts the routes and the description under their paths.
 func newResources(a *API) map[string]*resource {
 	m := map[string]*resource{DescriptionPath: {serveGet: a.openapi.ServeHTTP}}
 	for _, rt := range a.routes {
@@ -80,6 +82,7 @@ func (a *API) resource(r *http.Request) *resource {
 	return a.resources[r.URL.Path]
 }
 
+// route returns the route for a method, nil where the path has none.
 func (res *resource) route(method string) *route {
 	switch method {
 	case http.MethodGet, http.MethodHead:

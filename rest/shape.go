@@ -25,8 +25,10 @@ type shapes struct {
 	named  map[string]*shape
 }
 
+// newShapes returns a compiler of shapes for a schema.
 func newShapes(s *ast.Schema) *shapes { return &shapes{schema: s, named: map[string]*shape{}} }
 
+// of returns the shape of a type.
 func (s *shapes) of(t *ast.Type) *shape {
 	if t.Elem != nil {
 		return &shape{items: s.of(t.Elem)}

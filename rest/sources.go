@@ -17,6 +17,7 @@ type downloadField struct {
 	required  bool
 }
 
+// downloadFields lists the fields that a download is made of, by the names they have to be selected under.
 func downloadFields() []downloadField {
 	return []downloadField{
 		{"fileName", "String", true},
@@ -64,6 +65,7 @@ func (c *compiler) sources(rt *route) {
 	}
 }
 
+// body gives the variable that takes the body its place, and checks what goes with it.
 func (c *compiler) body(rt *route, d *ast.Directive, name string, args map[string]any, sourced map[string]bool) {
 	pos := argumentPosition(d, "body")
 	def := rt.op.VariableDefinitions.ForName(name)
@@ -178,6 +180,7 @@ func fitsBody(def *ast.VariableDefinition) bool {
 	return def.Type.Elem == nil && (def.Definition.Kind == ast.InputObject || anyJSON)
 }
 
+// builtInScalar tells the scalars of GraphQL itself from those of the schema.
 func builtInScalar(name string) bool {
 	switch name {
 	case "Boolean", "Int", "Float", "String", "ID":
@@ -187,6 +190,7 @@ func builtInScalar(name string) bool {
 	}
 }
 
+// texts returns the texts of a list in a directive, none where it is left out.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	out := make([]string, 0, len(list))

@@ -14,6 +14,7 @@ type static struct {
 	etag        string
 }
 
+// newStatic returns an answer whose entity tag is made from its bytes.
 func newStatic(contentType string, body []byte) static {
 	sum := sha256.Sum256(body)
 	return static{body: body, contentType: contentType, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
