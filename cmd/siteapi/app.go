@@ -48,6 +48,7 @@ type app struct {
 	routes   []rest.Route
 	health   *health
 	metrics  *metrics
+	limits   *limits // nil: nobody is limited
 	data     *database
 	queue    delivery.Queue
 	resolver *resolvers.Resolver
@@ -83,6 +84,12 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 		return nil, err
 	}
 	a.closers = append(a.closers, store.Close)
+	if a.limits, err = openLimits(ctx, s, log); err != nil {
+		return nil, err
+	}
+	if a.limits != nil {
+		a.closers = append(a.closers, a.limits.limiter.Close)
+	}
 	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery, overdue: a.metrics.overdue}
 	for _, change := range changes {
 		change(&w)
@@ -165,10 +172,14 @@ func (a *app) buildDoors() error {
 			return err
 		}
 	}
-	a.handler = &front{
+	f := &front{
 		next: switchboard, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
 		route: routeName(routes), observe: a.metrics.request,
 	}
+	if a.limits != nil {
+		f.limit = a.limits.check
+	}
+	a.handler = f
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/resolvers/gqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -49,11 +50,20 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.limit != nil {
 		if refused := f.limit(r, caller); refused != nil {
-			rest.WriteProblem(rec, r, refused)
+			refuse(rec, r, refused)
 			return
 		}
 	}
 	f.next.ServeHTTP(rec, r)
+}
+
+// refuse answers with an error in the form of the door that was asked.
+func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	if r.URL.Path == graphqlPath {
+		gqlhttp.WriteError(w, r, e)
+		return
+	}
+	rest.WriteProblem(w, r, e)
 }
 
 // Values of the headers every answer has, made once.
@@ -74,7 +84,7 @@ func (f *front) recovered(rec *recorder, r *http.Request, v any) {
 	if rec.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	rest.WriteProblem(rec, r, &schema.Error{
+	refuse(rec, r, &schema.Error{
 		Code: schema.CodeInternal, Message: "Something went wrong on our side. Request id: " + id,
 	})
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/cache/ratelimit"
+	limitmemory "siteapi/integrations/cache/ratelimit/memory"
+	limitvalkey "siteapi/integrations/cache/ratelimit/valkey"
+	"siteapi/schema"
+)
+
+// limits bounds how often one client may use a route.
+type limits struct {
+	limiter ratelimit.Limiter
+	rules   map[string]ratelimit.Rule // by method and path
+	other   ratelimit.Rule            // of everything else
+}
+
+// openLimits opens the limiter beside the cache, so that several instances on one
+// Valkey count together. Without RATE_LIMITS there is none.
+func openLimits(ctx context.Context, s *Settings, log zerolog.Logger) (*limits, error) {
+	if !s.RateLimits {
+		return nil, nil //nolint:nilnil // nobody is limited
+	}
+	l := &limits{
+		rules: map[string]ratelimit.Rule{
+			"POST /graphql":              {Limit: 50, Period: time.Second, Burst: 200},
+			"POST /api/quote/track":      {Limit: 10, Period: time.Second, Burst: 40},
+			"POST /api/quote/submit":     {Limit: 20, Period: time.Minute, Burst: 10},
+			"GET /api/quote/pdf":         {Limit: 60, Period: time.Minute, Burst: 20},
+			"POST /api/cache/clear":      {Limit: 60, Period: time.Minute, Burst: 30},
+			"POST /api/cache/invalidate": {Limit: 60, Period: time.Minute, Burst: 30},
+			"POST /api/webhooks/cms":     {Limit: 25, Period: time.Second, Burst: 100},
+		},
+		other: ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200},
+	}
+	var err error
+	if s.CacheURL.Scheme == "memory" {
+		l.limiter, err = limitmemory.New(limitmemory.Options{})
+	} else {
+		l.limiter, err = limitvalkey.Open(ctx, limitvalkey.Options{
+			URL: s.CacheURL.String(), Prefix: s.CachePrefix,
+			OnState: func(up bool, err error) {
+				if !up {
+					log.Warn().Err(err).Msg("the cache server is away: this instance counts requests for itself")
+				}
+			},
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("preparing the rate limits: %w", err)
+	}
+	return l, nil
+}
+
+// check returns RATE_LIMITED where a client has used a route too often. Whoever watches
+// over the process is never limited.
+func (l *limits) check(r *http.Request, c *schema.Caller) *schema.Error {
+	path := r.URL.Path
+	if path == "/healthz" || path == "/readyz" {
+		return nil
+	}
+	route := r.Method + " " + path
+	rule, known := l.rules[route]
+	if !known {
+		// One counter for all paths: whoever makes paths up gains nothing.
+		rule, route = l.other, "other"
+	}
+	d := l.limiter.Allow(r.Context(), route+" "+network(c.Address), rule)
+	if d.OK {
+		return nil
+	}
+	return &schema.Error{
+		Code: schema.CodeRateLimited, Message: "There were too many requests from this address. Please wait a moment.", RetryAfter: d.RetryAfter,
+	}
+}
+
+// network is what is counted as one client: an IPv4 address, or the /64 network that an
+// IPv6 host is given as a rule.
+func network(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Is4() {
+		return address
+	}
+	prefix, err := addr.Prefix(64)
+	if err != nil {
+		return address
+	}
+	return prefix.String()
+}

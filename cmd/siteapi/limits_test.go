@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+)
+
+func TestContractRateLimits(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1"})
+	from := func(address string, i int) outcome {
+		return s.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("s-%d", i))}, "X-Forwarded-For: "+address)
+	}
+	accepted := 0
+	var refused outcome
+	for i := range 30 {
+		got := from("198.51.100.1", i)
+		if got.status == 200 {
+			accepted++
+			continue
+		}
+		refused = got
+		break
+	}
+	if accepted < 10 || accepted > 12 {
+		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
+	}
+	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 || refused.code != "RATE_LIMITED" || err != nil || seconds < 1 {
+		t.Errorf("got %d %s, Retry-After %q", refused.status, refused.raw, refused.header.Get("Retry-After"))
+	}
+	if got := from("198.51.100.2", 100); got.status != 200 {
+		t.Errorf("another client is refused too: %s", got.raw)
+	}
+	if got := s.do("GET", "/api/cache/clear", "", "X-Forwarded-For: 198.51.100.1"); got.status != 200 {
+		t.Errorf("another route is refused too: %d", got.status)
+	}
+	if got := s.do("GET", "/healthz", "", "X-Forwarded-For: 198.51.100.1"); got.status != 200 {
+		t.Errorf("the probe is refused: %d", got.status)
+	}
+	limited := false
+	for range 400 {
+		got := s.query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
+		if got.status == 429 {
+			limited = s.graphQLOutcome(operation{}, got).code == "RATE_LIMITED" && got.header.Get("Retry-After") != ""
+			break
+		}
+	}
+	if !limited {
+		t.Error("GraphQL requests are not limited")
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"198.51.100.1": "198.51.100.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "odd": "odd",
+	} {
+		if got := network(address); got != want {
+			t.Errorf("%s counts as %s, want %s", address, got, want)
+		}
+	}
+}
