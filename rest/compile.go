@@ -44,6 +44,7 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
+	// The order of the description should not depend on how files are named.
 	slices.SortFunc(routes, func(a, b *route) int {
 		if byPath := strings.Compare(a.path, b.path); byPath != 0 {
 			return byPath
@@ -61,6 +62,8 @@ func (c *compiler) document(name, text string) *route {
 		c.addGraphQL(name, err)
 		return nil
 	}
+	// What does not fit the schema is not linked to it either, so nothing more can be
+	// said of this document; the others are still looked at.
 	if errs := validator.ValidateWithRules(c.schema, doc, rules.NewDefaultRules()); len(errs) > 0 {
 		for _, err := range errs {
 			c.addGraphQL(name, err)
@@ -76,6 +79,7 @@ func (c *compiler) document(name, text string) *route {
 		c.add(doc.Operations[1].Position, "there is more than one operation: give each route a file of its own")
 		return nil
 	}
+	// Fragments beside the operation are welcome.
 	op := doc.Operations[0]
 	directive := op.Directives.ForName("rest")
 	if directive == nil {
@@ -115,6 +119,7 @@ func (c *compiler) operation(rt *route) {
 		c.add(field.Position, "%s describes the schema and is not an answer: select another root field", field.Name)
 		return
 	}
+	// @skip and @include: without its root field an answer would have no body.
 	for _, d := range field.Directives {
 		c.add(d.Position, "@%s could leave the root field out: remove it", d.Name)
 	}
@@ -129,6 +134,7 @@ func (c *compiler) directive(rt *route, d *ast.Directive) bool {
 			return false
 		}
 	}
+	// The validator has checked the types, and the schema gives the defaults.
 	args := d.ArgumentMap(nil)
 	rt.method, _ = args["method"].(string)
 	rt.path, _ = args["path"].(string)
@@ -166,6 +172,7 @@ func notInPath(r rune) bool {
 
 // conflicts reports routes and names that exist twice.
 func (c *compiler) conflicts(routes []*route) {
+	// Names matter across methods and paths: generated clients call routes by them.
 	byAddress, byName := map[string]*route{}, map[string]*route{}
 	for _, rt := range routes {
 		address := rt.method + " " + rt.path

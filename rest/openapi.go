@@ -34,6 +34,7 @@ func describe(s *ast.Schema, routes []*route, version string) (static, error) {
 	d := &describer{schema: s, types: newTypes(s), schemes: map[string]string{}, used: map[schema.Code]bool{}}
 	paths := object{}
 	for _, rt := range routes {
+		// Routes are sorted, so those of one path follow each other.
 		if len(paths) == 0 || paths[len(paths)-1].name != rt.path {
 			paths = append(paths, member{rt.path, object{}})
 		}
@@ -71,6 +72,7 @@ func (d *describer) operation(rt *route) object {
 		{"tags", []any{strings.Split(rt.path, "/")[2]}},
 		{"summary", rt.summary},
 	}.with("description", oneLineParagraphs(rt.description))
+	// An empty list says that no token is needed; none at all would say nothing.
 	security := []any{}
 	if scheme := d.scheme(rt); scheme != "" {
 		security = append(security, object{{scheme, []any{}}})

@@ -61,12 +61,14 @@ func (rt *route) codes() []schema.Code {
 	if rt.guarded() {
 		codes = append(codes, schema.CodeUnauthenticated)
 	}
+	// A field that can't be null has nothing that could be missing.
 	if !rt.root.Definition.Type.NonNull {
 		codes = append(codes, schema.CodeNotFound)
 	}
 	if rt.body != nil {
 		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
 	}
+	// These can happen to any request.
 	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
 }
 
@@ -97,6 +99,7 @@ func problemText(code schema.Code) (when, detail string) {
 // problemResponses returns the responses that the routes refer to.
 func (d *describer) problemResponses() object {
 	o := object{}
+	// Unused ones are left out: linters take them for mistakes.
 	for _, code := range schema.Codes() {
 		if !d.used[code] {
 			continue

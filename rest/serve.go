@@ -16,6 +16,7 @@ import (
 // serve answers a request with what a route's operation gives.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route, caller *schema.Caller) {
 	vars := make(map[string]any, 1)
+	// The body first: a guard may need it to verify a signature.
 	problem := rt.bindBody(w, r, caller, vars)
 	if problem == nil {
 		problem = rt.bindQuery(r, vars)

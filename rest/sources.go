@@ -58,6 +58,7 @@ func (c *compiler) sources(rt *route) {
 			}
 		}
 	}
+	// Even one with a default: a variable that nobody can set is a mistake.
 	for _, def := range rt.op.VariableDefinitions {
 		if !sourced[def.Variable] {
 			c.add(def.Position, "$%s comes from nowhere: name it in @rest(query) or @rest(body)", def.Variable)
@@ -92,6 +93,7 @@ func (c *compiler) body(rt *route, d *ast.Directive, name string, args map[strin
 		c.add(argumentPosition(d, "accepts"), "@rest(accepts) is empty: name at least one media type")
 	}
 	for _, accepted := range accepts {
+		// Parameters such as charset are the request's business, not the route's.
 		media, params, err := mime.ParseMediaType(accepted)
 		if err != nil || len(params) > 0 || media != accepted || !strings.Contains(media, "/") {
 			c.add(argumentPosition(d, "accepts"), "%q is not a media type in plain form: write it like application/json", accepted)
@@ -106,6 +108,7 @@ func (c *compiler) answer(rt *route) {
 	if rt.root == nil {
 		return
 	}
+	// The executor names the field by its alias.
 	rt.prefix = `{"` + rt.root.Alias + `":`
 	if !rt.download {
 		return
@@ -144,6 +147,7 @@ func (c *compiler) example(rt *route, d *ast.Directive) {
 		}
 		return
 	}
+	// Written in GraphQL, checked as the variables of a request would be, and shown as JSON.
 	value, err := arg.Value.Value(nil)
 	if err != nil {
 		c.add(arg.Position, "@rest(example) can't be read: %s", err)
