@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-race build generate lint sdl playground clients bench clean
+.PHONY: help run demo chaos-leads test test-race build generate lint sdl playground clients bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -12,8 +12,11 @@ help: ## list what can be done
 run: ## start the service on embedded defaults, at http://localhost:8080
 	ENVIRONMENT=development $(GO) run -ldflags "$(LDFLAGS)" ./cmd/siteapi
 
-demo: build ## play a visitor's session in three languages against a fresh service
-	$(GO) run ./cmd/demo -binary bin/siteapi
+demo: build ## play a visitor's session in three languages against a fresh service; DRIVERS=real: with local stand-ins of Sanity and HubSpot
+	$(GO) run ./cmd/demo -binary bin/siteapi -drivers $(or $(DRIVERS),file)
+
+chaos-leads: build ## submit leads while CMS and CRM fail and the process is killed; SUBMISSIONS=200 KILLS=5 SEED=1 for a short run
+	$(GO) run ./cmd/chaos leads -binary bin/siteapi -submissions $(or $(SUBMISSIONS),1000) -kills $(or $(KILLS),20) $(if $(SEED),-seed $(SEED))
 
 test: ## run the tests; those that need a server are skipped where it is not installed
 	$(GO) test ./...

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,8 +11,11 @@ import (
 
 // farEnd is the CMS and the CRM of the demo.
 type farEnd interface {
-	settings() []string                 // environment of the service
-	publish(id, title string) error     // what an editor does
+	settings() []string // environment of the service
+	// publish does what an editor does, and reports whether the CMS has called the
+	// webhook of the service by itself.
+	publish(ctx context.Context, base, id, title string) (announced bool, err error)
+	lags() bool                         // queries see a publication only a while after its webhook
 	delivered(submissions []string) int // deliveries that arrived, of two for each submission
 	places() []string                   // where the leads are
 	close() error
@@ -22,17 +26,18 @@ type files struct{ data string }
 
 func (f *files) settings() []string { return nil }
 func (f *files) close() error       { return nil }
+func (f *files) lags() bool         { return false }
 
 // publish changes the title of a document in the content file.
-func (f *files) publish(id, title string) error {
+func (f *files) publish(_ context.Context, _, id, title string) (announced bool, err error) {
 	path := filepath.Join(f.data, "content.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var docs []map[string]any
 	if err := json.Unmarshal(data, &docs); err != nil {
-		return err
+		return false, err
 	}
 	found := false
 	for _, doc := range docs {
@@ -41,15 +46,15 @@ func (f *files) publish(id, title string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("the sample content has no document %s", id)
+		return false, fmt.Errorf("the sample content has no document %s", id)
 	}
 	if data, err = json.MarshalIndent(docs, "", "  "); err != nil {
-		return err
+		return false, err
 	}
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
+		return false, err
 	}
-	return os.Rename(path+".new", path)
+	return false, os.Rename(path+".new", path)
 }
 
 // delivered counts submissions that are in the folders of both drivers.

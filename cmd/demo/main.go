@@ -29,6 +29,7 @@ func main() {
 const patience = 30 * time.Second
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	out = &pieces{out: out}
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	binary := flags.String("binary", "bin/siteapi", "the service to play against")
 	folder := flags.String("dir", "", "folder for data and PDFs; left out: a new one below the temporary folder")
@@ -62,6 +63,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, service.stop()) }()
+	if *drivers == "real" {
+		if err := service.command(ctx, out, "crm", "setup"); err != nil {
+			return err
+		}
+	}
 	p := &play{wire: &wire{base: service.base, out: out}, out: out, dir: dir, far: far}
 	return p.all(ctx)
 }

@@ -121,23 +121,41 @@ func (p *play) edit(ctx context.Context) error {
 		return err
 	}
 	title := "Titlu nou, publicat la " + time.Now().Format(time.TimeOnly)
-	if err := p.far.publish("heroSection-ro", title); err != nil {
+	began := time.Now()
+	announced, err := p.far.publish(ctx, p.wire.base, "heroSection-ro", title)
+	if err != nil {
 		return err
 	}
-	began := time.Now()
-	if _, err := p.wire.send(ctx, http.MethodPost, "/api/webhooks/cms",
-		`{"_id":"heroSection-ro","_type":"heroSection","language":"ro"}`, webhookAuth); err != nil {
-		return err
+	if !announced {
+		began = time.Now()
+		if _, err := p.wire.send(ctx, http.MethodPost, "/api/webhooks/cms",
+			`{"_id":"heroSection-ro","_type":"heroSection","language":"ro"}`, webhookAuth); err != nil {
+			return err
+		}
 	}
 	data, err := p.wire.query(ctx, ask)
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(string(data), title) {
+	if strings.Contains(string(data), title) {
+		p.say(fmt.Sprintf("The new title was in the first answer, %.1f ms after the webhook was sent", time.Since(began).Seconds()*1000))
+		return nil
+	}
+	if !p.far.lags() {
 		return errors.New("the changed title is not in the first answer after the webhook")
 	}
-	p.say(fmt.Sprintf("The new title was in the first answer, %.1f ms after the webhook was sent", time.Since(began).Seconds()*1000))
-	return nil
+	p.say("The CMS's own index lags behind its webhook: the service looks once more by itself")
+	quiet := &wire{base: p.wire.base, out: io.Discard}
+	for deadline := began.Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if data, err = quiet.query(ctx, ask); err != nil {
+			return err
+		}
+		if strings.Contains(string(data), title) {
+			p.say(fmt.Sprintf("The new title was served %.0f ms after the webhook was sent", time.Since(began).Seconds()*1000))
+			return nil
+		}
+	}
+	return errors.New("the changed title was never served")
 }
 
 // close waits for the deliveries and says where everything is.

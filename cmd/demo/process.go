@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -64,6 +66,14 @@ func ready(ctx context.Context, base string) bool {
 	}
 	_ = resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
+}
+
+// command runs another command of the binary with the settings of the service.
+func (p *process) command(ctx context.Context, out io.Writer, args ...string) error {
+	_, _ = fmt.Fprintf(out, "\n== siteapi %s\n", strings.Join(args, " "))
+	cmd := exec.CommandContext(ctx, p.cmd.Path, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.cmd.Env, out, out
+	return cmd.Run()
 }
 
 // stop asks the service to finish and waits for it.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // wire sends requests and prints what goes over.
@@ -80,9 +81,25 @@ func (w *wire) query(ctx context.Context, document string) (json.RawMessage, err
 	return answer.Data, nil
 }
 
-func short(s string) string {
-	if r := []rune(s); len(r) > shown {
-		return string(r[:shown]) + " …"
+func short(s string) string { return cut(s, shown) }
+
+// cut shortens a text to a number of characters.
+func cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + " …"
 	}
 	return s
+}
+
+// pieces lets several goroutines write to one place, a whole piece each.
+type pieces struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write writes one piece.
+func (p *pieces) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
 }
