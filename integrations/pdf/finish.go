@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf16"
 )
@@ -31,17 +30,44 @@ var errUnknownEnd = errors.New("the file does not end the way the library writes
 // made good here, and page contents are compressed, for which the library would set a
 // new compressor up each time.
 type finisher struct {
-	compressors sync.Pool // of *zlib.Writer
+	// compressors waits for use. A sync.Pool would not do: drawing a page needs so much
+	// memory that the collector would have emptied the pool by the next one.
+	compressors chan *zlib.Writer
 }
 
+// idleCompressors is how many compressors are kept, of about a megabyte each.
+const idleCompressors = 2
+
 func newFinisher() *finisher {
-	return &finisher{compressors: sync.Pool{New: func() any {
-		w, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
-		if err != nil {
-			panic(err) // the level is a constant of the package
+	return &finisher{compressors: make(chan *zlib.Writer, idleCompressors)}
+}
+
+// compress returns data as a zlib stream.
+func (f *finisher) compress(data []byte) ([]byte, error) {
+	var (
+		out bytes.Buffer
+		w   *zlib.Writer
+		err error
+	)
+	select {
+	case w = <-f.compressors:
+		w.Reset(&out)
+	default:
+		if w, err = zlib.NewWriterLevel(&out, zlib.BestSpeed); err != nil {
+			return nil, fmt.Errorf("setting up the compressor: %w", err)
 		}
-		return w
-	}}}
+	}
+	if _, err = w.Write(data); err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compressing: %w", err)
+	}
+	select {
+	case f.compressors <- w:
+	default:
+	}
+	return out.Bytes(), nil
 }
 
 // finish copies a file's objects and writes its information, catalogue,
@@ -93,7 +119,7 @@ func (f *finisher) finish(file []byte, m metadata) ([]byte, error) {
 	for _, offset := range offsets[1:] {
 		fmt.Fprintf(out, "%010d 00000 n \n", offset)
 	}
-	id := sha256.Sum256(out.Bytes()) // of the finished contents, the title included
+	id := sha256.Sum256(fmt.Appendf(sum[:], "%q %q %q %s", m.title, m.author, m.lang, date))
 	fmt.Fprintf(out, "trailer\n<<\n/Size %d\n/Root %d 0 R\n/Info %d 0 R\n/ID [<%x><%x>]\n>>\nstartxref\n%d\n%%%%EOF\n",
 		len(offsets), root, info, id[:16], id[:16], start)
 	return out.Bytes(), nil
@@ -160,18 +186,12 @@ func (f *finisher) copyObject(out *bytes.Buffer, object []byte, names *strings.R
 		out.Write(body)
 		return nil
 	}
-	var packed bytes.Buffer
-	w := f.compressors.Get().(*zlib.Writer)
-	defer f.compressors.Put(w)
-	w.Reset(&packed)
-	if _, err := w.Write(rest[:length]); err != nil {
+	packed, err := f.compress(rest[:length])
+	if err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "<</Filter /FlateDecode /Length %d>>\nstream\n", packed.Len())
-	out.Write(packed.Bytes())
+	fmt.Fprintf(out, "<</Filter /FlateDecode /Length %d>>\nstream\n", len(packed))
+	out.Write(packed)
 	out.WriteString("\nendstream\nendobj\n")
 	return nil
 }

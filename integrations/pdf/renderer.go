@@ -22,14 +22,14 @@ import (
 // Options set a renderer up. The zero value is useful.
 type Options struct {
 	// Accent is the accent colour of documents whose company names none, "#rrggbb".
-	// Empty or malformed: [DefaultAccent].
+	// Empty: [DefaultAccent].
 	Accent string
 }
 
 // Renderer draws documents. Its methods may be called concurrently.
 type Renderer struct {
 	accent  string
-	latin   *font.Family
+	latin   func() (*font.Family, error) // being cut since the start
 	wide    func() (*font.Family, error) // cut when the first document needs it
 	locales map[string]*locale
 	logos   *logoStore
@@ -46,16 +46,16 @@ type locale struct {
 // has the switch only for the whole process, so it is thrown once.
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-// New cuts the fonts and returns a renderer.
+// New returns a renderer. The fonts are cut in the background, once; a document that
+// comes before that is done waits for it. The error is that of a malformed accent.
 func New(o Options) (*Renderer, error) {
-	latin, err := font.Latin()
-	if err != nil {
-		return nil, fmt.Errorf("preparing the fonts: %w", err)
+	if _, ok := parseColour(o.Accent); !ok && o.Accent != "" {
+		return nil, fmt.Errorf("the accent colour %q is not of the form #rrggbb", o.Accent)
 	}
 	sortCatalogs()
 	r := &Renderer{
 		accent:  o.Accent,
-		latin:   latin,
+		latin:   sync.OnceValues(font.Latin),
 		wide:    sync.OnceValues(font.Wide),
 		locales: map[string]*locale{},
 		logos:   newLogoStore(),
@@ -64,6 +64,7 @@ func New(o Options) (*Renderer, error) {
 	for name, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
 		r.locales[name] = &locale{words: w, money: money{tag: language.MustParse(name), codeFirst: w.codeFirst}}
 	}
+	go r.latin()
 	return r, nil
 }
 
@@ -95,13 +96,12 @@ func (r *Renderer) sheet(d *Document) (*sheet, error) {
 	if !ok {
 		loc = r.locales["en"]
 	}
-	family := r.latin
-	if !d.isLatin(family) {
-		wide, err := r.wide()
-		if err != nil {
-			return nil, err
-		}
-		family = wide
+	family, err := r.latin()
+	if err == nil && !d.isLatin(family) {
+		family, err = r.wide()
+	}
+	if err != nil {
+		return nil, err
 	}
 	p := newPalette(d.Company.Accent, r.accent)
 	s := &sheet{

@@ -9,6 +9,7 @@ package font
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-fonts/liberation/liberationsansbold"
@@ -66,9 +67,9 @@ func Latin() (*Family, error) { return cutFamily(latin()) }
 // Cyrillic and Hebrew.
 func Wide() (*Family, error) { return cutFamily(wide()) }
 
-// Full returns the two weights as the foundry ships them, without any cut.
+// Full returns copies of the two weights as the foundry ships them, without any cut.
 func Full() (regular, bold []byte) {
-	return liberationsansregular.TTF, liberationsansbold.TTF
+	return slices.Clone(liberationsansregular.TTF), slices.Clone(liberationsansbold.TTF)
 }
 
 // Has reports whether both weights have a glyph for r.
@@ -131,7 +132,8 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 			keep.WriteRune(r)
 		}
 	}
-	small := gofpdf.UTF8CutFont(ttf, keep.String())
+	// The library writes into what it is given: see copied.
+	small := gofpdf.UTF8CutFont(slices.Clone(ttf), keep.String())
 	if len(small) == 0 {
 		return nil, errors.New("the font has no Unicode table")
 	}

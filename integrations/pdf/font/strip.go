@@ -3,6 +3,7 @@ package font
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -23,9 +24,22 @@ func strip(ttf []byte) ([]byte, error) {
 	if err := stripGlyphs(tables); err != nil {
 		return nil, err
 	}
-	// An empty name table: format 0, no records, texts behind the header.
-	tables["name"] = []byte{0, 0, 0, 0, 0, 6}
+	// An empty name table: format 0, no records, texts behind the header; and two bytes
+	// to make its length a multiple of four.
+	tables["name"] = []byte{0, 0, 0, 0, 0, 6, 0, 0}
+	for _, name := range copied() {
+		if len(tables[name])%4 != 0 {
+			return nil, fmt.Errorf("the font's table %q needs padding", name)
+		}
+	}
 	return writeTables(tables), nil
+}
+
+// copied names the tables that the PDF library takes over as they are. To add up a
+// table whose length is no multiple of four it writes zeros behind it, into the font
+// that all documents share: a data race as soon as two are drawn at once.
+func copied() []string {
+	return []string{"name", "cvt ", "fpgm", "prep", "gasp", "OS/2"}
 }
 
 func readTables(ttf []byte) (map[string][]byte, error) {
