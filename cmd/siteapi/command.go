@@ -49,6 +49,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			},
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
+			sdlCommand(out),
 			{
 				Name: "config", Usage: "print the effective settings, secrets redacted, and check them",
 				Action: func(context.Context, *cli.Command) error { return printConfig(getenv, out) },

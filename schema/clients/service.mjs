@@ -16,7 +16,7 @@ const patience = 20_000;
 export const tokens = { cache: "dev-cache-token", webhook: "dev-webhook-secret" };
 
 /** The binary to test: SITEAPI_BINARY, else what `make build` makes. */
-const binary = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
+const built = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
 
 /** @returns {Promise<number>} a port that was free just now */
 async function freePort() {
@@ -33,8 +33,9 @@ async function freePort() {
  * Starts the service in development, with settings on top.
  *
  * @param {Record<string, string>} [settings]
+ * @param {string} [binary]
  */
-export async function startService(settings = {}) {
+export async function startService(settings = {}, binary = built) {
   const folder = await mkdtemp(join(tmpdir(), "siteapi-test-"));
   const base = `http://127.0.0.1:${await freePort()}`;
   let log = "";

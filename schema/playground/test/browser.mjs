@@ -50,7 +50,11 @@ export async function watchedPage(context, base) {
     requests.push(url.pathname);
     if (url.origin !== origin) faults.push(`request to ${url.origin}`);
   });
-  page.on("requestfailed", (request) => faults.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+  page.on("requestfailed", (request) => {
+    const reason = request.failure()?.errorText;
+    if (reason === "net::ERR_ABORTED") return; // the page was left or loaded again
+    faults.push(`failed: ${request.url()} ${reason}`);
+  });
   page.on("response", (response) => {
     if (response.status() >= 400) faults.push(`status ${response.status()}: ${response.url()}`);
   });

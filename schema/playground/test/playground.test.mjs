@@ -31,12 +31,17 @@ async function open(context, base, path = "/playground") {
 }
 
 const run = (page) => page.getByRole("button", { name: /^Execute query/ }).click();
+const operation = (page) => page.locator(".graphiql-query-editor .view-lines");
 const answer = (page) => page.locator(".result-window .view-lines");
-const tab = (page, name) => page.getByRole("tab", { name, exact: true }).click();
+const tab = (page, name) => page.locator(".graphiql-tabs").getByRole("button", { name, exact: true }).click();
+const tool = (page) => page.locator(".graphiql-editor-tool .view-lines:visible");
 
-/** Waits until the text of an editor matches; Monaco draws blanks as no-break spaces. */
-async function shows(locator, pattern) {
-  const text = async () => (await locator.innerText()).replaceAll("\u00a0", " ");
+/** The text of an editor: blanks are drawn as no-break spaces, and long lines are broken. */
+const textOf = async (editor) => (await editor.innerText()).replace(/\s+/g, " ");
+
+/** Waits until the text of an editor matches. */
+async function shows(editor, pattern) {
+  const text = () => textOf(editor);
   const deadline = Date.now() + 10_000;
   while (!pattern.test(await text())) {
     assert.ok(Date.now() < deadline, `${pattern} is not in:\n${await text()}`);
@@ -44,20 +49,19 @@ async function shows(locator, pattern) {
   }
 }
 
-/** Replaces what is in the editor of operations by typing. */
-async function type(page, text) {
-  await page.locator(".graphiql-query-editor .view-lines").click();
+/** Replaces what is in an editor by typing. The editor closes quotes and brackets itself. */
+async function retype(page, editor, text) {
+  await editor.click();
   await page.keyboard.press("Control+A");
   await page.keyboard.press("Delete");
-  await page.keyboard.type(text, { delay: 15 });
+  await page.keyboard.type(text);
   await page.keyboard.press("Escape"); // closes the list of completions
 }
 
 test("a query is typed with completion, run, and answered", async () => {
   const { page, faults } = await open(browser.context, service.base);
-  // The editor closes brackets and completes names itself, as it does for people.
   await page.getByRole("button", { name: "New tab" }).click();
-  await type(page, '{ SiteSettings(id: "siteSettings") { contactE');
+  await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { contactE');
   await page.keyboard.press("Control+Space");
   await page.locator(".suggest-widget.visible").getByText("contactEmail").first().waitFor();
   assert.ok((await picture(page, "completion")).colours > blank);
@@ -72,7 +76,7 @@ test("a query is typed with completion, run, and answered", async () => {
 test("a field that does not exist is underlined, and refused with its name", async () => {
   const { page, faults } = await open(browser.context, service.base);
   await page.getByRole("button", { name: "New tab" }).click();
-  await type(page, '{ SiteSettings(id: "siteSettings") { nonsense');
+  await retype(page, operation(page), '{ SiteSettings(id: "siteSettings") { nonsense');
   await page.locator(".graphiql-query-editor .squiggly-error").first().waitFor();
   await run(page);
   await shows(answer(page), /Cannot query field \\"nonsense\\" on type \\"SiteSettings\\"\./);
@@ -109,18 +113,14 @@ test("every prepared operation runs as it stands", async () => {
     await run(page);
     await shows(answer(page), pattern);
   }
-  assert.deepEqual(await page.getByRole("tab").allInnerTexts(), [
-    "SiteSettings", "Content", "TrackQuote", "SubmitQuote", "QuotePdf", "CacheStats", "ClearCache", "InvalidateCache", "ReceiveCmsWebhook",
-  ]);
+  assert.equal(await page.getByRole("tab").count(), Object.keys(expected).length + 1); // QuotePdf needs an id first
 
   // The token of a guarded operation is to be seen, and a wrong one is refused.
   await tab(page, "ClearCache");
   await page.getByRole("button", { name: "Headers" }).click();
-  await shows(page.locator(".graphiql-editor-tool .view-lines:visible"), /"Authorization": "Bearer /);
+  await shows(tool(page), /"Authorization": "Bearer /);
   assert.ok((await picture(page, "guarded")).colours > blank);
-  await page.locator(".graphiql-editor-tool .view-lines:visible").click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.press("Delete");
+  await retype(page, tool(page), '{"Authorization": "Bearer wrong');
   await run(page);
   await shows(answer(page), /"UNAUTHENTICATED"/);
   assert.deepEqual(faults, []);
@@ -132,20 +132,18 @@ test("a submitted quote can be read back in the next tab, and tabs survive a rel
   await tab(page, "SubmitQuote");
   await run(page);
   await shows(answer(page), /"submissionId": "\w+"/);
-  const [, id] = /"submissionId": "(\w+)"/.exec((await answer(page).innerText()).replaceAll("\u00a0", " "));
+  const [, id] = /"submissionId": "(\w+)"/.exec(await textOf(answer(page)));
   await tab(page, "QuotePdf");
-  await page.locator(".graphiql-editor-tool .view-lines:visible").click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.insertText(JSON.stringify({ id, locale: "es" }));
+  await retype(page, tool(page), `{"id": "${id}`);
   await run(page);
   await shows(answer(page), /"contentType": "application\/pdf"/);
   assert.ok((await picture(page, "quote-pdf")).colours > blank);
 
   await page.waitForTimeout(700); // GraphiQL stores what was typed half a second later
   await page.reload();
-  await shows(page.locator(".graphiql-editor-tool .view-lines:visible"), new RegExp(id));
+  await shows(tool(page), new RegExp(id));
   await page.getByRole("button", { name: "Restore the examples" }).click();
-  await shows(page.locator(".graphiql-query-editor .view-lines"), /query SiteSettings/);
+  await shows(operation(page), /query SiteSettings/);
   assert.deepEqual(faults, []);
   await page.close();
 });

@@ -6,6 +6,7 @@ const result = document.getElementById("result");
 const operations = JSON.parse(document.getElementById("operations").textContent);
 
 for (const { title } of operations) example.add(new Option(title));
+for (const part of [example, ...example.labels]) part.hidden = false;
 example.addEventListener("change", fill);
 form.addEventListener("submit", run);
 form.addEventListener("keydown", (event) => {
