@@ -38,7 +38,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, m, refused)
 		return
 	}
-	h.serve(w, r, m, &request{raw: b.data})
+	h.serve(w, r, m, b.data, false)
 }
 
 // serveGet answers a query in the query string.
@@ -55,7 +55,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, m, h.tooLarge())
 		return
 	}
-	h.serve(w, r, m, &request{raw: []byte(r.URL.RawQuery), get: true})
+	h.serve(w, r, m, []byte(r.URL.RawQuery), true)
 }
 
 // accepts negotiates the media type, or answers 406.
@@ -119,9 +119,10 @@ func (h *Handler) readBody(r *http.Request, b *buffer) *refusal {
 	}
 }
 
-// serve answers a request that was read: with a kept answer, else by running it.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, req *request) {
-	kept, hash := h.answers.find(kindOf(req.get, m), req.raw)
+// serve answers a request that was read, a body or a query string: with a kept answer,
+// else by running it.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, raw []byte, get bool) {
+	kept, hash := h.answers.find(kindOf(get, m), raw)
 	if kept != nil && kept.page != nil && h.answers.current(kept.revisions) {
 		status := kept.page.write(w, r)
 		h.tell(r, Event{Outcome: Kept, Operation: kept.call.plan.label, Status: status})
@@ -132,7 +133,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, req *re
 		h.run(w, r, m, kept.call)
 		return
 	}
-	if c := h.prepare(w, r, m, req); c != nil {
+	if c := h.prepare(w, r, m, &request{raw: raw, get: get}); c != nil {
 		c.hash = hash
 		h.run(w, r, m, c)
 	}
