@@ -29,13 +29,14 @@ type service struct {
 	dataDir string
 	env     map[string]string
 	log     *syncBuffer
+	changes []func(*work)
 	halt    func()
 }
 
 // startService starts a service in development with the given settings on top.
-func startService(t *testing.T, env map[string]string) *service {
+func startService(t *testing.T, env map[string]string, changes ...func(*work)) *service {
 	t.Helper()
-	s := &service{t: t, dataDir: t.TempDir(), log: &syncBuffer{}, env: map[string]string{
+	s := &service{t: t, dataDir: t.TempDir(), log: &syncBuffer{}, changes: changes, env: map[string]string{
 		"ENVIRONMENT": "development", "LOG_FORMAT": "json", "RATE_LIMITS": "off", "ADMIN_ADDR": "off",
 	}}
 	s.env["DATA_DIR"] = s.dataDir
@@ -53,7 +54,7 @@ func (s *service) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	a, err := newApp(s.t.Context(), settings, zerolog.New(s.log).Level(settings.LogLevel))
+	a, err := newApp(s.t.Context(), settings, zerolog.New(s.log).Level(settings.LogLevel), s.changes...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cms"
+	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/delivery/riverqueue"
+)
+
+// farEnds are stand-ins of both vendors.
+type farEnds struct {
+	t   *testing.T
+	cms *sanitytest.Server
+	crm *hubspottest.Server
+}
+
+// newFarEnds starts both, Sanity's with the sample content.
+func newFarEnds(t *testing.T, s sanitytest.Options, h hubspottest.Options) *farEnds {
+	t.Helper()
+	f := &farEnds{t, sanitytest.New(s), hubspottest.New(h)}
+	t.Cleanup(f.crm.Close)
+	t.Cleanup(f.cms.Close)
+	var docs []json.RawMessage
+	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.cms.Replace(docs...); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// env is what a service needs to work with them, with further settings.
+func (f *farEnds) env(more ...map[string]string) map[string]string {
+	env := map[string]string{
+		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": sanitytest.DefaultProject, "SANITY_TOKEN": sanitytest.DefaultToken,
+		"SANITY_API_URL": f.cms.URL(),
+		"CRM_DRIVER":     "hubspot", "HUBSPOT_TOKEN": hubspottest.Token, "HUBSPOT_API_URL": f.crm.URL(),
+	}
+	for _, m := range more {
+		maps.Copy(env, m)
+	}
+	return env
+}
+
+// environ is env in the form of a process.
+func (f *farEnds) environ(more ...map[string]string) []string {
+	var list []string
+	for name, value := range f.env(more...) {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+func (f *farEnds) recover() {
+	f.cms.Recover()
+	f.crm.Recover()
+}
+
+// documents returns the stored submissions of a session.
+func (f *farEnds) documents(session string) []cms.StoredSubmission {
+	f.t.Helper()
+	var found []cms.StoredSubmission
+	for id, raw := range f.cms.Documents() {
+		var d cms.StoredSubmission
+		if !strings.HasPrefix(id, cms.SubmissionType+".") {
+			continue
+		}
+		if err := json.Unmarshal(raw, &d); err != nil {
+			f.t.Error(err)
+		}
+		if d.SessionID == session {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// contacts returns those that hold a submission.
+func (f *farEnds) contacts(email string) []hubspottest.Contact {
+	var found []hubspottest.Contact
+	for _, c := range f.crm.Contacts() {
+		if c.Properties[crm.PropEmail] == email {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// faults counts the requests that were made to fail.
+func (f *farEnds) faults() (inCMS, inCRM int) {
+	for _, r := range f.cms.Requests() {
+		if r.Fault != "" && r.API == "mutate" {
+			inCMS++
+		}
+	}
+	for _, r := range f.crm.Requests() {
+		if r.Fault != "" {
+			inCRM++
+		}
+	}
+	return inCMS, inCRM
+}
+
+// lead is a submission of a session of its own.
+func lead(session string) object {
+	o := validSubmission(session)
+	o["contact"].(object)["email"] = session + "@example.com"
+	return o
+}
+
+// checkLead reports whatever is not as it should be: exactly one document and one
+// contact, with what was submitted.
+func (f *farEnds) checkLead(t *testing.T, session, id string) {
+	t.Helper()
+	docs := f.documents(session)
+	if len(docs) != 1 {
+		t.Errorf("%d documents, want 1", len(docs))
+		return
+	}
+	d := docs[0]
+	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" || d.Contact.Email != session+"@example.com" ||
+		d.Contact.LastName != "Ionescu" || d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 || d.Selections.Timeline != "3-months" || d.Locale != "ro" {
+		t.Errorf("the document is %+v", d)
+	}
+	contacts := f.contacts(session + "@example.com")
+	if len(contacts) != 1 {
+		t.Errorf("%d contacts, want 1", len(contacts))
+		return
+	}
+	want := map[string]string{
+		"email": session + "@example.com", "firstname": "Ana", "lastname": "Ionescu", "phone": "+40 721 000 000", "company": "Țară SRL",
+		"quote_project_type": "web-app", "quote_features": "blog;shop", "quote_complexity": "medium", "quote_timeline": "3-months",
+		"quote_min": "5000", "quote_max": "9000.5", "quote_currency": "EUR", "quote_submission_id": id, "quote_pdf_url": "/api/quote/pdf?id=" + id,
+	}
+	got := maps.Clone(contacts[0].Properties)
+	if got["quote_submitted_at"] == "" {
+		t.Error("the contact has no quote_submitted_at")
+	}
+	delete(got, "quote_submitted_at")
+	if !maps.Equal(got, want) {
+		t.Errorf("the contact holds %v\nwant %v", got, want)
+	}
+}
+
+// quick shortens the pauses of the queue that no setting reaches.
+func quick(w *work) {
+	w.timing = riverqueue.Timing{
+		SendTimeout: 3 * time.Second, Grace: time.Second, BackoffFirst: 20 * time.Millisecond, BackoffMax: 200 * time.Millisecond,
+		CircuitFirst: 50 * time.Millisecond, CircuitMax: 200 * time.Millisecond, AskedMax: 200 * time.Millisecond, RefusedPause: time.Hour,
+		Poll: 50 * time.Millisecond, Cooldown: 10 * time.Millisecond, Tick: 50 * time.Millisecond, Upkeep: 100 * time.Millisecond,
+		OverdueEvery: 50 * time.Millisecond,
+	}
+}
+
+// siteapi runs a command in this process beside the service, with its settings.
+func (s *service) siteapi(args ...string) (string, error) {
+	s.t.Helper()
+	var out bytes.Buffer
+	err := run(context.WithoutCancel(s.t.Context()), append([]string{"siteapi"}, args...), func(name string) string { return s.env[name] }, &out)
+	return out.String(), err
+}
+
+// submit submits a lead and returns its id.
+func (s *service) submit(t *testing.T, session string) string {
+	t.Helper()
+	got := s.through("REST", "submitQuote", object{"input": lead(session)})
+	id, _ := got.data["submissionId"].(string)
+	if id == "" {
+		t.Fatalf("submitting: %d %s", got.status, got.raw)
+	}
+	return id
+}
+
+// deliveries returns what `siteapi deliveries list` says of a submission, by target.
+func (s *service) deliveries(id string) map[string]deliveryView {
+	s.t.Helper()
+	out, err := s.siteapi("deliveries", "list", "--json", "--submission", id)
+	if err != nil {
+		s.t.Error(err)
+		return nil
+	}
+	var list []deliveryView
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		s.t.Errorf("not JSON: %s", out)
+	}
+	byTarget := map[string]deliveryView{}
+	for _, d := range list {
+		if _, again := byTarget[d.Target]; again {
+			s.t.Errorf("a second delivery of %s to the %s: %s", id, d.Target, out)
+		}
+		byTarget[d.Target] = d
+	}
+	return byTarget
+}
