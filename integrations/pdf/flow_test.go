@@ -1,7 +1,10 @@
 package pdf
 
 import (
+	"fmt"
 	"testing"
+
+	"siteapi/integrations/quote"
 )
 
 // heights tells pages apart by the heights of their blocks.
@@ -52,5 +55,45 @@ func TestPaginate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNothingIsOrphaned adds features one by one, so that page breaks fall everywhere.
+func TestNothingIsOrphaned(t *testing.T) {
+	t.Parallel()
+	r, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Document{Submission: quote.Submission{ID: "abc", Estimate: quote.Estimate{Min: 1, Max: 2, Currency: "EUR"}}}
+	d.Submission.Contact.FirstName = "Ana"
+	d.Submission.Selections.ProjectType = "app"
+	torn := 0
+	for n := range 120 {
+		d.Submission.Selections.Features = append(d.Submission.Selections.Features, fmt.Sprintf("feature-%d", n))
+		s, err := r.sheet(&d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := s.layout()
+		for i, part := range parts {
+			if last := part[len(part)-1]; last.keep || last.space {
+				t.Errorf("%d features: page %d ends with a block that belongs to the next", n+1, i+1)
+			}
+			if i == 0 || part[0].section != s.words.features {
+				continue
+			}
+			torn++
+			before := parts[i-1]
+			if len(before) > 1 && before[len(before)-2].section != s.words.features {
+				t.Errorf("%d features: page %d ends with a single row under the heading", n+1, i)
+			}
+			if len(part) > 1 && part[1].section != s.words.features {
+				t.Errorf("%d features: page %d begins with a single row", n+1, i+1)
+			}
+		}
+	}
+	if torn == 0 {
+		t.Error("no list was torn: the test tests nothing")
 	}
 }

@@ -61,12 +61,12 @@ func TestLogoFormats(t *testing.T) {
 	dark := color.NRGBA{R: 15, G: 118, B: 110, A: 255}
 	for name, raw := range map[string][]byte{
 		"transparent PNG":   asPNG(t, drawn(400, 120, color.Transparent, dark)),
-		"large PNG":         asPNG(t, drawn(2400, 900, color.White, dark)),
+		"large PNG":         asPNG(t, drawn(1300, 480, color.White, dark)),
 		"tiny PNG":          asPNG(t, drawn(16, 16, color.White, dark)),
 		"16 bits a channel": asPNG(t, deep),
 		"a photograph":      asPNG(t, noise),
 		"JPEG":              asJPEG(t, drawn(500, 200, color.White, dark)),
-		"large JPEG":        asJPEG(t, drawn(3000, 1000, color.White, dark)),
+		"large JPEG":        asJPEG(t, drawn(1400, 470, color.White, dark)),
 		"SVG":               []byte(plainSVG),
 		"SVG with prologue": []byte("<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><!-- x -->\n<!DOCTYPE svg>" + plainSVG),
 	} {

@@ -44,112 +44,89 @@ func tool(t *testing.T, file []byte, name string, args ...string) []byte {
 	return out
 }
 
-func TestQpdfFindsNothing(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	check := func(t *testing.T, d pdf.Document) {
-		file, _ := render(t, r, d)
-		out := tool(t, file, "qpdf", "--check", "FILE")
-		if !bytes.Contains(out, []byte("No syntax or stream encoding errors")) {
-			t.Errorf("qpdf says: %s", out)
-		}
-	}
-	samples(t, func(t *testing.T, _ string, d pdf.Document) { check(t, d) })
-	for name, d := range hostile() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check(t, d)
-		})
+func checkSyntax(t *testing.T, file []byte) {
+	t.Helper()
+	out := tool(t, file, "qpdf", "--check", "FILE")
+	if !bytes.Contains(out, []byte("No syntax or stream encoding errors")) {
+		t.Errorf("qpdf says: %s", out)
 	}
 }
 
-func TestFontsAreEmbeddedSubsets(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	samples(t, func(t *testing.T, _ string, d pdf.Document) {
-		file, _ := render(t, r, d)
-		out := string(tool(t, file, "pdffonts", "FILE"))
-		rows := strings.Split(strings.TrimSpace(out), "\n")[2:]
-		if len(rows) != 2 {
-			t.Fatalf("there are not two fonts:\n%s", out)
+func checkFonts(t *testing.T, file []byte) {
+	t.Helper()
+	out := string(tool(t, file, "pdffonts", "FILE"))
+	rows := strings.Split(strings.TrimSpace(out), "\n")[2:]
+	if len(rows) != 2 {
+		t.Fatalf("there are not two fonts:\n%s", out)
+	}
+	for _, row := range rows {
+		if !regexp.MustCompile(`^[A-Z]{6}\+LiberationSans(-Bold)? +CID TrueType +Identity-H +yes yes yes `).MatchString(row) {
+			t.Errorf("not an embedded subset that can be searched: %s", row)
 		}
-		for _, row := range rows {
-			if !regexp.MustCompile(`^[A-Z]{6}\+LiberationSans(-Bold)? +CID TrueType +Identity-H +yes yes yes `).MatchString(row) {
-				t.Errorf("not an embedded subset that can be searched: %s", row)
-			}
-		}
-	})
+	}
 }
 
-func TestDocumentInformation(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	samples(t, func(t *testing.T, name string, d pdf.Document) {
-		file, _ := render(t, r, d)
-		out := string(tool(t, file, "pdfinfo", "-isodates", "FILE"))
-		title := map[string]string{"en": "Project estimate", "es": "Presupuesto orientativo", "ro": "Estimare de preț"}[d.Locale]
-		wants := []string{`Title: +` + title + ` F81D4FAE`, `CreationDate: +2026-03-04T10:30:15Z`, `ModDate: +2026-03-04T10:30:15Z`, `A4`}
-		if d.Company.Name != "" {
-			wants = append(wants, `Author: +`+d.Company.Name)
+func checkInformation(t *testing.T, file []byte, d pdf.Document) {
+	t.Helper()
+	if !bytes.Contains(file, []byte("/Lang ("+d.Locale+")")) {
+		t.Errorf("the language is not %s", d.Locale)
+	}
+	out := string(tool(t, file, "pdfinfo", "-isodates", "FILE"))
+	title := map[string]string{"en": "Project estimate", "es": "Presupuesto orientativo", "ro": "Estimare de preț"}[d.Locale]
+	wants := []string{`Title: +` + title + ` F81D4FAE`, `CreationDate: +2026-03-04T10:30:15Z`, `ModDate: +2026-03-04T10:30:15Z`, `A4`}
+	if d.Company.Name != "" {
+		wants = append(wants, `Author: +`+d.Company.Name)
+	}
+	for _, want := range wants {
+		if !regexp.MustCompile(`(?m)` + want).MatchString(out) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
-		for _, want := range wants {
-			if !regexp.MustCompile(`(?m)` + want).MatchString(out) {
-				t.Errorf("no %q in\n%s", want, out)
-			}
-		}
-		if !bytes.Contains(file, []byte("/Lang ("+d.Locale+")")) {
-			t.Errorf("the language is not %s", d.Locale)
-		}
-	})
+	}
 }
 
-// TestPdftotextFindsEveryWord checks that the texts are found by a program that did not
+// checkWords checks that the texts are found by a program that did not
 // make them, at the places where they were meant to stand.
-func TestPdftotextFindsEveryWord(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	samples(t, func(t *testing.T, _ string, d pdf.Document) {
-		file, pages := render(t, r, d)
-		var found struct {
-			Pages []struct {
-				Words []struct {
-					X0   float64 `xml:"xMin,attr"`
-					Y0   float64 `xml:"yMin,attr"`
-					X1   float64 `xml:"xMax,attr"`
-					Y1   float64 `xml:"yMax,attr"`
-					Text string  `xml:",chardata"`
-				} `xml:"word"`
-			} `xml:"body>doc>page"`
-		}
-		decoder := xml.NewDecoder(bytes.NewReader(tool(t, file, "pdftotext", "-bbox", "FILE", "-")))
-		decoder.Strict, decoder.Entity = false, xml.HTMLEntity
-		if err := decoder.Decode(&found); err != nil {
-			t.Fatal(err)
-		}
-		if len(found.Pages) != len(pages) {
-			t.Fatalf("%d pages are found of %d", len(found.Pages), len(pages))
-		}
-		const mm = 25.4 / 72
-		for i, page := range pages {
-			for _, m := range page {
-				if m.Kind != boxes.Text {
-					continue
-				}
-				first := strings.FieldsFunc(m.Text, func(r rune) bool { return r == ' ' || r == '\u00a0' })[0]
-				ok := false
-				for _, w := range found.Pages[i].Words {
-					baseline := m.Y > w.Y0*mm && m.Y < w.Y1*mm
-					if baseline && w.X0*mm > m.X-0.3 && w.X0*mm < m.X+0.3 && strings.HasPrefix(w.Text, first) {
-						ok = true
-						break
-					}
-				}
-				if !ok {
-					t.Errorf("page %d: %q is not found at %.1f, %.1f", i+1, first, m.X, m.Y)
+func checkWords(t *testing.T, file []byte, pages []boxes.Page) {
+	t.Helper()
+	var found struct {
+		Pages []struct {
+			Words []struct {
+				X0   float64 `xml:"xMin,attr"`
+				Y0   float64 `xml:"yMin,attr"`
+				X1   float64 `xml:"xMax,attr"`
+				Y1   float64 `xml:"yMax,attr"`
+				Text string  `xml:",chardata"`
+			} `xml:"word"`
+		} `xml:"body>doc>page"`
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(tool(t, file, "pdftotext", "-bbox", "FILE", "-")))
+	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
+	if err := decoder.Decode(&found); err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Pages) != len(pages) {
+		t.Fatalf("%d pages are found of %d", len(found.Pages), len(pages))
+	}
+	const mm = 25.4 / 72
+	for i, page := range pages {
+		for _, m := range page {
+			if m.Kind != boxes.Text {
+				continue
+			}
+			first := strings.FieldsFunc(m.Text, func(r rune) bool { return r == ' ' || r == '\u00a0' })[0]
+			ok := false
+			for _, w := range found.Pages[i].Words {
+				baseline := m.Y > w.Y0*mm && m.Y < w.Y1*mm
+				if baseline && w.X0*mm > m.X-0.3 && w.X0*mm < m.X+0.3 && strings.HasPrefix(w.Text, first) {
+					ok = true
+					break
 				}
 			}
+			if !ok {
+				t.Errorf("page %d: %q is not found at %.1f, %.1f", i+1, first, m.X, m.Y)
+			}
 		}
-	})
+	}
 }
 
 func TestRomanianExtractsWithCommaBelow(t *testing.T) {
@@ -171,31 +148,26 @@ const (
 	gridRows    = 99
 )
 
-// TestPictures compares pages as a reader sees them with golden pictures. Single cells
+// checkPictures compares pages as a reader sees them with golden pictures. Single cells
 // may differ a little, since renderers smooth letters differently.
-func TestPictures(t *testing.T) {
-	t.Parallel()
-	r := renderer(t)
-	samples(t, func(t *testing.T, name string, d pdf.Document) {
-		file, pages := render(t, r, d)
-		for i := range pages {
-			number := strconv.Itoa(i + 1)
-			pgm := tool(t, file, "pdftoppm", "-gray", "-r", "60", "-f", number, "-l", number, "FILE")
-			got := darkness(t, pgm)
-			path := filepath.Join("testdata", "pictures", fmt.Sprintf("%s-%s.txt", name, number))
-			if *update {
-				golden(t, path, got)
-				continue
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if mean, worst := difference(got, string(want)); mean > 0.15 || worst > 6 {
-				t.Errorf("%s: cells differ by %.2f in the mean and %d at most, of 15", path, mean, worst)
-			}
+func checkPictures(t *testing.T, file []byte, name string, pages int) {
+	t.Helper()
+	for number := 1; number <= pages; number++ {
+		page := strconv.Itoa(number)
+		got := darkness(t, tool(t, file, "pdftoppm", "-gray", "-r", "60", "-f", page, "-l", page, "FILE"))
+		path := filepath.Join("testdata", "pictures", name+"-"+page+".txt")
+		if *update {
+			golden(t, path, got)
+			continue
 		}
-	})
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mean, worst := difference(got, string(want)); mean > 0.15 || worst > 6 {
+			t.Errorf("%s: cells differ by %.2f in the mean and %d at most, of 15", path, mean, worst)
+		}
+	}
 }
 
 // darkness turns a picture in the PGM format into a grid of cells.
