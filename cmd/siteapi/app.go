@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -136,9 +137,17 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 // buildDoors puts both doors over one executor, and the front before them.
 func (a *app) buildDoors() error {
 	s := a.settings
-	docs, err := gqlhttp.NewDocuments(gqlhttp.Policy{
-		Schema: schema.AST(), Introspection: s.Introspection, Suggestions: s.Environment == development,
-	})
+	policy := gqlhttp.Policy{
+		Schema: schema.AST(), Limits: s.GraphQLLimits, Introspection: s.Introspection,
+		Suggestions: s.Environment == development, TrustedOnly: s.Operations == "trusted",
+	}
+	if s.OperationsPath != "" {
+		var err error
+		if policy.Trusted, err = gqlhttp.ReadTrusted(s.OperationsPath); err != nil {
+			return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
+		}
+	}
+	docs, err := gqlhttp.NewDocuments(policy)
 	if err != nil {
 		return err
 	}
@@ -158,7 +167,7 @@ func (a *app) buildDoors() error {
 	}
 	a.routes = routes.Routes()
 	door, err := gqlhttp.New(gqlhttp.Options{
-		Exec: executor, Documents: docs, Revision: a.resolver.Revision, Observe: a.metrics.operation,
+		Exec: executor, Documents: docs, AnswerBytes: cmp.Or(s.AnswerBytes, -1), Revision: a.resolver.Revision, Observe: a.metrics.operation,
 	})
 	if err != nil {
 		return err

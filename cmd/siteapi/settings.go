@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/resolvers/gqlhttp"
 )
 
 // Tokens that development brings along. In production they are refused.
@@ -70,8 +72,11 @@ type Settings struct {
 
 	Introspection bool
 	Playground    bool
-	Operations    string // any or trusted
-	OperationsDir string
+
+	Operations     string // any or trusted
+	OperationsPath string // of trusted documents; empty: there are none
+	GraphQLLimits  gqlhttp.Limits
+	AnswerBytes    int64 // for finished answers; 0: none are kept
 
 	raw map[string]string // by name, as read or defaulted
 }
@@ -129,6 +134,9 @@ func (s *Settings) checkTogether() []error {
 	}
 	if s.CRMDriver == "hubspot" {
 		need(s.HubSpotToken, "HUBSPOT_TOKEN", "with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
+	}
+	if s.Operations == "trusted" {
+		need(s.OperationsPath, "GRAPHQL_DOCUMENTS", "with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
 	}
 	if s.Environment == production {
 		for name, check := range map[string]struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -114,7 +115,44 @@ func settings() []setting {
 			parse: func(s *Settings, v string) (err error) { s.Introspection, err = onOff(v); return err }},
 		{name: "GRAPHQL_PLAYGROUND", def: "off", devDef: "on", help: "on or off",
 			parse: func(s *Settings, v string) (err error) { s.Playground, err = onOff(v); return err }},
+		{name: "GRAPHQL_OPERATIONS", def: "any", help: "any: clients may send any document; trusted: only those in GRAPHQL_DOCUMENTS",
+			parse: func(s *Settings, v string) error { s.Operations = v; return oneOf(v, "any", "trusted") }},
+		{name: "GRAPHQL_DOCUMENTS", help: "folder of .graphql files, or a JSON manifest, of documents that clients may name by their hash",
+			parse: func(s *Settings, v string) error { s.OperationsPath = v; return nil }},
+		{name: "GRAPHQL_MAX_BODY", def: "1048576", help: "largest GraphQL request, in bytes",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Body) }},
+		{name: "GRAPHQL_MAX_TOKENS", def: "2000", help: "most lexical tokens of a GraphQL document",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Tokens) }},
+		{name: "GRAPHQL_MAX_DEPTH", def: "20", help: "how deep fields may be nested",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Depth) }},
+		{name: "GRAPHQL_MAX_ALIASES", def: "50", help: "most aliases of a GraphQL document",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Aliases) }},
+		{name: "GRAPHQL_MAX_ROOT_FIELDS", def: "20", help: "most root fields of one operation",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.RootFields) }},
+		{name: "GRAPHQL_MAX_DIRECTIVES", def: "50", help: "most directives of a GraphQL document",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Directives) }},
+		{name: "GRAPHQL_MAX_COST", def: "2000", help: "most an operation may cost: 1 for each field, ten times that below each list",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Cost) }},
+		{name: "GRAPHQL_TIMEOUT", def: "10s", help: "how long one operation may take",
+			parse: func(s *Settings, v string) (err error) { s.GraphQLLimits.Time, err = duration(v); return err }},
+		{name: "GRAPHQL_ANSWER_CACHE", def: "16777216", help: "memory for finished answers of public queries, in bytes; 0: none are kept",
+			parse: func(s *Settings, v string) (err error) {
+				s.AnswerBytes, err = strconv.ParseInt(v, 10, 64)
+				if err != nil || s.AnswerBytes < 0 {
+					return errors.New("must be a number of bytes, or 0")
+				}
+				return nil
+			}},
 	}
+}
+
+func atLeastOne(v string, to *int) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return errors.New("must be a whole number of at least 1")
+	}
+	*to = n
+	return nil
 }
 
 func listenAddress(v string) error {
