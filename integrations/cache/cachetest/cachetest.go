@@ -74,11 +74,11 @@ func (s *source) slow(ctx context.Context) ([]byte, error) {
 	return value, err
 }
 
-// wantFills checks how often the source was asked.
-func (s *source) wantFills(t *testing.T, want int32) {
+// wantOneFill checks that the source was asked once.
+func (s *source) wantOneFill(t *testing.T) {
 	t.Helper()
-	if got := s.fills.Load(); got != want {
-		t.Errorf("the source was asked %d times, want %d", got, want)
+	if got := s.fills.Load(); got != 1 {
+		t.Errorf("the source was asked %d times, want once", got)
 	}
 }
 

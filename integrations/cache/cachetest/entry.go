@@ -21,7 +21,7 @@ func entryCases() map[string]func(*testing.T, cache.Cache) {
 			}
 			first := get(t, c, "k", long(), s.fill, "hello")
 			second := get(t, c, "k", long(), forbidden(t), "hello")
-			s.wantFills(t, 1)
+			s.wantOneFill(t)
 			if first.Revision == "" || first.Revision != second.Revision || !first.StoredAt.Equal(second.StoredAt) {
 				t.Errorf("the entry changed: %q at %v, then %q at %v", first.Revision, first.StoredAt, second.Revision, second.StoredAt)
 			}

@@ -27,7 +27,7 @@ func fillCases() map[string]func(*testing.T, cache.Cache) {
 					t.Fatalf("%q, %v", a.entry.Value, a.err)
 				}
 			}
-			s.wantFills(t, 1)
+			s.wantOneFill(t)
 		},
 		"fills of other keys don't wait": func(t *testing.T, c cache.Cache) {
 			g := newGate("slow")

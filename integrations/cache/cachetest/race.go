@@ -108,7 +108,7 @@ func raceCases() map[string]func(*testing.T, cache.Cache) {
 // filling all the while.
 func neverThePast(t *testing.T, gone remove, writer, other cache.Cache) {
 	var version atomic.Int64
-	fill := func(context.Context) ([]byte, error) {
+	var fill cache.Fill = func(context.Context) ([]byte, error) {
 		v := strconv.FormatInt(version.Load(), 10)
 		time.Sleep(time.Duration(time.Now().UnixNano() % int64(2*time.Millisecond)))
 		return []byte(v), nil

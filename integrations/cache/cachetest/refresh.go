@@ -66,7 +66,7 @@ func refreshCases() map[string]func(*testing.T, cache.Cache) {
 				e, err := c.Get(t.Context(), "k", long(), s.fill)
 				return err == nil && string(e.Value) == "new"
 			})
-			s.wantFills(t, 1)
+			s.wantOneFill(t)
 		},
 		"a panicking refresh keeps the old value": func(t *testing.T, c cache.Cache) {
 			get(t, c, "k", life, newSource("old").fill, "old")

@@ -49,7 +49,7 @@ func sharedCases() map[string]func(t *testing.T, a, b cache.Cache) {
 					t.Fatalf("%q, %v", got.entry.Value, got.err)
 				}
 			}
-			s.wantFills(t, 1)
+			s.wantOneFill(t)
 		},
 		"a failed fill lets the other try": func(t *testing.T, a, b cache.Cache) {
 			g := newGate("")
@@ -195,7 +195,7 @@ func addSharedRemovals(cases map[string]func(t *testing.T, a, b cache.Cache), na
 // quiet both have to serve the latest value within a second.
 func agreeInTheEnd(t *testing.T, gone remove, a, b cache.Cache) {
 	var version atomic.Int64
-	fill := func(context.Context) ([]byte, error) {
+	var fill cache.Fill = func(context.Context) ([]byte, error) {
 		v := strconv.FormatInt(version.Load(), 10)
 		time.Sleep(time.Duration(time.Now().UnixNano() % int64(time.Millisecond)))
 		return []byte(v), nil

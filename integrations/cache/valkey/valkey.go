@@ -19,7 +19,13 @@
 // Known limits: replication is asynchronous, so an invalidation that was acknowledged
 // by a primary which then dies may be lost. An entry whose value can't be stored for
 // want of memory is treated as while the server is away. Instances that lost sight of
-// the server notice within a second, and may answer from their copies until then.
+// the server notice within a second, and may answer from their copies until then. In a
+// cluster Clear asks every node for its role, so it is unavailable while one is away.
+//
+// A user of the server needs the keys under the prefix and the commands +@connection
+// +hmget +hset +pttl +pexpire +persist +get +set +del +unlink +eval +evalsha
+// +script|load +scan +role +cluster|slots +cluster|shards; rate limits on the same
+// server +time as well.
 package valkey
 
 import (

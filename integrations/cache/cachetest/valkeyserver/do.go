@@ -3,6 +3,7 @@ package valkeyserver
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,11 +15,12 @@ import (
 // Do sends one command over a connection of its own and returns the raw reply of
 // RESP2. It is meant for looking at what a driver left behind.
 func (s *Server) Do(args ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(context.Background(), "tcp", s.Addr())
 	if err != nil {
 		return "", fmt.Errorf("connecting: %w", err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(startTimeout)); err != nil {
 		return "", fmt.Errorf("connecting: %w", err)
 	}

@@ -5,6 +5,7 @@ package valkeyserver
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -76,12 +77,14 @@ func New(dir string, args ...string) (*Server, error) {
 // listens 10000 above it, so it is one of the lower half.
 func freePort() (int, error) {
 	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			return 0, fmt.Errorf("looking for a free port: %w", err)
 		}
 		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
+		if err := l.Close(); err != nil {
+			return 0, fmt.Errorf("looking for a free port: %w", err)
+		}
 		if port <= 55535 {
 			return port, nil
 		}
@@ -113,7 +116,7 @@ func (s *Server) Start() error {
 		args = append(args, "--save", "", "--appendonly", "no")
 	}
 	args = append(args, s.args...)
-	cmd := exec.Command(s.binary, args...)
+	cmd := exec.CommandContext(context.Background(), s.binary, args...)
 	dieWithUs(cmd)
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	if err := cmd.Start(); err != nil {

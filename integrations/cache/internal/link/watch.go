@@ -29,10 +29,6 @@ func (l *Link) watch(native valkey.ClientOption, first chan<- error) {
 		case <-l.kick:
 		}
 		err := l.look(native)
-		select {
-		case first <- err:
-		default:
-		}
 		switch wasUp := l.up.Load(); {
 		case err == nil && !wasUp:
 			l.up.Store(true)
@@ -42,6 +38,10 @@ func (l *Link) watch(native valkey.ClientOption, first chan<- error) {
 			l.turned(err)
 		}
 		reported = true
+		select {
+		case first <- err: // who opens the link finds it up
+		default:
+		}
 		if l.up.Load() {
 			pause.Reset(l.opts.Heartbeat)
 		} else {
