@@ -110,6 +110,27 @@ func testCircuit(t *testing.T, db Database) {
 	}
 }
 
+// testProbes: a delivery that is brought forward to probe its target, again and again,
+// doesn't spend its attempts on that.
+func testProbes(t *testing.T, db Database) {
+	tg := newTarget(failing(-1, trouble(upstream.Unavailable, 0)))
+	q := db.Open(t, Settings{Senders: only(tg), CircuitFailures: 1, MaxAttempts: 3, CircuitPause: 30 * time.Millisecond,
+		BackoffFirst: time.Hour, BackoffMax: time.Hour})
+	enqueue(t, q, "lead")
+	start(t, q)
+	until(t, "it has probed often", func() bool { calls, _ := tg.count("lead"); return calls >= 6 })
+	var d delivery.Delivery
+	until(t, "it waits", func() bool { d = the(t, q, "lead"); return time.Until(d.NextAt) > time.Minute })
+	if d.State != delivery.Retrying || d.Attempts > 2 || len(d.Errors) != 1 || d.Held == "" {
+		t.Errorf("after many probes: %+v", d)
+	}
+	if left := time.Until(d.NextAt); left < 30*time.Minute || left > 80*time.Minute {
+		t.Errorf("due in %v, want what is left of its hour", left)
+	}
+	tg.become(nil)
+	untilState(t, q, "lead", delivery.Delivered)
+}
+
 // testCircuitLateHold: a delivery that is put aside at the very moment its target
 // recovers is not forgotten there.
 func testCircuitLateHold(t *testing.T, db Database) {

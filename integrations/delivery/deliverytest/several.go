@@ -3,7 +3,6 @@ package deliverytest
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,38 +151,6 @@ func testStopCancels(t *testing.T, db Database) {
 	start(t, next)
 	untilState(t, next, "slow", delivery.Delivered)
 	untilState(t, next, "deaf", delivery.Delivered)
-}
-
-// testLeftRunning: a try that nobody reports on any more is repeated in the end.
-func testLeftRunning(t *testing.T, db Database) {
-	forever := make(chan struct{})
-	t.Cleanup(func() { close(forever) })
-	var tries atomic.Int64
-	tg := newTarget(func(context.Context, string, int) error {
-		if tries.Add(1) == 1 {
-			<-forever
-		}
-		return nil
-	})
-	// The first queue waits far longer than the second believes a try may take.
-	a := db.Open(t, Settings{Senders: only(tg), SendTimeout: time.Hour, RescueAfter: 2 * time.Hour, Grace: 10 * time.Millisecond})
-	enqueue(t, a, "stuck")
-	start(t, a)
-	untilState(t, a, "stuck", delivery.Running)
-	b := db.Open(t, Settings{Senders: only(tg), SendTimeout: 10 * time.Millisecond, Grace: 10 * time.Millisecond, RescueAfter: 600 * time.Millisecond})
-	start(t, b)
-	d := untilState(t, b, "stuck", delivery.Delivered)
-	if len(d.Errors) != 1 {
-		t.Errorf("errors %+v", d.Errors)
-	}
-	stop, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := a.Stop(stop); err != nil {
-		t.Errorf("stopping: %v", err)
-	}
-	if d := the(t, b, "stuck"); d.State != delivery.Delivered {
-		t.Errorf("after the late end of the first try: %+v", d)
-	}
 }
 
 // testStartAgain: a queue can be started again, but not twice.

@@ -112,7 +112,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"hears of others", testHearsOfOthers},
 		{"stop", testStop},
 		{"stop cancels", testStopCancels},
-		{"left running", testLeftRunning},
+		{"probes", testProbes},
 		{"list", testList},
 		{"retry", testRetry},
 		{"resend", testResend},

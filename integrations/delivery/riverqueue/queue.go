@@ -55,6 +55,7 @@ type core struct {
 	clientID string
 	lanes    map[delivery.Target]*lane
 	poke     chan struct{}
+	grips    grips
 }
 
 // New builds a queue on a driver made by riversqlite or riverpgxv5. The driver's pool
@@ -111,8 +112,9 @@ func (c *core) config() *river.Config {
 		FetchCooldown:               c.Timing.Cooldown,
 		FetchPollInterval:           c.Timing.Poll,
 		JobTimeout:                  c.Timing.tryTimeout(),
-		RescueStuckJobsAfter:        c.Timing.RescueAfter,
-		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(c.Log))),
+		// Our own rescue comes long before, and knows better who is alive.
+		RescueStuckJobsAfter: c.Timing.RescueAfter + time.Hour,
+		Logger:               slog.New(zerolog.NewSlogHandler(riverLog(c.Log))),
 	}
 	if c.sqlite {
 		// Rebuilding indexes would block every writer of the file, for nothing in return.

@@ -14,12 +14,14 @@ import (
 // rescueBatch bounds how many stranded deliveries one transaction frees.
 const rescueBatch = 500
 
-// rescue makes the deliveries available again that a dead process was trying. own says
-// that those bearing this client's name are stranded too, which is so before a start.
+// rescue makes the deliveries available again that nobody is trying any more, though
+// the table says so. own says that those bearing this client's name are among them,
+// which is so before a start.
 //
-// A process is dead if its lock file is there and nobody holds it. With SQLite, where
-// all processes share the folder, it is dead as well if it has no file. Of others, on
-// other machines, only the age of their tries tells.
+// A process is dead if its lock file is there and nobody holds it; it lives if somebody
+// does. With SQLite, where all processes share the folder, it is dead as well if it has
+// no file. Of others, on other machines, only the age of their tries tells, by clocks
+// that should agree within some seconds.
 func (c *core) rescue(ctx context.Context, own bool) (err error) {
 	dead := map[string]*clientLock{}
 	if c.LockDir != "" {
@@ -36,14 +38,21 @@ func (c *core) rescue(ctx context.Context, own bool) (err error) {
 	}
 	oldest := time.Now().Add(-c.Timing.RescueAfter)
 	stranded := func(row *rivertype.JobRow) bool {
-		if row.AttemptedAt == nil || row.AttemptedAt.Before(oldest) || len(row.AttemptedBy) == 0 {
+		old := row.AttemptedAt == nil || row.AttemptedAt.Before(oldest)
+		if len(row.AttemptedBy) == 0 {
+			return old
+		}
+		switch owner := row.AttemptedBy[len(row.AttemptedBy)-1]; {
+		case owner == c.clientID:
+			// River may have marked a try as ours and then lost the answer.
+			return own || old && !c.grips.hold(row)
+		case dead[owner] != nil:
 			return true
+		case c.LockDir != "" && hasLock(c.LockDir, owner):
+			return false
+		default:
+			return c.sqlite || old
 		}
-		owner := row.AttemptedBy[len(row.AttemptedBy)-1]
-		if owner == c.clientID {
-			return own
-		}
-		return dead[owner] != nil || c.sqlite && !hasLock(c.LockDir, owner)
 	}
 	freed, err := c.free(ctx, stranded)
 	if freed > 0 {
@@ -67,8 +76,11 @@ func (c *core) free(ctx context.Context, stranded func(*rivertype.JobRow) bool) 
 	for {
 		// Reading is enough nearly always, and keeps the write lock of SQLite free.
 		rows, err := runningJobs(ctx, c.exec, after)
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return freed, err
+		}
+		if after == 0 && len(rows) < rescueBatch {
+			c.grips.prune(rows)
 		}
 		found := false
 		for _, row := range rows {

@@ -37,6 +37,7 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 
 // Work tries one delivery, or holds it while its target isn't being tried.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
+	defer w.grips.begin(job.JobRow)()
 	ln, ok := w.lanes[delivery.Target(job.Queue)]
 	if !ok {
 		return fmt.Errorf("no sender for target %q", job.Queue)
