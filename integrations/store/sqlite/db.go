@@ -38,8 +38,7 @@ const maxWAL = 64 << 20
 // IMMEDIATE, so that they wait for their turn at the beginning rather than fail in the
 // middle. The log is copied back by the [Store], not by these connections.
 func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error) {
-	s := dbSettings{pragmas: []string{
-		"busy_timeout(" + strconv.FormatInt(BusyTimeout.Milliseconds(), 10) + ")",
+	s := dbSettings{busy: BusyTimeout, pragmas: []string{
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"wal_autocheckpoint(0)", "journal_size_limit(" + strconv.Itoa(maxWAL) + ")",
 	}}
@@ -53,7 +52,9 @@ func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error)
 	if err := create(path); err != nil {
 		return nil, translate("creating the database file", err)
 	}
-	query := url.Values{"_pragma": s.pragmas, "_txlock": {"immediate"}}
+	query := url.Values{
+		"_busy_timeout": {strconv.FormatInt(s.busy.Milliseconds(), 10)}, "_txlock": {"immediate"}, "_pragma": s.pragmas,
+	}
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
@@ -77,6 +78,7 @@ func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error)
 type DBOption func(*dbSettings)
 
 type dbSettings struct {
+	busy    time.Duration
 	pragmas []string
 	conns   int
 	gate    *Gate
@@ -84,6 +86,9 @@ type dbSettings struct {
 
 // conns bounds a pool.
 func conns(n int) DBOption { return func(s *dbSettings) { s.conns = n } }
+
+// busy replaces [BusyTimeout].
+func busy(d time.Duration) DBOption { return func(s *dbSettings) { s.busy = d } }
 
 // pragma adds a setting to every connection, such as "query_only(1)".
 func pragma(text string) DBOption {

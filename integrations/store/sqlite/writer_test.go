@@ -130,9 +130,10 @@ func TestLostConnection(t *testing.T) {
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{})
-	for _, pool := range s.pools {
+	for i, pool := range s.pools {
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "wal_autocheckpoint": "0",
+			"busy_timeout": []string{"0", "5000", "20"}[i],
 		} {
 			var got string
 			// A transaction, for the writer keeps its connection to itself.
@@ -145,7 +146,7 @@ func TestPragmas(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != want {
-				t.Errorf("%s is %s, want %s", pragma, got, want)
+				t.Errorf("pool %d: %s is %s, want %s", i, pragma, got, want)
 			}
 		}
 	}
