@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos-leads test test-race build generate lint sdl playground clients bench clean
+.PHONY: help run demo chaos-leads test test-race build generate lint sdl playground browser-test clients bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,7 +38,19 @@ sdl: ## print the schema for other tools
 
 playground: ## build the GraphiQL page that the binary embeds, with npm
 	npm --prefix schema/playground ci
+	npm --prefix schema/playground run check
 	npm --prefix schema/playground run build
 
+browser-test: playground build ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+	npm --prefix schema/playground test
+
+clients: build ## try Apollo Client, urql and graphql-request, with types generated from the schema
+	npm --prefix schema/clients ci
+	npm --prefix schema/clients test
+
 clean: ## remove what was built, and nothing that was stored
-	rm -rf bin schema/playground/dist
+	rm -rf bin schema/playground/web/dist
+
+bench: build ## measure the service against baselines, on an otherwise idle machine
+	$(GO) build -o bin/bench ./cmd/bench
+	bin/bench $(BENCH)

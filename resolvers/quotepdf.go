@@ -86,9 +86,14 @@ func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale 
 		r.Log.Warn().Err(err).Msg("drawing a quote without the site's settings")
 		snap = &snapshot{revision: "none"}
 	}
+	document := r.document(ctx, s, locale, snap)
 	key := pdfKeyPrefix + s.ID + ":" + string(locale) + ":" + snap.revision
+	if document.Company.Logo == nil {
+		// A document drawn while the logo can't be had must not stay once it can.
+		key += ":plain"
+	}
 	return r.Cache.Get(ctx, key, pdfLife(), func(ctx context.Context) ([]byte, error) {
-		return r.PDF.Render(ctx, r.document(ctx, s, locale, snap))
+		return r.PDF.Render(ctx, document)
 	})
 }
 

@@ -105,7 +105,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	if err != nil {
 		return nil, err
 	}
-	renderer, err := pdf.New(pdf.Options{})
+	renderer, err := pdf.New(pdf.Options{Accent: s.PDFAccent})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
 	}

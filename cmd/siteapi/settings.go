@@ -66,6 +66,7 @@ type Settings struct {
 	RateLimits     bool
 	TrackRetention time.Duration // 0: kept for good
 	LogoHosts      []string
+	PDFAccent      string
 
 	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
 	DeliveryOverdue  time.Duration // age at which an undelivered lead is reported

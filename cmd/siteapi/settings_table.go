@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -111,6 +112,8 @@ func settings() []setting {
 			}},
 		{name: "LOGO_HOSTS", def: "cdn.sanity.io", help: "hosts that a PDF's logo may be fetched from, comma-separated",
 			parse: func(s *Settings, v string) error { s.LogoHosts = list(v); return nil }},
+		{name: "PDF_ACCENT", def: "#1f4fd8", help: "accent colour of PDFs where the site settings name none, #rrggbb",
+			parse: func(s *Settings, v string) error { s.PDFAccent = v; return colour(v) }},
 		{name: "GRAPHQL_INTROSPECTION", def: "off", devDef: "on", help: "on or off",
 			parse: func(s *Settings, v string) (err error) { s.Introspection, err = onOff(v); return err }},
 		{name: "GRAPHQL_PLAYGROUND", def: "off", devDef: "on", help: "on or off",
@@ -144,6 +147,13 @@ func settings() []setting {
 				return nil
 			}},
 	}
+}
+
+func colour(v string) error {
+	if !regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`).MatchString(v) {
+		return errors.New("must be a colour such as #1f4fd8")
+	}
+	return nil
 }
 
 func atLeastOne(v string, to *int) error {
