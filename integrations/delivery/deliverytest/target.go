@@ -83,7 +83,7 @@ func trouble(kind upstream.Kind, after time.Duration) error {
 	return &upstream.Error{System: "fake", Op: "storing", Kind: kind, Status: 500, RetryAfter: after}
 }
 
-// both sends to one target for the CMS and the CRM alike.
+// only sends to the CMS and leaves the CRM alone.
 func only(tg *target) map[delivery.Target]delivery.Send {
 	return map[delivery.Target]delivery.Send{delivery.CMS: tg.send}
 }

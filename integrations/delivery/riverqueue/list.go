@@ -18,8 +18,8 @@ import (
 // index for it.
 const bySubmission = "args->>'submission' = @submission"
 
-// List returns deliveries, oldest first. With SQLite the instances sharing a file see
-// the same; a try's end is written down up to a quarter of a second after it.
+// List returns deliveries, oldest first. The end of a try shows up to a quarter of a
+// second after it: River writes the ends of several down together.
 func (c *core) List(ctx context.Context, f delivery.Filter) ([]delivery.Delivery, error) {
 	where := []string{"kind = @kind"}
 	named := map[string]any{"kind": kind}
