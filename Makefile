@@ -41,7 +41,8 @@ playground: ## build the GraphiQL page that the binary embeds, with npm
 	npm --prefix schema/playground run check
 	npm --prefix schema/playground run build
 
-browser-test: playground build ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+browser-test: playground ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+	$(MAKE) build
 	npm --prefix schema/playground test
 
 clients: build ## try Apollo Client, urql and graphql-request, with types generated from the schema

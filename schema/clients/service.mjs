@@ -16,7 +16,7 @@ const patience = 20_000;
 export const tokens = { cache: "dev-cache-token", webhook: "dev-webhook-secret" };
 
 /** The binary to test: SITEAPI_BINARY, else what `make build` makes. */
-const built = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
+export const binary = process.env.SITEAPI_BINARY ?? fileURLToPath(new URL("../../bin/siteapi", import.meta.url));
 
 /** @returns {Promise<number>} a port that was free just now */
 async function freePort() {
@@ -33,13 +33,13 @@ async function freePort() {
  * Starts the service in development, with settings on top.
  *
  * @param {Record<string, string>} [settings]
- * @param {string} [binary]
+ * @param {string} [program]
  */
-export async function startService(settings = {}, binary = built) {
+export async function startService(settings = {}, program = binary) {
   const folder = await mkdtemp(join(tmpdir(), "siteapi-test-"));
   const base = `http://127.0.0.1:${await freePort()}`;
   let log = "";
-  const child = spawn(binary, ["serve"], {
+  const child = spawn(program, ["serve"], {
     env: {
       ENVIRONMENT: "development",
       LOG_FORMAT: "json",
@@ -83,7 +83,7 @@ export async function startService(settings = {}, binary = built) {
     if (ready) return { base, folder, stop, publish };
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop();
-      throw new Error(`${binary} did not start:\n${log}`);
+      throw new Error(`${program} did not start:\n${log}`);
     }
     await sleep(50);
   }

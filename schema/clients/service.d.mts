@@ -1,0 +1,20 @@
+/** Tokens that the service brings along in development. */
+export declare const tokens: { readonly cache: string; readonly webhook: string };
+
+/** The binary to test. */
+export declare const binary: string;
+
+/** A service under test. */
+export interface Service {
+  /** Its address, without a path. */
+  readonly base: string;
+  /** Its data folder. */
+  readonly folder: string;
+  /** Ends the service and removes its data. */
+  stop(): Promise<void>;
+  /** Replaces the content of the CMS and tells the service, as the CMS would. */
+  publish(documents: readonly object[]): Promise<void>;
+}
+
+/** Starts the service in development, with settings on top. */
+export declare function startService(settings?: Record<string, string>, program?: string): Promise<Service>;

@@ -1,0 +1,52 @@
+// The service through Apollo Client.
+import { createHash } from "node:crypto";
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
+import type { OperationVariables, TypedDocumentNode } from "@apollo/client";
+import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
+import { parse } from "graphql";
+import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocument } from "../generated/operations.js";
+import { SiteError } from "./site.js";
+import type { ClientOptions, SiteClient } from "./site.js";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Returns a client of the service made of Apollo Client. */
+export function apolloSite(options: ClientOptions): SiteClient {
+  const http = new HttpLink({
+    uri: options.url,
+    useGETForQueries: options.get ?? false,
+    ...(options.fetch && { fetch: options.fetch }),
+    ...(options.token && { headers: { Authorization: `Bearer ${options.token}` } }),
+  });
+  const client = new ApolloClient({
+    link: options.persisted ? ApolloLink.from([new PersistedQueryLink({ sha256, useGETForHashedQueries: true }), http]) : http,
+    cache: new InMemoryCache(),
+    // A site's server renders what is there now; in a browser, leave this out.
+    defaultOptions: { query: { fetchPolicy: "no-cache" }, mutate: { fetchPolicy: "no-cache" } },
+  });
+
+  async function query<Data, Variables extends OperationVariables>(query: TypedDocumentNode<Data, Variables>, variables: Variables) {
+    return answer(client.query<Data>({ query, variables }));
+  }
+  async function mutate<Data, Variables extends OperationVariables>(mutation: TypedDocumentNode<Data, Variables>, variables: Variables) {
+    return answer(client.mutate<Data>({ mutation, variables }));
+  }
+  return {
+    settings: async (id) => (await query(PhonesDocument, { ...(id && { id }) })).SiteSettings,
+    track: async (input) => (await mutate(TrackQuoteDocument, { input })).trackQuote,
+    submit: async (input) => (await mutate(SubmitQuoteDocument, { input })).submitQuote,
+    clearCache: async (pattern) => (await mutate(ClearCacheDocument, { pattern })).clearCache.cleared,
+    ask: (document) => query(parse(document) as TypedDocumentNode<unknown, OperationVariables>, {}),
+  };
+}
+
+/** Waits for an answer with data. Apollo rejects where there are errors. */
+async function answer<Data>(sent: Promise<{ data?: Data | undefined }>): Promise<Data> {
+  try {
+    const { data } = await sent;
+    if (data === undefined) throw new Error("the answer has no data");
+    return data;
+  } catch (error) {
+    throw CombinedGraphQLErrors.is(error) ? SiteError.of(error.errors, error) : SiteError.unreachable(error);
+  }
+}

@@ -1,0 +1,33 @@
+// The service through graphql-request.
+import { ClientError, GraphQLClient } from "graphql-request";
+import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocument } from "../generated/operations.js";
+import { SiteError } from "./site.js";
+import type { ClientOptions, SiteClient } from "./site.js";
+
+/** Returns a client of the service made of graphql-request, which has no persisted queries. */
+export function graphqlRequestSite(options: ClientOptions): SiteClient {
+  const settings = {
+    ...(options.fetch && { fetch: options.fetch }),
+    ...(options.token && { headers: { Authorization: `Bearer ${options.token}` } }),
+  };
+  const writer = new GraphQLClient(options.url, settings);
+  // It sends everything by the method it was made with, so reads have a client of their own.
+  const reader = options.get ? new GraphQLClient(options.url, { ...settings, method: "GET" }) : writer;
+
+  return {
+    settings: async (id) => (await answer(reader.request(PhonesDocument, { ...(id && { id }) }))).SiteSettings,
+    track: async (input) => (await answer(writer.request(TrackQuoteDocument, { input }))).trackQuote,
+    submit: async (input) => (await answer(writer.request(SubmitQuoteDocument, { input }))).submitQuote,
+    clearCache: async (pattern) => (await answer(writer.request(ClearCacheDocument, { pattern }))).clearCache.cleared,
+    ask: (document) => answer(reader.request<unknown>(document)),
+  };
+}
+
+/** Waits for an answer. graphql-request rejects where there are errors. */
+async function answer<Data>(sent: Promise<Data>): Promise<Data> {
+  try {
+    return await sent;
+  } catch (error) {
+    throw error instanceof ClientError ? SiteError.of(error.response.errors ?? [], error) : SiteError.unreachable(error);
+  }
+}

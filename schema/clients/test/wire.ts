@@ -1,0 +1,33 @@
+/** One request and its answer, as they went over the wire. */
+export interface Exchange {
+  method: string;
+  url: URL;
+  requestHeaders: Headers;
+  requestBody: string;
+  status: number;
+  contentType: string;
+  headers: Headers;
+  body: string;
+}
+
+/** Returns the real fetch, and a list in which it notes what went over the wire. */
+export function recordingFetch(): { fetch: typeof fetch; wire: Exchange[] } {
+  const wire: Exchange[] = [];
+  const recording: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const requestBody = await request.clone().text();
+    const answer = await fetch(request);
+    wire.push({
+      method: request.method,
+      url: new URL(request.url),
+      requestHeaders: request.headers,
+      requestBody,
+      status: answer.status,
+      contentType: answer.headers.get("content-type") ?? "",
+      headers: answer.headers,
+      body: await answer.clone().text(),
+    });
+    return answer;
+  };
+  return { fetch: recording, wire };
+}
