@@ -41,7 +41,10 @@ playground: ## build the GraphiQL page that the binary embeds, with npm
 	npm --prefix schema/playground run check
 	npm --prefix schema/playground run build
 
-browser-test: playground ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+schema/playground/web/dist/manifest.json: schema/playground/package-lock.json schema/playground/build.mjs $(wildcard schema/playground/src/*)
+	$(MAKE) playground
+
+browser-test: schema/playground/web/dist/manifest.json ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
 	$(MAKE) build
 	npm --prefix schema/playground test
 
