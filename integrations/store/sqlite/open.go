@@ -71,6 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.stopped.Go(func() { c.run(ctx) })
 
 	w := &writer{pool: writes, gate: o.Gate, enqueue: o.Enqueue}
+	s.disconnect = w.discard
 	// The writer's context never ends: the driver starts a goroutine per statement to
 	// watch one that may.
 	s.group = sqlstore.NewGroup(context.WithoutCancel(ctx), sqlstore.Limits{Batch: batchLimit, Queue: queueLimit, Lanes: 1},

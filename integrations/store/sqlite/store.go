@@ -22,13 +22,14 @@ type Store struct {
 	clock  func() time.Time
 	cancel func(ctx context.Context, tx *sql.Tx, submissionID string) error
 
-	pools    []*sql.DB
-	read     *prepared
-	group    *sqlstore.Group[op]
-	stop     context.CancelFunc // ends the checkpointer
-	stopped  sync.WaitGroup
-	closing  sync.Once
-	closeErr error
+	pools      []*sql.DB
+	read       *prepared
+	group      *sqlstore.Group[op]
+	disconnect func()             // closes the connection of the writer, once that has ended
+	stop       context.CancelFunc // ends the checkpointer
+	stopped    sync.WaitGroup
+	closing    sync.Once
+	closeErr   error
 }
 
 var (
@@ -124,6 +125,7 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.group.Close()
+		s.disconnect()
 		s.stop()
 		s.stopped.Wait()
 		s.closeErr = s.closePools()

@@ -256,3 +256,20 @@ func TestBatchFoldsAsTheDatabaseDoes(t *testing.T) {
 		}
 	}
 }
+
+// Closing copies the log back and leaves one file, closed.
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "only.db")
+	s := open(t, Options{Path: path})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) != 1 {
+		t.Errorf("after closing there are %q, %v", files, err)
+	}
+}
