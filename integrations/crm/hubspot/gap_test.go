@@ -2,13 +2,17 @@ package hubspot_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
+	"siteapi/integrations/crm/hubspot"
 	ht "siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
@@ -107,8 +111,15 @@ func TestShapesOfUnknownProperties(t *testing.T) {
 		for _, status := range []int{400, 422} {
 			t.Run(name+"/"+http.StatusText(status), func(t *testing.T) {
 				t.Parallel()
-				a := open(t, ht.Options{}, false, nil)
-				a.server.Fail(ht.Answer(status, []byte(body)).On(http.MethodPost, "/objects/"))
+				clock := &clock{at: time.Now()}
+				a := open(t, ht.Options{}, false, func(o *hubspot.Options) { o.Now = clock.now })
+				// The account has the property, so it may be one that is not known everywhere
+				// yet; after a minute it is not.
+				twice := ht.Answer(status, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
+				a.server.Fail(twice)
+				expectKind(t, a.Upsert(context.Background(), crmtest.Lead(ana, nil)), upstream.Unavailable)
+				clock.add(time.Minute)
+				a.server.Fail(twice)
 				if err := a.Upsert(context.Background(), crmtest.Lead(ana, nil)); err != nil {
 					t.Fatal(err)
 				}
@@ -122,6 +133,49 @@ func TestShapesOfUnknownProperties(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPropertiesCreatedBySomebodyElse covers leads that meet an account without the
+// properties at the same moment: whoever comes second to create one must not take that
+// for a gap.
+func TestPropertiesCreatedBySomebodyElse(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{}, true, nil)
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			if err := a.Upsert(context.Background(), crmtest.Lead(fmt.Sprintf("at-once-%d@example.com", n), nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if a.Gaps() != 0 {
+		t.Errorf("%d gaps: %q", a.Gaps(), a.reported())
+	}
+	for _, c := range a.server.Contacts() {
+		if c.Properties[crm.PropMin] == "" || c.Properties[crm.PropPDFURL] == "" {
+			t.Errorf("contact: %v", c.Properties)
+		}
+	}
+}
+
+// clock is one that a test moves.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
 }
 
 // TestForeignValidationErrors makes sure that what is not about a property sent is

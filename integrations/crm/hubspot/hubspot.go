@@ -19,7 +19,8 @@
 // A property that the account does not have is created if the token may (scope
 // crm.schemas.contacts.write). If it may not, or the account defines a property so that
 // it refuses the value, the contact is stored without it and the gap is reported: a
-// lead that arrives without its timeline is worth more than none.
+// lead that arrives without its timeline is worth more than none. A property that is
+// there and still called unknown, as happens to new ones, is waited for, for a minute.
 //
 // # Outcomes
 //
@@ -92,6 +93,8 @@ type Options struct {
 	// Sleep waits, or returns the context's error. nil: a timer. It is used by
 	// [Driver.Missing] only, to stay within the rate limits.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Now tells the time. nil: time.Now.
+	Now func() time.Time
 }
 
 // Driver keeps contacts in HubSpot. It is safe for concurrent use.
@@ -101,7 +104,9 @@ type Driver struct {
 	properties string // path of the definitions of contacts' properties
 	report     func(gap string)
 	sleep      func(ctx context.Context, d time.Duration) error
+	now        func() time.Time
 	turns      turns
+	newcomers  newcomers
 	gaps       atomic.Int64
 }
 
@@ -121,15 +126,19 @@ func New(o Options) *Driver {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return &Driver{
 		client: outbound.New(outbound.Options{
 			System: system, BaseURL: or(o.BaseURL, DefaultBaseURL), Token: o.Token,
-			Timeout: o.Timeout, MaxBody: o.MaxBody, Transport: o.Transport, Observe: o.Observe,
+			Timeout: o.Timeout, MaxBody: o.MaxBody, Transport: o.Transport, Observe: o.Observe, Now: o.Now,
 		}),
 		contacts:   path(or(o.ObjectsPath, DefaultObjectsPath)) + "/contacts",
 		properties: path(or(o.PropertiesPath, DefaultPropertiesPath)) + "/contacts",
 		report:     o.Report,
 		sleep:      o.Sleep,
+		now:        o.Now,
 	}
 }
 

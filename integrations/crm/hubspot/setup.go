@@ -94,9 +94,9 @@ func (d *Driver) difference(ctx context.Context, op string, want definition) (st
 	return fmt.Sprintf(", as %s rather than %s: values it refuses are left out and reported", got.Type, want.Type), nil
 }
 
-// define creates properties and returns the names of those that are new. It returns
-// none where the token may not, which is no error.
-func (d *Driver) define(ctx context.Context, defs []definition) (created []string, err error) {
+// define creates properties and returns the names of those that are there now. It
+// returns none where the token may not, which is no error.
+func (d *Driver) define(ctx context.Context, defs []definition) (there []string, err error) {
 	const op = "creating properties"
 	if len(defs) == 0 {
 		return nil, nil
@@ -107,13 +107,12 @@ func (d *Driver) define(ctx context.Context, defs []definition) (created []strin
 	for _, def := range defs {
 		status, err := d.post(ctx, op, d.properties, def)
 		if err != nil {
-			return created, passing(err)
+			return there, passing(err)
 		}
-		if status != http.StatusConflict {
-			created = append(created, def.Name)
-		}
+		d.newcomers.met(def.Name, status != http.StatusConflict, d.now())
+		there = append(there, def.Name)
 	}
-	return created, nil
+	return there, nil
 }
 
 func (d *Driver) defineGroup(ctx context.Context, op string) (int, error) {

@@ -40,14 +40,19 @@ func (d *Driver) write(ctx context.Context, op, method, path string, properties 
 		if len(faults) == 0 {
 			if resp.Status < 300 {
 				d.reportGaps(left)
+				for name := range tried {
+					if _, taken := properties[name]; taken {
+						d.newcomers.settled(name)
+					}
+				}
 			}
 			return resp, nil
 		}
-		created, err := d.mend(ctx, faults, tried)
+		again, err := d.mend(ctx, faults, tried)
 		if err != nil {
 			return nil, err
 		}
-		if created {
+		if again {
 			continue
 		}
 		for name, code := range faults {
@@ -62,16 +67,17 @@ func (d *Driver) write(ctx context.Context, op, method, path string, properties 
 }
 
 // mend creates the properties that are not defined. It returns whether another try is
-// worth it. A property that it created and that HubSpot still does not know makes an
-// error: a little later the lead can be stored whole.
+// worth it: where a property is there now, by our doing or by that of somebody who stores
+// a lead at the same moment. One that is there and that HubSpot still does not know makes
+// an error while it is new: a little later the lead can be stored whole.
 func (d *Driver) mend(ctx context.Context, faults map[string]string, tried map[string]bool) (bool, error) {
 	var unknown []definition
 	for _, def := range definitions() {
 		if faults[def.Name] != codeUnknown {
 			continue
 		}
-		created, again := tried[def.Name]
-		if created {
+		there, again := tried[def.Name]
+		if there && d.newcomers.fresh(def.Name, d.now()) {
 			return false, &upstream.Error{
 				System: system, Op: "creating properties", Kind: upstream.Unavailable,
 				RetryAfter: settle, Detail: "new properties are not known everywhere yet",
@@ -81,14 +87,14 @@ func (d *Driver) mend(ctx context.Context, faults map[string]string, tried map[s
 			unknown = append(unknown, def)
 		}
 	}
-	created, err := d.define(ctx, unknown)
+	there, err := d.define(ctx, unknown)
 	if err != nil {
 		return false, err
 	}
 	for _, def := range unknown {
-		tried[def.Name] = slices.Contains(created, def.Name)
+		tried[def.Name] = slices.Contains(there, def.Name)
 	}
-	return len(created) > 0, nil
+	return len(there) > 0, nil
 }
 
 // reportGaps tells of the properties that a contact was stored without.
