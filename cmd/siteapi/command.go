@@ -50,6 +50,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),
+			migrateCommand(getenv, out),
+			storeCommand(getenv, out),
 			{
 				Name: "config", Usage: "print the effective settings, secrets redacted, and check them",
 				Action: func(context.Context, *cli.Command) error { return printConfig(getenv, out) },

@@ -18,6 +18,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storecopy"
 )
 
 // database is the store with the queue of deliveries on top of it.
@@ -25,6 +26,7 @@ type database struct {
 	quotes  store.Quotes
 	archive store.Archive
 	queue   delivery.Queue
+	tables  storecopy.Store // what can be copied elsewhere
 	close   func() error
 }
 
@@ -74,7 +76,7 @@ func openPostgres(
 		pool.Close()
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	d.quotes, d.archive, d.queue = tables, tables, queue
+	d.quotes, d.archive, d.queue, d.tables = tables, tables, queue, tables
 	d.close = func() error {
 		err := tables.Close()
 		pool.Close()
@@ -117,7 +119,7 @@ func openSQLite(
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
-	d.quotes, d.archive, d.queue = file, file, queue
+	d.quotes, d.archive, d.queue, d.tables = file, file, queue, file
 	d.close = func() error { return errors.Join(file.Close(), pool.Close()) }
 	return d, nil
 }
