@@ -39,6 +39,12 @@ type work struct {
 	timing  riverqueue.Timing // zero fields follow from the settings
 }
 
+// How many leads one instance brings to a target at a time.
+const (
+	cmsConcurrency = 8
+	crmConcurrency = 4
+)
+
 // databaseFile is the name of the SQLite file in DATA_DIR.
 const databaseFile = "siteapi.db"
 
@@ -92,6 +98,9 @@ func (d *database) queueOptions(
 	return riverqueue.Options{
 		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
 		Senders: w.senders, Observe: w.observe, Overdue: w.overdue, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
+		Limits: map[delivery.Target]riverqueue.Limit{
+			delivery.CMS: {Concurrency: cmsConcurrency, PerSecond: s.CMSRate}, delivery.CRM: {Concurrency: crmConcurrency, PerSecond: s.CRMRate},
+		},
 		Timing: deliveryTiming(s, w.timing), MaxAttempts: deliveryAttempts(s.DeliveryRetryMax), CircuitFailures: circuitFailures,
 	}
 }

@@ -58,6 +58,8 @@ type Settings struct {
 	HubSpotObjectsPath    string
 	HubSpotPropertiesPath string
 
+	CMSRate        float64 // leads a second; 0: any
+	CRMRate        float64
 	SiteURL        string // absolute address of the site, for links sent to the CRM
 	ContentTypes   []string
 	ContentTTL     time.Duration

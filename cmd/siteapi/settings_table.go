@@ -82,6 +82,16 @@ func settings() []setting {
 			parse: func(s *Settings, v string) error { s.HubSpotObjectsPath = v; return nil }},
 		{name: "HUBSPOT_PROPERTIES_PATH", def: "/crm/v3/properties", help: "versioned path of property definitions in the HubSpot API",
 			parse: func(s *Settings, v string) error { s.HubSpotPropertiesPath = v; return nil }},
+		{name: "CMS_RATE", help: "most leads a second that one instance brings to the CMS, 0: any; left out: 20 for Sanity, any for files",
+			parse: func(s *Settings, v string) (err error) {
+				s.CMSRate, err = rate(v, s.CMSDriver, "sanity", 20)
+				return err
+			}},
+		{name: "CRM_RATE", help: "most leads a second that one instance brings to the CRM, 0: any; left out: 5 for HubSpot, any for files",
+			parse: func(s *Settings, v string) (err error) {
+				s.CRMRate, err = rate(v, s.CRMDriver, "hubspot", 5)
+				return err
+			}},
 		{name: "SITE_URL", help: "absolute address of this service, for the PDF link the CRM gets; left out: the link is relative",
 			parse: func(s *Settings, v string) error { s.SiteURL = strings.TrimSuffix(v, "/"); return webAddress(v) }},
 		{name: "CONTENT_TYPES", devDef: "heroSection,quoteOption", help: "document types that the field `content` serves, comma-separated",
@@ -147,6 +157,21 @@ func settings() []setting {
 				return nil
 			}},
 	}
+}
+
+// rate reads a number per second; left out it depends on the driver.
+func rate(v, driver, limited string, def float64) (float64, error) {
+	if v == "" {
+		if driver == limited {
+			return def, nil
+		}
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || n < 0 || n > 1e6 {
+		return 0, errors.New("must be a number of leads a second, or 0")
+	}
+	return n, nil
 }
 
 func colour(v string) error {

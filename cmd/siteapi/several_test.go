@@ -1,0 +1,404 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// ask sends a GraphQL query to a running binary and returns the answer.
+func (r *running) ask(query string) string {
+	r.t.Helper()
+	body, err := json.Marshal(map[string]string{"query": query})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	resp, err := http.Post(r.base+"/graphql", "application/json", bytes.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// call sends a REST request to a running binary.
+func (r *running) call(method, path, body string, headers ...string) (int, http.Header, string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(data)
+}
+
+// hero writes a content file with one title.
+func hero(s *service, title string) {
+	s.writeContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"` + title + `"}]`)
+}
+
+const askHero = `{ content(documentType: "heroSection", locale: es) { fields } }`
+
+// TestSeveralInvalidationIsSeenByAll sends invalidations to one of two processes and
+// measures until the other shows the new content.
+func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
+	t.Parallel()
+	valkey := valkeyserver.Start(t)
+	// The instances don't watch the content file alike: only what travels through the
+	// cache server may tell the second one. So its content comes from a copy of the file
+	// that never changes by itself, in a folder of its own.
+	content := &service{t: t, dataDir: t.TempDir()}
+	hero(content, "title-0")
+	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + filepath.Join(content.dataDir, "content.json")}
+	a, b := launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)
+	for _, r := range []*running{a, b} {
+		if got := r.ask(askHero); !strings.Contains(got, "title-0") {
+			t.Fatalf("got %s", got)
+		}
+	}
+	var took []time.Duration
+	for i := 1; i <= 30; i++ {
+		title := fmt.Sprintf("title-%d.", i)
+		hero(content, title)
+		began := time.Now()
+		if status, _, body := a.call("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); status != 200 {
+			t.Fatalf("invalidating: %d %s", status, body)
+		}
+		for !strings.Contains(b.ask(askHero), title) {
+			if time.Since(began) > time.Second {
+				t.Fatalf("after a second the other instance still has old content in round %d", i)
+			}
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("an invalidation on one instance shows in the next answer of the other after %s at the median, %s at most",
+		took[len(took)/2].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
+}
+
+// TestSeveralCacheServerAway stops and starts the cache server under a service.
+func TestSeveralCacheServerAway(t *testing.T) {
+	t.Parallel()
+	valkey := valkeyserver.Start(t)
+	s := startService(t, map[string]string{"CACHE_URL": valkey.URL()})
+	hero(s, "before")
+	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
+	if got := s.query(askHero, nil); !bytes.Contains(got.body, []byte("before")) {
+		t.Fatalf("got %s", got.body)
+	}
+	stats := func() map[string]any {
+		got := s.through("REST", "cacheStats", nil)
+		if got.data["success"] != true {
+			t.Fatalf("stats: %s", got.raw)
+		}
+		return got.data["stats"].(map[string]any)
+	}
+	if got := stats(); got["type"] != "valkey" || got["available"] != true || got["size"].(float64) < 1 {
+		t.Errorf("stats are %v", got)
+	}
+	valkey.Stop()
+	eventually(t, "stats say that the server is away", func() bool { return stats()["available"] == false })
+	for range 3 {
+		if got := s.query(askHero, nil); got.status != 200 || !bytes.Contains(got.body, []byte("before")) {
+			t.Errorf("with the cache server away: %d %s", got.status, got.body)
+		}
+	}
+	bothDoors(t, func(t *testing.T, door string) {
+		for name, vars := range map[string]map[string]any{
+			"clearCache": {"all": true}, "invalidateCache": {"input": map[string]any{"type": "all"}},
+		} {
+			if got := s.through(door, name, vars, cacheAuth); got.code != "UPSTREAM_UNAVAILABLE" ||
+				door == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
+				t.Errorf("%s with the cache server away: %d %s", name, got.status, got.raw)
+			}
+		}
+		got := s.through(door, "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
+		if got.code != "UPSTREAM_UNAVAILABLE" {
+			t.Errorf("a webhook with the cache server away: %s, want 503, which the CMS repeats", got.raw)
+		}
+	})
+	if got := s.do("GET", "/readyz", ""); got.status != 200 || !bytes.Contains(got.body, []byte(`"cache":{"status":"unavailable"`)) {
+		t.Errorf("/readyz: %d %s", got.status, got.body)
+	}
+	hero(s, "meanwhile")
+	if err := valkey.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the server is used again", func() bool { return stats()["available"] == true })
+	got := s.through("REST", "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
+	if got.status != 200 {
+		t.Fatalf("the repeated webhook: %s", got.raw)
+	}
+	if got := s.query(askHero, nil); !bytes.Contains(got.body, []byte("meanwhile")) {
+		t.Errorf("after the server came back: %s", got.body)
+	}
+}
+
+// TestSeveralDatabaseAway stops and starts PostgreSQL under a service.
+func TestSeveralDatabaseAway(t *testing.T) {
+	t.Parallel()
+	pg := pgserver.Start(t)
+	s := startService(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
+	first := s.through("REST", "submitQuote", object{"input": validSubmission("before")})
+	if first.status != 200 {
+		t.Fatalf("got %s", first.raw)
+	}
+	pg.Stop(t)
+	bothDoors(t, func(t *testing.T, door string) {
+		for name, vars := range map[string]object{
+			"submitQuote": {"input": validSubmission("away-" + door)}, "trackQuote": {"input": object{"sessionId": "away"}},
+		} {
+			if got := s.through(door, name, vars); got.code != "UPSTREAM_UNAVAILABLE" ||
+				door == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
+				t.Errorf("%s with the database away: %d %s", name, got.status, got.raw)
+			}
+		}
+	})
+	if got := s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(got.body, []byte("lumen-studio")) {
+		t.Errorf("content with the database away: %s", got.body)
+	}
+	if got := s.do("GET", "/readyz", ""); got.status != 503 {
+		t.Errorf("/readyz with the database away: %d %s", got.status, got.body)
+	}
+	if got := s.do("GET", "/healthz", ""); got.status != 200 {
+		t.Errorf("/healthz with the database away: %d", got.status)
+	}
+	pg.Start(t)
+	eventually(t, "submissions are taken again", func() bool {
+		return s.through("REST", "submitQuote", object{"input": validSubmission("after")}).status == 200
+	})
+	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d submissions are stored, want 2: nothing of those that were refused, %v", n, err)
+	}
+	eventually(t, "all deliveries arrive", func() bool { return len(s.files("cms")) == 2 })
+}
+
+// TestSeveralStartAtOnce starts services together on one empty database.
+func TestSeveralStartAtOnce(t *testing.T) {
+	t.Parallel()
+	pg := pgserver.Start(t)
+	url := pg.NewDatabase(t)
+	var group sync.WaitGroup
+	for range 4 {
+		dir := t.TempDir()
+		group.Go(func() {
+			if out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DATABASE_URL=" + url}, "migrate"); code != 0 || !strings.Contains(out, "up to date") {
+				t.Errorf("exit code %d: %s", code, out)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestSeveralSameSessionAtOnce has two instances submit the same content at the same
+// moment, and both work off the deliveries.
+func TestSeveralSameSessionAtOnce(t *testing.T) {
+	t.Parallel()
+	pg := pgserver.Start(t)
+	url := pg.NewDatabase(t)
+	a := startService(t, map[string]string{"DATABASE_URL": url})
+	b := startService(t, map[string]string{"DATABASE_URL": url})
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		ids   = map[any]bool{}
+	)
+	for i := range 20 {
+		group.Go(func() {
+			got := []*service{a, b}[i%2].through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("same-%d", i/4))})
+			mu.Lock()
+			defer mu.Unlock()
+			ids[got.data["submissionId"]] = true
+		})
+	}
+	group.Wait()
+	if len(ids) != 5 || ids[nil] {
+		t.Errorf("5 submissions, each sent 4 times through two instances, got %d ids", len(ids))
+	}
+	// Each instance has a CMS folder of its own, so a delivery made twice would be seen.
+	eventually(t, "all deliveries arrive", func() bool { return len(a.files("cms"))+len(b.files("cms")) >= 5 })
+	time.Sleep(300 * time.Millisecond)
+	if n := len(a.files("cms")) + len(b.files("cms")); n != 5 {
+		t.Errorf("5 submissions were delivered %d times", n)
+	}
+}
+
+// TestSeveralMoveToPostgres moves an install from SQLite with unfinished deliveries.
+func TestSeveralMoveToPostgres(t *testing.T) {
+	t.Parallel()
+	pg := pgserver.Start(t)
+	url := pg.NewDatabase(t)
+	old := startService(t, nil)
+	var ids []any
+	for i := range 5 {
+		ids = append(ids, old.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("move-%d", i))}, fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"])
+		old.through("REST", "trackQuote", object{"input": object{"sessionId": fmt.Sprintf("move-%d", i)}})
+	}
+	eventually(t, "the deliveries arrive", func() bool { return len(old.files("cms")) == 5 })
+	old.stop()
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + old.dataDir, "DATABASE_URL=" + url}
+	for _, want := range []string{"submissions read: 5, new: 5", "submissions read: 5, new: 0"} {
+		out, code := command(t, env, "store", "copy")
+		if code != 0 || !strings.Contains(out, "sessions read: 5") || !strings.Contains(out, want) {
+			t.Fatalf("exit code %d: %s\nwant %s", code, out, want)
+		}
+	}
+	moved := startService(t, map[string]string{"DATABASE_URL": url})
+	for i, id := range ids {
+		if got := moved.do("GET", fmt.Sprintf("/api/quote/pdf?id=%v", id), ""); got.status != 200 {
+			t.Errorf("the PDF of a moved submission: %d", got.status)
+		}
+		other := validSubmission(fmt.Sprintf("move-%d", i))
+		other["locale"] = "es"
+		if got := moved.through("REST", "submitQuote", object{"input": other}, fmt.Sprintf("Idempotency-Key: k-%d", i)); got.data["submissionId"] != id {
+			t.Errorf("an idempotency key was lost: %s", got.raw)
+		}
+		session, err := moved.app.data.quotes.Session(t.Context(), fmt.Sprintf("move-%d", i))
+		if err != nil || session.Visits != 1 {
+			t.Errorf("a session was lost: %+v, %v", session, err)
+		}
+	}
+	for _, args := range [][]string{{"store", "copy", "--to", old.dataDir}, {"store", "copy", "--from", "mysql://x"}, {"store", "copy", "--from", filepath.Join(old.dataDir, "none")}} {
+		if out, code := command(t, env, args...); code == 0 {
+			t.Errorf("%v succeeded: %s", args, out)
+		}
+	}
+}
+
+// TestSeveralChaos lets four clients submit to two instances while one is killed, and
+// then the cache server and the database go away for a while.
+func TestSeveralChaos(t *testing.T) {
+	t.Parallel()
+	pg, valkey := pgserver.Start(t), valkeyserver.Start(t)
+	shared := t.TempDir() // the far ends of both
+	env := []string{"DATABASE_URL=" + pg.NewDatabase(t), "CACHE_URL=" + valkey.URL()}
+	a, b := launch(t, shared, env...), launch(t, shared, env...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var (
+		clients sync.WaitGroup
+		mu      sync.Mutex
+		acked   = map[string]string{} // id by session
+	)
+	for c := range 4 {
+		clients.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				session := fmt.Sprintf("chaos-%d-%d", c, n)
+				time.Sleep(30 * time.Millisecond)
+				for try := 0; ; try++ { // a client repeats what was not acknowledged
+					if id := submitTo(ctx, []*running{b, a}[(c+try)%2].base, session); id != "" {
+						mu.Lock()
+						acked[session] = id
+						mu.Unlock()
+						break
+					}
+					if ctx.Err() != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	const away = 10 * time.Second
+	time.Sleep(time.Second)
+	_ = a.end(syscall.SIGKILL)
+	time.Sleep(time.Second)
+	valkey.Stop()
+	time.Sleep(away)
+	if err := valkey.Start(); err != nil {
+		t.Error(err)
+	}
+	pg.Stop(t)
+	time.Sleep(away)
+	pg.Start(t)
+	time.Sleep(2 * time.Second)
+	cancel()
+	clients.Wait()
+
+	if len(acked) < 50 {
+		t.Fatalf("only %d submissions were acknowledged", len(acked))
+	}
+	seen := map[string]bool{}
+	for session, id := range acked {
+		if seen[id] {
+			t.Errorf("two sessions got the id %s", id)
+		}
+		seen[id] = true
+		if again := submitTo(t.Context(), b.base, session); again != id {
+			t.Errorf("session %s has the id %s, was told %s", session, again, id)
+		}
+	}
+	s := &service{t: t, dataDir: shared}
+	delivered := func() int {
+		n := 0
+		for _, name := range s.files("cms") {
+			if seen[strings.TrimSuffix(strings.TrimPrefix(name, "quoteSubmission."), ".json")] {
+				n++
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(2 * time.Minute); delivered() < len(acked) && time.Now().Before(deadline); {
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Logf("%d submissions were acknowledged while an instance was killed and the cache server and the database were away for %s each; %d are delivered",
+		len(acked), away, delivered())
+	if n := delivered(); n != len(acked) {
+		t.Errorf("%d of %d acknowledged submissions are delivered", n, len(acked))
+	}
+}
+
+// submitTo submits for a session and returns the id, or nothing where that failed.
+func submitTo(ctx context.Context, base, session string) string {
+	body, err := json.Marshal(validSubmission(session))
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/quote/submit", bytes.NewReader(body))
+	if err != nil {
+		return ""
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct{ SubmissionID string }
+	if resp.StatusCode != http.StatusOK || json.NewDecoder(resp.Body).Decode(&answer) != nil {
+		return ""
+	}
+	return answer.SubmissionID
+}
