@@ -255,20 +255,21 @@ func (r *Resolver) Revision(locale string) (string, bool) {
 
 // Warm fetches the content of all locales in the background, so that the first visitor
 // does not wait.
-func (r *Resolver) Warm() { r.refetch(schema.Locales(), 0) }
+func (r *Resolver) Warm() { r.refetch(schema.Locales(), 0, nil) }
 
 // ContentChanged invalidates everything after the CMS driver noticed a change itself.
 func (r *Resolver) ContentChanged(ctx context.Context) error {
 	if _, err := r.content.invalidate(ctx, schema.Locales()); err != nil {
 		return err
 	}
-	r.refetch(schema.Locales(), 0)
+	r.refetch(schema.Locales(), 0, nil)
 	return nil
 }
 
 // refetch fills the entries of locales in the background, and once more after settle:
-// the CMS announces a change before all its servers know of it.
-func (r *Resolver) refetch(locales []schema.Locale, settle time.Duration) {
+// the CMS announces a change before all its servers know of it. Until then it looks
+// again as long as the content is not settled; nil: nobody can tell.
+func (r *Resolver) refetch(locales []schema.Locale, settle time.Duration, settled func(*snapshot) bool) {
 	if len(locales) == 0 {
 		return
 	}
@@ -277,19 +278,57 @@ func (r *Resolver) refetch(locales []schema.Locale, settle time.Duration) {
 		if settle <= 0 {
 			return
 		}
+		last := time.After(settle)
+		for pause := firstLook; settled != nil && !r.all(locales, settled); pause = min(2*pause, longestLook) {
+			select {
+			case <-stopping:
+				return
+			case <-last:
+				r.fillAgain(locales)
+				return
+			case <-time.After(pause):
+			}
+			// Meanwhile another notification may have brought it.
+			if !r.all(locales, settled) {
+				r.fillAgain(locales)
+			}
+		}
 		select {
 		case <-stopping:
-			return
-		case <-time.After(settle):
+		case <-last:
+			r.fillAgain(locales)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), r.FillTimeout)
-		defer cancel()
-		if _, err := r.content.invalidate(ctx, locales); err != nil {
-			r.Log.Warn().Err(err).Msg("invalidating content a second time")
-			return
-		}
-		r.fillAll(locales)
 	})
+}
+
+// Pauses before content that has not settled is fetched again.
+const (
+	firstLook   = 100 * time.Millisecond
+	longestLook = 400 * time.Millisecond
+)
+
+// all reports whether a condition holds for the content of each locale. Content that
+// can't be read is no reason to look again: reading it looks by itself.
+func (r *Resolver) all(locales []schema.Locale, holds func(*snapshot) bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), r.FillTimeout)
+	defer cancel()
+	for _, locale := range locales {
+		if snap, err := r.content.read(ctx, locale); err == nil && !holds(snap) {
+			return false
+		}
+	}
+	return true
+}
+
+// fillAgain replaces the entries of locales.
+func (r *Resolver) fillAgain(locales []schema.Locale) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.FillTimeout)
+	defer cancel()
+	if _, err := r.content.invalidate(ctx, locales); err != nil {
+		r.Log.Warn().Err(err).Msg("invalidating content a second time")
+		return
+	}
+	r.fillAll(locales)
 }
 
 func (r *Resolver) fillAll(locales []schema.Locale) {

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,16 +18,35 @@ type notice struct {
 	documentType string
 	locale       string
 	id           string
+	updatedAt    time.Time // zero: the payload does not say
 }
 
 // Names under which the parts of a notice are looked for, the first that is a
 // non-empty string wins.
 func newNotice(payload map[string]any) notice {
-	return notice{
+	n := notice{
 		documentType: firstString(payload, "_type", "type", "documentType"),
 		locale:       firstString(payload, "language", "locale", "_lang", "__i18n_lang"),
 		id:           firstString(payload, "_id"),
 	}
+	if at, err := time.Parse(time.RFC3339, firstString(payload, "_updatedAt")); err == nil {
+		n.updatedAt = at
+	}
+	return n
+}
+
+// seenIn reports whether content holds what a notice announces, as far as that can be
+// told: a notice that does not say of which document and when is taken for seen.
+func (n notice) seenIn(s *snapshot) bool {
+	if n.id == "" || n.updatedAt.IsZero() {
+		return true
+	}
+	for _, doc := range s.byType[n.documentType] {
+		if doc.ID == n.id {
+			return doc.UpdatedAt != nil && !doc.UpdatedAt.Before(n.updatedAt)
+		}
+	}
+	return false
 }
 
 func firstString(payload map[string]any, names ...string) string {
@@ -66,7 +86,7 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	if !ok || len(object) == 0 {
 		return nil, badInput(schema.FieldError{Field: "payload", Message: "must be a JSON object that is not empty"})
 	}
-	delivery := schema.CallerFrom(ctx).IdempotencyKey
+	delivery := deliveryKey(schema.CallerFrom(ctx))
 	if keys, known := r.seen.get(delivery); known {
 		r.Count(Event{"webhook", "repeated"})
 		return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
@@ -79,10 +99,24 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 		return nil, err
 	}
 	r.seen.put(delivery, keys)
-	r.refetch(locales, r.SettleDelay)
+	settled := n.seenIn
+	if !slices.Contains(r.content.types, n.documentType) {
+		settled = nil // it would never be seen
+	}
+	r.refetch(locales, r.SettleDelay, settled)
 	r.Count(Event{"webhook", "ok"})
 	r.Log.Info().Str("document_type", n.documentType).Str("document", n.id).Strs("keys", keys).Msg("webhook received")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
+}
+
+// deliveryKey recognises a repetition: the same idempotency key with the same body.
+// Nothing but the sender's discipline keeps it from using a key for two notifications,
+// of which neither may be lost. Empty: the delivery has none.
+func deliveryKey(c *schema.Caller) string {
+	if c.IdempotencyKey == "" {
+		return ""
+	}
+	return digest(c.IdempotencyKey, string(c.Body))
 }
 
 // recentKeys remembers for a while which deliveries of the CMS were carried out. It
@@ -96,7 +130,6 @@ type recentKeys struct {
 const (
 	recentKeysMost = 10_000
 	recentKeysLife = time.Hour
-	deliveryKeyMax = 256 // longer keys are not remembered
 )
 
 func newRecentKeys() *recentKeys {
@@ -114,7 +147,7 @@ func (k *recentKeys) get(delivery string) ([]string, bool) {
 }
 
 func (k *recentKeys) put(delivery string, keys []string) {
-	if delivery != "" && len(delivery) <= deliveryKeyMax {
+	if delivery != "" {
 		k.cache.Set(delivery, keys)
 	}
 }
