@@ -71,5 +71,5 @@ func pdfCached(ctx context.Context, o options) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []line{compare("pdf-cached-vs-nethttp", "requests/s", "≥ 0.80", rates(base), rates(value))}, nil
+	return compareRates("pdf-cached-vs-nethttp", "≥ 0.80", base, value), nil
 }

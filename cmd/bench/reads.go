@@ -80,7 +80,7 @@ func readVsNetHTTP(ctx context.Context, o options) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []line{compare("read-vs-nethttp", "requests/s", "≥ 0.90", rates(base), rates(value))}, nil
+	return compareRates("read-vs-nethttp", "≥ 0.90", base, value), nil
 }
 
 // readMissVsGqlgen compares the same query with no kept answers with gqlgen's own
@@ -105,7 +105,7 @@ func readMissVsGqlgen(ctx context.Context, o options) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []line{compare("read-miss-vs-gqlgen", "requests/s", "≥ 1.2", rates(base), rates(value))}, nil
+	return compareRates("read-miss-vs-gqlgen", "≥ 1.2", base, value), nil
 }
 
 // restVsNetHTTP compares a JSON body on its way through the adapter, the executor and
@@ -125,7 +125,7 @@ func restVsNetHTTP(ctx context.Context, o options) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []line{compare("rest-vs-nethttp", "requests/s", "≥ 0.60", rates(base), rates(value))}, nil
+	return compareRates("rest-vs-nethttp", "≥ 0.60", base, value), nil
 }
 
 func trackRequest(session string) []byte {

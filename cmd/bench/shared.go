@@ -55,7 +55,7 @@ func valkeyRead(ctx context.Context, o options) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []line{compare("valkey-read-vs-memory", "requests/s", "≥ 0.90", rates(base), rates(value))}, nil
+	return compareRates("valkey-read-vs-memory", "≥ 0.90", base, value), nil
 }
 
 // residentMemory measures what the service holds after a minute of mixed load at full speed.

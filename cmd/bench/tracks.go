@@ -41,7 +41,7 @@ func track(ctx context.Context, o options) ([]line, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, compare(m.name, "requests/s", m.goal, rates(base), rates(value)))
+		lines = append(lines, compareRates(m.name, m.goal, base, value)...)
 		if m.role == "bare-track" {
 			lines = append(lines, compare("track-p99-vs-bare", "ms", "≤ 2.0", tails(base), tails(value)))
 		}
