@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos-leads test test-race build generate lint sdl playground browser-test clients bench clean
+.PHONY: help run demo chaos-leads test test-race build generate lint sdl playground browser-test clients audit openapi-lint bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,14 @@ browser-test: schema/playground/web/dist/manifest.json ## try the playground in 
 clients: build ## try Apollo Client, urql and graphql-request, with types generated from the schema
 	npm --prefix schema/clients ci
 	npm --prefix schema/clients test
+
+audit: build ## run the public GraphQL-over-HTTP audit suite against the service
+	npm --prefix schema/clients ci
+	npm --prefix schema/clients run audit
+
+openapi-lint: ## check the OpenAPI description with a public linter
+	npm --prefix schema/clients ci
+	schema/clients/node_modules/.bin/redocly lint --config .redocly.yaml rest/testdata/openapi.json
 
 clean: ## remove what was built, and nothing that was stored
 	rm -rf bin schema/playground/web/dist

@@ -3,15 +3,16 @@
 //
 //   node audit/audit.mjs http://127.0.0.1:8080/graphql
 //
+// Without an address it starts the built service for itself.
+//
 // Introspection has to be on: two of the audits ask for `__type`. The MAYs that are not
 // met are listed but don't count.
 import { serverAudits } from 'graphql-http';
 
-const url = process.argv[2];
-if (!url) {
-  console.error('usage: node audit/audit.mjs <address of the GraphQL endpoint>');
-  process.exit(2);
-}
+import { startService } from '#service';
+
+const service = process.argv[2] ? undefined : await startService();
+const url = process.argv[2] ?? `${service.base}/graphql`;
 
 const marks = { ok: 'pass', notice: 'MAY not met', warn: 'SHOULD NOT MET', error: 'MUST NOT MET' };
 const counts = { ok: 0, notice: 0, warn: 0, error: 0 };
@@ -26,3 +27,4 @@ console.log(
   `${counts.ok} passed, ${counts.notice} MAY, ${counts.warn} SHOULD and ${counts.error} MUST not met`,
 );
 process.exitCode = counts.warn + counts.error > 0 ? 1 : 0;
+await service?.stop();
