@@ -127,6 +127,9 @@ func (a *audit) run(ctx context.Context, since time.Time) (auditReport, error) {
 		if err != nil {
 			return r, fmt.Errorf("reading the submissions: %w", err)
 		}
+		if s.Held {
+			continue // it has no deliveries before somebody releases it
+		}
 		if batch = append(batch, s); len(batch) == auditBatch {
 			if err := flush(); err != nil {
 				return r, err

@@ -29,7 +29,7 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Submission is an accepted quote request: a lead. It never changes once stored.
+// Submission is an accepted quote request: a lead. But for Held it never changes once stored.
 type Submission struct {
 	// ID is opaque, with at least 122 random bits, of the characters A-Z a-z 0-9 - only.
 	ID          string     `json:"id"`
@@ -39,7 +39,32 @@ type Submission struct {
 	Estimate    Estimate   `json:"estimate"`
 	Locale      string     `json:"locale,omitempty"` // empty: the visitor named none
 	SubmittedAt time.Time  `json:"submittedAt"`      // UTC, whole milliseconds
+	// Signals are what made it look as if a program had sent it; empty: nothing did.
+	Signals []Signal `json:"signals,omitempty"`
+	// Held says that it waits for somebody to look at it: it is not delivered until then.
+	Held bool `json:"held,omitempty"`
+	// Trace is the W3C traceparent of the request that brought it, empty where that was
+	// not traced.
+	Trace string `json:"trace,omitempty"`
 }
+
+// Signal is a sign that a program may have filled in the form.
+type Signal string
+
+// The signals. Untracked and Unchecked are weak: people give rise to them as well.
+const (
+	Honeypot    Signal = "honeypot"     // a field that people don't see was filled in
+	TooFast     Signal = "too_fast"     // it came too soon after the session's first tracked state
+	NoChallenge Signal = "no_challenge" // the token of the bot check is missing or was refused
+	Untracked   Signal = "untracked"    // the session was never tracked
+	Unchecked   Signal = "unchecked"    // the bot check could not be asked
+)
+
+// Signals lists all signals.
+func Signals() []Signal { return []Signal{Honeypot, TooFast, NoChallenge, Untracked, Unchecked} }
+
+// Weak reports whether a signal alone is no reason to hold a submission.
+func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
 
 // PDFPath is the address of a submission's PDF summary, relative to the site.
 func (s *Submission) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }

@@ -41,6 +41,7 @@ type Quotes interface {
 	// transaction. A repetition returns the submission that is stored already and false,
 	// and remembers the new idempotency key if there is one. Where the same idempotency
 	// key comes with other content, that content is kept beside the first submission.
+	// A submission that is Held gets no deliveries yet.
 	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
 	// Submission returns a stored submission, or ErrNotFound.
 	Submission(ctx context.Context, id string) (quote.Submission, error)
@@ -55,6 +56,16 @@ type Filter struct {
 	Email string    // exact address, letter case ignored
 	Since time.Time // submitted at or after
 	Until time.Time // submitted before
+	// Newest turns the order of the listing round.
+	Newest bool
+	// Held narrows to those held for review.
+	Held bool
+}
+
+// Traces counts what is stored of an e-mail address beside the submissions made with it.
+type Traces struct {
+	Sessions int64 // sessions in whose state the visitor has typed it
+	Repeats  int64 // repetitions with it, kept beside whatever submission
 }
 
 // SessionFilter narrows a listing of sessions. Zero fields don't narrow.
@@ -65,16 +76,38 @@ type SessionFilter struct {
 
 // Archive is what operators need.
 type Archive interface {
-	// Submissions yields stored submissions, oldest first.
+	// Submissions yields stored submissions, oldest first unless the filter says otherwise.
 	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
 	// Sessions yields the latest state of each session, in no particular order. Those
 	// that appear or change meanwhile may or may not be seen.
 	Sessions(ctx context.Context, f SessionFilter) iter.Seq2[quote.Session, error]
 	// CountSubmissions returns the number of stored submissions.
 	CountSubmissions(ctx context.Context) (int64, error)
+	// Held returns the number of submissions held for review, and when the oldest of
+	// them was submitted; zero where there are none.
+	Held(ctx context.Context) (number int64, oldest time.Time, err error)
+	// Release ends the hold of a submission and creates its deliveries in one
+	// transaction. One that is not held is left alone: false. An unknown id is ErrNotFound.
+	Release(ctx context.Context, id string) (released bool, err error)
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
+	// PruneSubmissions erases the submissions made before a time, but for those with
+	// deliveries under way, and returns their number.
+	PruneSubmissions(ctx context.Context, before time.Time) (int64, error)
 	// Erase removes a submission with its pending deliveries, and what the visitor
 	// typed of the contact form from the state of its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string) error
+	// Traces looks for an address, letter case ignored, beside the submissions made with
+	// it. There is no index for that: it reads all sessions.
+	Traces(ctx context.Context, email string) (Traces, error)
+	// EraseTraces removes what Traces finds: the repetitions, and of the sessions what the
+	// visitor typed of the contact form. It returns how much it removed.
+	EraseTraces(ctx context.Context, email string) (Traces, error)
+}
+
+// Load is how busy a driver is.
+type Load struct {
+	Waiting int // requests whose turn to be written has not come
+	Busy    int // connections in use
+	Idle    int // connections open and not in use
 }

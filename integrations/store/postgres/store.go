@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -27,6 +26,8 @@ type Options struct {
 	Enqueue func(ctx context.Context, tx pgx.Tx, submissionIDs []string) error
 	// Cancel removes the pending deliveries of a submission that is being erased. nil: none.
 	Cancel func(ctx context.Context, tx pgx.Tx, submissionID string) error
+	// UnderWay returns those of some submissions whose deliveries aren't finished. nil: none.
+	UnderWay func(ctx context.Context, tx pgx.Tx, submissionIDs []string) ([]string, error)
 	// Clock tells the time. nil: time.Now.
 	Clock func() time.Time
 	// Log takes what an operator should know. nil: nothing is logged.
@@ -112,11 +113,11 @@ func (s *Store) Submit(ctx context.Context, n store.NewSubmission) (first quote.
 		if err != nil {
 			return err
 		}
-		if created {
+		if created && row.Held == 0 {
 			return s.enqueue(ctx, tx, first.ID)
 		}
 		// It may be ours: stored, with its deliveries, by the try whose answer was lost.
-		created = t.lost && first.ID == row.ID
+		created = created || t.lost && first.ID == row.ID
 		return nil
 	})
 	if err != nil {
@@ -168,6 +169,32 @@ func (s *Store) CountSubmissions(ctx context.Context) (int64, error) {
 	return n, translate("submissions", err)
 }
 
+// Held returns the number of submissions held for review and when the oldest was submitted.
+func (s *Store) Held(ctx context.Context) (int64, time.Time, error) {
+	n, oldest, err := sqlstore.Held(ctx, s.pool)
+	return n, oldest, translate("submissions", err)
+}
+
+// Release ends the hold of a submission and creates its deliveries.
+func (s *Store) Release(ctx context.Context, id string) (released bool, err error) {
+	err = s.pool.transact(ctx, true, func(ctx context.Context, tx pgx.Tx, t trial) error {
+		released, err = sqlstore.Release(ctx, executor{tx}, id)
+		if err != nil || !released {
+			// The try whose answer was lost may have released it, with its deliveries.
+			released = err == nil && t.lost
+			return err
+		}
+		return s.enqueue(ctx, tx, id)
+	})
+	return released && err == nil, translate("releasing a submission", err)
+}
+
+// Load returns how busy the store is.
+func (s *Store) Load() store.Load {
+	stats := s.pool.Stat()
+	return store.Load{Waiting: s.tracks.Waiting(), Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
+}
+
 // PruneSessions removes sessions last seen before a time, some at a time.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (int64, error) {
 	var removed int64
@@ -186,24 +213,6 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (int64, err
 		}
 		removed += n
 	}
-}
-
-// Erase removes a submission with its pending deliveries, or returns [store.ErrNotFound].
-func (s *Store) Erase(ctx context.Context, id string) error {
-	err := s.pool.transact(ctx, true, func(ctx context.Context, tx pgx.Tx, t trial) error {
-		err := sqlstore.Erase(ctx, executor{tx}, id)
-		if t.lost && errors.Is(err, store.ErrNotFound) {
-			return nil // the try whose answer was lost removed it
-		}
-		if err != nil || s.o.Cancel == nil {
-			return err
-		}
-		if err := s.o.Cancel(ctx, tx, id); err != nil {
-			return fmt.Errorf("cancelling the deliveries: %w", err)
-		}
-		return nil
-	})
-	return translate("erasing a submission", err)
 }
 
 // Close lets the requests that wait be written and closes all connections.

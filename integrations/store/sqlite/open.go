@@ -19,6 +19,8 @@ type Options struct {
 	Enqueue func(ctx context.Context, tx *sql.Tx, submissionIDs []string) error
 	// Cancel removes the pending deliveries of a submission that is being erased. nil: none.
 	Cancel func(ctx context.Context, tx *sql.Tx, submissionID string) error
+	// UnderWay returns those of some submissions whose deliveries aren't finished. nil: none.
+	UnderWay func(ctx context.Context, tx *sql.Tx, submissionIDs []string) ([]string, error)
 	// Gate is shared with the other pools of this process on the same file. nil: there are none.
 	Gate *Gate
 	// Clock tells the time. nil: time.Now.
@@ -48,7 +50,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{clock: o.Clock, cancel: o.Cancel}
+	s := &Store{clock: o.Clock, hooks: hooks{underWay: o.UnderWay, cancel: o.Cancel}}
 	writes, err := s.pool(ctx, o.Path, conns(1), busy(0), pragma("cache_size(-8000)"))
 	if err == nil {
 		err = migrate(ctx, writes, o)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -30,8 +29,28 @@ type submitOp struct {
 
 func (o *submitOp) apply(ctx context.Context, b *batch) (err error) {
 	o.first, o.created, err = sqlstore.Submit(ctx, b.w.db, o.row, o.key)
-	if o.created {
+	if o.created && o.row.Held == 0 {
 		b.created = append(b.created, o.first.ID)
+	}
+	return err
+}
+
+// releaseOp ends the hold of a submission.
+type releaseOp struct {
+	id string
+
+	released bool
+	missing  error // [store.ErrNotFound], which must not undo the rest of the batch
+}
+
+func (o *releaseOp) apply(ctx context.Context, b *batch) (err error) {
+	o.missing = nil
+	o.released, err = sqlstore.Release(ctx, b.w.db, o.id)
+	if errors.Is(err, store.ErrNotFound) {
+		o.missing, err = err, nil
+	}
+	if o.released {
+		b.created = append(b.created, o.id)
 	}
 	return err
 }
@@ -41,36 +60,6 @@ type pulseOp struct{ at int64 }
 
 func (o *pulseOp) apply(_ context.Context, b *batch) error {
 	b.pulse = max(b.pulse, o.at, 1)
-	return nil
-}
-
-// eraseOp removes a submission.
-type eraseOp struct {
-	id     string
-	cancel func(ctx context.Context, tx *sql.Tx, submissionID string) error
-
-	missing error // [store.ErrNotFound], which must not undo the rest of the batch
-}
-
-func (o *eraseOp) apply(ctx context.Context, b *batch) error {
-	o.missing = nil
-	if err := b.flush(ctx); err != nil {
-		return err
-	}
-	err := sqlstore.Erase(ctx, b.w.db, o.id)
-	if errors.Is(err, store.ErrNotFound) {
-		o.missing = err
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if o.cancel == nil {
-		return nil
-	}
-	if err := o.cancel(ctx, b.tx, o.id); err != nil {
-		return fmt.Errorf("cancelling the deliveries: %w", err)
-	}
 	return nil
 }
 

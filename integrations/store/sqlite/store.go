@@ -19,8 +19,8 @@ const pruneLimit = 100
 
 // Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
 type Store struct {
-	clock  func() time.Time
-	cancel func(ctx context.Context, tx *sql.Tx, submissionID string) error
+	clock func() time.Time
+	hooks hooks
 
 	pools      []*sql.DB
 	read       *prepared
@@ -92,6 +92,32 @@ func (s *Store) CountSubmissions(ctx context.Context) (int64, error) {
 	return n, translate("submissions", err)
 }
 
+// Held returns the number of submissions held for review and when the oldest was submitted.
+func (s *Store) Held(ctx context.Context) (int64, time.Time, error) {
+	n, oldest, err := sqlstore.Held(ctx, s.read)
+	return n, oldest, translate("submissions", err)
+}
+
+// Release ends the hold of a submission and creates its deliveries.
+func (s *Store) Release(ctx context.Context, id string) (bool, error) {
+	o := &releaseOp{id: id}
+	if err := s.group.Do(ctx, o); err != nil {
+		return false, named("releasing a submission", err)
+	}
+	return o.released, named("releasing a submission", o.missing)
+}
+
+// Load returns how busy the store is.
+func (s *Store) Load() store.Load {
+	l := store.Load{Waiting: s.group.Waiting()}
+	for _, p := range s.pools {
+		stats := p.Stats()
+		l.Busy += stats.InUse
+		l.Idle += stats.Idle
+	}
+	return l
+}
+
 // PruneSessions removes sessions last seen before a time, some at a time, between
 // the transactions of others.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (int64, error) {
@@ -110,15 +136,6 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (int64, err
 			removed += o.removed
 		}
 	}
-}
-
-// Erase removes a submission with its pending deliveries, or returns [store.ErrNotFound].
-func (s *Store) Erase(ctx context.Context, id string) error {
-	o := &eraseOp{id: id, cancel: s.cancel}
-	if err := s.group.Do(ctx, o); err != nil {
-		return named("erasing a submission", err)
-	}
-	return named("erasing a submission", o.missing)
 }
 
 // Close lets the requests that wait be written, copies the log back and closes the file.

@@ -61,9 +61,11 @@ func Copy(ctx context.Context, from, to Store, o Options) (Report, error) {
 	}
 	// Leads first: should the copy be cut short, they are what matters.
 	err := batches(from.Leads(ctx), leadBatch, func(leads []sqlstore.Lead) error {
-		ids := make([]string, len(leads))
-		for i, l := range leads {
-			ids[i] = l.Submission.ID
+		ids := make([]string, 0, len(leads))
+		for _, l := range leads {
+			if l.Submission.Held == 0 { // one that is held has no deliveries until it is released
+				ids = append(ids, l.Submission.ID)
+			}
 		}
 		unfinished, err := unfinished(ctx, o, ids)
 		if err != nil {

@@ -179,6 +179,30 @@ func TestCopyDouble(t *testing.T) {
 	}
 }
 
+// What is held for review stays held, and gets its deliveries when it is released.
+func TestCopyHeld(t *testing.T) {
+	t.Parallel()
+	var enqueued []string
+	from := openSQLite(t, func([]string) error { return nil })
+	to := openSQLite(t, func(ids []string) error { enqueued = append(enqueued, ids...); return nil })
+	held := storetest.Suspicious(1)
+	for _, n := range []store.NewSubmission{held, storetest.Submission(2)} {
+		if _, created, err := from.Submit(t.Context(), n); err != nil || !created {
+			t.Fatal(created, err)
+		}
+	}
+	r, err := storecopy.Copy(t.Context(), from, to, storecopy.Options{})
+	if err != nil || r.Created != 2 || r.Enqueued != 1 || !slices.Equal(enqueued, []string{"id-000002"}) {
+		t.Errorf("the copy reports %+v, %v and enqueued %v", r, err, enqueued)
+	}
+	if got, err := to.Submission(t.Context(), held.Submission.ID); err != nil || !reflect.DeepEqual(got, held.Submission) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if ok, err := to.Release(t.Context(), held.Submission.ID); !ok || err != nil || len(enqueued) != 2 {
+		t.Errorf("released %v, %v, enqueued %v", ok, err, enqueued)
+	}
+}
+
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, func([]string) error { return nil }), openSQLite(t, func([]string) error { return nil })

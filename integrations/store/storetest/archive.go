@@ -34,18 +34,25 @@ func listSubmissions(t *testing.T, s Subject) {
 		"until":   {filter: store.Filter{Until: When().Add(2 * time.Second)}, from: 0, till: 20},
 		"between": {filter: store.Filter{Since: When().Add(time.Second), Until: When().Add(90 * time.Second)}, from: 10, till: 900},
 	} {
-		i := c.from
-		for got, err := range db.Submissions(t.Context(), c.filter) {
-			if err != nil {
-				t.Fatal(err)
+		for _, newest := range []bool{false, true} {
+			c.filter.Newest = newest
+			i := c.from
+			for got, err := range db.Submissions(t.Context(), c.filter) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprintf("id-%06d", i)
+				if newest {
+					want = fmt.Sprintf("id-%06d", c.till-1-(i-c.from))
+				}
+				if got.ID != want {
+					t.Fatalf("%s, newest first %v: %s comes where %s belongs", name, newest, got.ID, want)
+				}
+				i++
 			}
-			if want := fmt.Sprintf("id-%06d", i); got.ID != want {
-				t.Fatalf("%s: %s comes where %s belongs", name, got.ID, want)
+			if i != c.till && c.till != 0 {
+				t.Errorf("%s, newest first %v: %d submissions are listed, want %d", name, newest, i-c.from, c.till-c.from)
 			}
-			i++
-		}
-		if i != c.till && c.till != 0 {
-			t.Errorf("%s: the listing ends before number %d, want %d", name, i, c.till)
 		}
 	}
 }

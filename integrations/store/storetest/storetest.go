@@ -27,6 +27,8 @@ type Exec func(query string) error
 type Hooks struct {
 	Enqueue func(ctx context.Context, exec Exec, submissionIDs []string) error
 	Cancel  func(ctx context.Context, exec Exec, submissionID string) error
+	// UnderWay is told of submissions and returns those whose deliveries aren't finished.
+	UnderWay func(ctx context.Context, exec Exec, submissionIDs []string) ([]string, error)
 }
 
 // Subject is a fresh, empty database of a driver.
@@ -56,10 +58,19 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"submit/deliveries":             submitDeliveries,
 		"submit/failing deliveries":     submitFailingDeliveries,
 		"submit/id taken":               submitTakenID,
+		"hold/kept back":                heldKeptBack,
+		"hold/released":                 heldReleased,
+		"hold/failing deliveries":       heldFailingDeliveries,
+		"hold/repeated":                 heldRepeated,
 		"list/submissions":              listSubmissions,
 		"list/sessions":                 listSessions,
 		"list/stopped early":            listStopped,
 		"prune":                         prune,
+		"prune/submissions":             pruneSubmissions,
+		"prune/failing":                 pruneFailing,
+		"traces":                        traces,
+		"traces/many":                   tracesOfMany,
+		"traces/while they change":      tracesWhileTracked,
 		"erase":                         erase,
 		"erase/failing cancellation":    eraseFailing,
 		"request ended":                 requestEnded,

@@ -68,8 +68,8 @@ WHERE submission_id = $1 ORDER BY content_key`, []any{l.Submission.ID}, func(sca
 	return nil
 }
 
-const importSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+const importSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at, held)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 
 // ImportLead stores a lead of another database inside the transaction db, and reports
 // whether its submission was new here. What is there already is left as it is.
@@ -79,13 +79,13 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 // that nothing repeats.
 func ImportLead(ctx context.Context, db DB, l Lead) (created bool, err error) {
 	s := l.Submission
-	n, err := db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey, s.SubmittedAt)
+	n, err := db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey, s.SubmittedAt, s.Held)
 	if err != nil {
 		return false, fmt.Errorf("storing the submission: %w", err)
 	}
 	if n == 0 {
 		// Nothing again if it is its id that is there.
-		n, err = db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey+"#"+s.ID, s.SubmittedAt)
+		n, err = db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey+"#"+s.ID, s.SubmittedAt, s.Held)
 		if err != nil {
 			return false, fmt.Errorf("storing the submission beside its double: %w", err)
 		}

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -139,25 +138,6 @@ WHERE id > $1 ORDER BY id LIMIT `+pageSize, []any{after}, func(scan Scan) error 
 			after = page[len(page)-1].ID
 		}
 	}
-}
-
-// forgetHints removes what the visitor typed of the contact form from a session.
-func forgetHints(ctx context.Context, db DB, id string) error {
-	s, err := Session(ctx, db, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	b, err := json.Marshal(state{Selections: s.Selections, Estimate: s.Estimate})
-	if err != nil {
-		return fmt.Errorf("encoding the session: %w", err)
-	}
-	if _, err := db.Exec(ctx, `UPDATE sessions SET state = $1 WHERE id = $2`, string(b), id); err != nil {
-		return fmt.Errorf("removing the contact hints: %w", err)
-	}
-	return nil
 }
 
 // seen reports whether a session was last seen in the filter's time.

@@ -20,19 +20,25 @@ type SubmissionRow struct {
 	Body        string // JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
+	Held        int64 // 1: held for review
 }
 
 // NewSubmissionRow encodes a submission.
 func NewSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
-	b, err := json.Marshal(n.Submission)
+	s := n.Submission
+	s.Held = false // it changes, so it has a column
+	b, err := json.Marshal(s)
 	if err != nil {
 		return SubmissionRow{}, fmt.Errorf("encoding the submission: %w", err)
 	}
-	s := n.Submission
-	return SubmissionRow{
+	r := SubmissionRow{
 		ID: s.ID, SessionID: s.SessionID, Email: strings.ToLower(s.Contact.Email), Body: string(b),
 		ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli(),
-	}, nil
+	}
+	if n.Submission.Held {
+		r.Held = 1
+	}
+	return r, nil
 }
 
 // submission decodes a row. The time comes from its column, which is what listings
@@ -42,15 +48,15 @@ func (r SubmissionRow) submission() (quote.Submission, error) {
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
 		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
 	}
-	s.SubmittedAt = time.UnixMilli(r.SubmittedAt).UTC()
+	s.SubmittedAt, s.Held = time.UnixMilli(r.SubmittedAt).UTC(), r.Held != 0
 	return s, nil
 }
 
-const selectSubmission = `SELECT id, session_id, email, body, content_key, submitted_at FROM submissions`
+const selectSubmission = `SELECT id, session_id, email, body, content_key, submitted_at, held FROM submissions`
 
 // fields are where the columns of selectSubmission go.
 func (r *SubmissionRow) fields() []any {
-	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt}
+	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Held}
 }
 
 // Submission returns a stored submission, or [store.ErrNotFound].
@@ -62,7 +68,7 @@ func Submission(ctx context.Context, db DB, id string) (quote.Submission, error)
 	return r.submission()
 }
 
-// Submissions yields stored submissions, oldest first, read page by page.
+// Submissions yields stored submissions in the filter's order, read page by page.
 func Submissions(ctx context.Context, db DB, f store.Filter) iter.Seq2[quote.Submission, error] {
 	return func(yield func(quote.Submission, error) bool) {
 		for r, err := range SubmissionRows(ctx, db, f) {
@@ -79,19 +85,26 @@ func Submissions(ctx context.Context, db DB, f store.Filter) iter.Seq2[quote.Sub
 
 // SubmissionRows is [Submissions] without decoding.
 func SubmissionRows(ctx context.Context, db DB, f store.Filter) iter.Seq2[SubmissionRow, error] {
+	beyond, order := "(submitted_at, id) > (?, ?)", " ORDER BY submitted_at, id LIMIT "
+	if f.Newest {
+		beyond, order = "(submitted_at, id) < (?, ?)", " ORDER BY submitted_at DESC, id DESC LIMIT "
+	}
 	return func(yield func(SubmissionRow, error) bool) {
 		for after := (*SubmissionRow)(nil); ; {
 			c := conditions{}
 			if after != nil {
-				c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
+				c.add(beyond, after.SubmittedAt, after.ID)
 			}
 			if f.Email != "" {
 				c.add("email = ?", strings.ToLower(f.Email))
 			}
+			if f.Held {
+				c.add("held = 1")
+			}
 			c.since("submitted_at", f.Since)
 			c.until("submitted_at", f.Until)
 			var page []SubmissionRow
-			err := db.Query(ctx, selectSubmission+c.where()+` ORDER BY submitted_at, id LIMIT `+pageSize, c.args,
+			err := db.Query(ctx, selectSubmission+c.where()+order+pageSize, c.args,
 				func(scan Scan) error {
 					page = append(page, SubmissionRow{})
 					return scan(page[len(page)-1].fields()...)

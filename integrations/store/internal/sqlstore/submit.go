@@ -12,8 +12,8 @@ import (
 const (
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
-	insertSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (content_key) DO NOTHING`
+	insertSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at, held)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (content_key) DO NOTHING`
 	insertRepeat = `INSERT INTO submission_repeats (submission_id, content_key, idempotency_key, body, received_at)
 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (submission_id, content_key) DO NOTHING`
 	byKey = selectSubmission + ` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`
@@ -36,7 +36,7 @@ func Submit(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Su
 		}
 	}
 	stored, err := db.Exec(ctx, insertSubmission,
-		row.ID, row.SessionID, row.Email, row.Body, row.ContentKey, row.SubmittedAt)
+		row.ID, row.SessionID, row.Email, row.Body, row.ContentKey, row.SubmittedAt, row.Held)
 	if err != nil {
 		return quote.Submission{}, false, fmt.Errorf("storing the submission: %w", err)
 	}
@@ -85,10 +85,10 @@ func erased(err error) error {
 	return err
 }
 
-// Erase removes a submission with its keys and repetitions inside the transaction
-// db, and what the visitor typed of the contact form from the session's state; the
-// choices stay for the statistics. It returns [store.ErrNotFound] if there is none.
-func Erase(ctx context.Context, db DB, id string) error {
+// Erase removes a submission with its keys, repetitions and deliveries inside the
+// transaction db, and what the visitor typed of the contact form from the session's
+// state; the choices stay for the statistics. It returns [store.ErrNotFound] if there is none.
+func Erase(ctx context.Context, db DB, id string, h Hooks) error {
 	var session string
 	err := one(ctx, db, `SELECT session_id FROM submissions WHERE id = $1`, []any{id}, &session)
 	if err != nil {
@@ -103,5 +103,14 @@ func Erase(ctx context.Context, db DB, id string) error {
 			return fmt.Errorf("removing the submission: %w", err)
 		}
 	}
-	return forgetHints(ctx, db, session)
+	if _, err := forgetHints(ctx, db, session, ""); err != nil {
+		return err
+	}
+	if h.Cancel == nil {
+		return nil
+	}
+	if err := h.Cancel(id); err != nil {
+		return fmt.Errorf("cancelling the deliveries: %w", err)
+	}
+	return nil
 }

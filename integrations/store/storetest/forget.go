@@ -1,0 +1,211 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+// Only what is old enough goes, with all that belongs to it, and nothing whose
+// deliveries are under way.
+func pruneSubmissions(t *testing.T, s Subject) {
+	h := s.jobs(t)
+	var asked []string
+	h.UnderWay = func(_ context.Context, _ Exec, ids []string) (busy []string, err error) {
+		asked = append(asked, ids...)
+		for _, id := range ids {
+			if strings.HasSuffix(id, "7") {
+				busy = append(busy, id)
+			}
+		}
+		return busy, nil
+	}
+	db := s.MustOpen(t, h)
+	const n, old = 1300, 1100 // more than two pages of old ones
+	fill(t, n, func(i int) error {
+		sub := Submission(i)
+		sub.IdempotencyKey = fmt.Sprint("key-", i)
+		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // ten share a time
+		_, _, err := db.Submit(t.Context(), sub)
+		return err
+	})
+	visit := Visit(Submission(3).Submission.SessionID, When())
+	if err := db.Track(t.Context(), visit); err != nil {
+		t.Fatal(err)
+	}
+	before := When().Add(old / 10 * time.Minute)
+	for _, want := range []int64{old * 9 / 10, 0} {
+		asked = nil
+		got, err := db.PruneSubmissions(t.Context(), before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%d submissions were removed, want %d", got, want)
+		}
+	}
+	if len(asked) != old/10 || !slices.IsSorted(asked) {
+		t.Errorf("the queue was asked about %d submissions, want those %d that are left", len(asked), old/10)
+	}
+	wantCount(t, db, n-old*9/10)
+	for _, query := range []string{`SELECT submission_id FROM jobs`, `SELECT submission_id FROM submission_keys`} {
+		if left := s.Strings(t, query); len(left) != n-old*9/10 {
+			t.Errorf("%s gives %d rows, want %d", query, len(left), n-old*9/10)
+		}
+	}
+	wantSession(t, db, quote.Session{
+		ID: visit.SessionID, Selections: visit.Selections, Estimate: visit.Estimate, FirstSeen: visit.At, LastSeen: visit.At, Visits: 1,
+	})
+}
+
+// Where the queue can't answer, or can't cancel, nothing is removed.
+func pruneFailing(t *testing.T, s Subject) {
+	broken := errors.New("no queue")
+	h := s.jobs(t)
+	h.UnderWay = func(context.Context, Exec, []string) ([]string, error) { return nil, broken }
+	later := Hooks{Enqueue: h.Enqueue, Cancel: func(_ context.Context, _ Exec, id string) error {
+		if id == "id-000002" {
+			return broken
+		}
+		return nil
+	}}
+	for name, h := range map[string]Hooks{"asking": h, "cancelling": later} {
+		db := s.MustOpen(t, h)
+		for i := range 4 {
+			if _, _, err := db.Submit(t.Context(), Submission(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := db.PruneSubmissions(t.Context(), When().Add(time.Hour)); !errors.Is(err, broken) || n != 0 {
+			t.Errorf("%s: %d removed, %v, want the error of the queue", name, n, err)
+		}
+		wantCount(t, db, 4)
+	}
+}
+
+// An address is found wherever it was typed, in whatever letter case, and goes from
+// there; the submissions made with it are not touched.
+func traces(t *testing.T, s Subject) {
+	db := s.MustOpen(t, Hooks{})
+	first, other, own := Submission(1), Submission(2), Submission(3)
+	first.IdempotencyKey, other.IdempotencyKey = "key", "key"
+	other.Submission.Contact.Email = "Mine@Example.com"
+	own.Submission.Contact.Email = "mine@example.com"
+	wantSubmit(t, db, first, first.Submission, true)
+	wantSubmit(t, db, other, first.Submission, false) // kept beside the first
+	wantSubmit(t, db, own, own.Submission, true)
+	hinted := Visit("hinted", When())
+	hinted.Hints = quote.Hints{Email: "MINE@example.com", FirstName: "Ana"}
+	theirs := Visit("theirs", When())
+	for _, v := range []quote.Visit{hinted, theirs, {SessionID: "empty", At: When()}} {
+		if err := db.Track(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, email := range []string{"nobody@example.com", "ine@example.com", ""} {
+		if got, err := db.Traces(t.Context(), email); err != nil || email != "" && got != (store.Traces{}) {
+			t.Errorf("%q: %+v %v, want nothing", email, got, err)
+		}
+	}
+	want := store.Traces{Sessions: 1, Repeats: 1}
+	if got, err := db.Traces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {
+		t.Errorf("found %+v %v, want %+v", got, err, want)
+	}
+	if got, err := db.EraseTraces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {
+		t.Errorf("erased %+v %v, want %+v", got, err, want)
+	}
+	if got, err := db.EraseTraces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != (store.Traces{}) {
+		t.Errorf("erased again %+v %v, want nothing", got, err)
+	}
+	wantCount(t, db, 2)
+	wantStrings(t, s, `SELECT content_key FROM submission_repeats`)
+	wantSession(t, db, quote.Session{
+		ID: "hinted", Selections: hinted.Selections, Estimate: hinted.Estimate, FirstSeen: When(), LastSeen: When(), Visits: 1,
+	})
+	wantSession(t, db, quote.Session{
+		ID: "theirs", Selections: theirs.Selections, Estimate: theirs.Estimate, Hints: theirs.Hints, FirstSeen: When(), LastSeen: When(), Visits: 1,
+	})
+	if err := db.Erase(t.Context(), own.Submission.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{`SELECT state FROM sessions`, `SELECT body FROM submissions`, `SELECT body FROM submission_repeats`} {
+		for _, text := range s.Strings(t, query) {
+			if strings.Contains(strings.ToLower(text), "mine@") {
+				t.Errorf("%s still gives %s", query, text)
+			}
+		}
+	}
+}
+
+// tracesOfMany: more than is erased in one transaction, among others.
+func tracesOfMany(t *testing.T, s Subject) {
+	db := s.MustOpen(t, Hooks{})
+	first := Submission(0)
+	first.IdempotencyKey = "key"
+	wantSubmit(t, db, first, first.Submission, true)
+	const n = 1300
+	fill(t, n, func(i int) error {
+		v := Visit(fmt.Sprint("s", i), When())
+		again := Submission(i + 1)
+		again.IdempotencyKey = "key"
+		if i%2 == 0 {
+			v.Hints.Email = "many@example.com"
+			again.Submission.Contact.Email = "many@example.com"
+		}
+		_, _, err := db.Submit(t.Context(), again)
+		return errors.Join(err, db.Track(t.Context(), v))
+	})
+	want := store.Traces{Sessions: n / 2, Repeats: n / 2}
+	if got, err := db.EraseTraces(t.Context(), "many@example.com"); err != nil || got != want {
+		t.Errorf("erased %+v %v, want %+v", got, err, want)
+	}
+	if got, err := db.Traces(t.Context(), "many@example.com"); err != nil || got != (store.Traces{}) {
+		t.Errorf("left are %+v %v", got, err)
+	}
+	if got := len(s.Strings(t, `SELECT content_key FROM submission_repeats`)); got != n/2 {
+		t.Errorf("%d repetitions are left, want the %d of others", got, n/2)
+	}
+}
+
+// tracesWhileTracked: erasing beside visitors who go on loses none of their choices.
+func tracesWhileTracked(t *testing.T, s Subject) {
+	db := s.MustOpen(t, Hooks{})
+	const visits = 200
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer stop()
+		for i := range visits {
+			v := Visit("busy", When().Add(time.Duration(i)*time.Millisecond))
+			v.Selections.Timeline = fmt.Sprint("step-", i)
+			if err := db.Track(t.Context(), v); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		if _, err := db.EraseTraces(t.Context(), "ana@example.com"); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if _, err := db.EraseTraces(t.Context(), "ana@example.com"); err != nil {
+		t.Error(err)
+	}
+	got, err := db.Session(t.Context(), "busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Visits != visits || got.Selections.Timeline != fmt.Sprint("step-", visits-1) || got.Hints != (quote.Hints{}) {
+		t.Errorf("the session is %+v", got)
+	}
+}
