@@ -17,6 +17,7 @@ type farEnd interface {
 	publish(ctx context.Context, base, id, title string) (announced bool, err error)
 	lags() bool                         // queries see a publication only a while after its webhook
 	delivered(submissions []string) int // deliveries that arrived, of two for each submission
+	silence()                           // shows no traffic any more
 	places() []string                   // where the leads are
 	close() error
 }
@@ -27,6 +28,7 @@ type files struct{ data string }
 func (f *files) settings() []string { return nil }
 func (f *files) close() error       { return nil }
 func (f *files) lags() bool         { return false }
+func (f *files) silence()           {}
 
 // publish changes the title of a document in the content file.
 func (f *files) publish(_ context.Context, _, id, title string) (announced bool, err error) {

@@ -166,6 +166,7 @@ func (p *play) close(ctx context.Context) error {
 			break
 		}
 	}
+	p.far.silence()
 	p.say("Where things are")
 	for _, path := range p.pdfs {
 		_, _ = fmt.Fprintln(p.out, "  PDF      ", path)

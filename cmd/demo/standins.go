@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	cmsfile "siteapi/integrations/cms/file"
@@ -31,6 +32,8 @@ type standIns struct {
 	out io.Writer
 	cms *sanitytest.Server
 	crm *hubspottest.Server
+
+	silent atomic.Bool
 }
 
 // newStandIns starts both, Sanity's with the sample content.
@@ -57,6 +60,9 @@ const (
 
 // show prints one request that a far end has answered, in one piece.
 func (s *standIns) show(system, method, path string, params url.Values, status int, body string) {
+	if s.silent.Load() {
+		return
+	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "      ⇢ %s %s %s", system, method, path)
 	if query, err := url.QueryUnescape(params.Encode()); err == nil && query != "" {
@@ -100,6 +106,9 @@ func (s *standIns) publish(ctx context.Context, base, id, title string) (announc
 	}
 	return true, nil
 }
+
+// silence shows no traffic any more.
+func (s *standIns) silence() { s.silent.Store(true) }
 
 // lags says that queries see a publication a while after its webhook.
 func (s *standIns) lags() bool { return true }
