@@ -89,7 +89,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 		return nil, err
 	}
 	if a.limits != nil {
-		a.closers = append(a.closers, a.limits.limiter.Close)
+		a.closers = append(a.closers, a.limits.close)
 	}
 	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery, overdue: a.metrics.overdue}
 	for _, change := range changes {

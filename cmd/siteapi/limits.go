@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -17,9 +18,11 @@ import (
 
 // limits bounds how often one client may use a route.
 type limits struct {
-	limiter ratelimit.Limiter
-	rules   map[string]ratelimit.Rule // by method and path
-	other   ratelimit.Rule            // of everything else
+	shared ratelimit.Limiter         // counts for all instances on one Valkey
+	local  ratelimit.Limiter         // counts for this one
+	rules  map[string]ratelimit.Rule // by method and path, counted by shared
+	reads  map[string]ratelimit.Rule // counted by local: asking a server would cost more than answering
+	other  ratelimit.Rule            // of everything else, counted by local
 }
 
 // openLimits opens the limiter beside the cache, so that several instances on one
@@ -30,7 +33,6 @@ func openLimits(ctx context.Context, s *Settings, log zerolog.Logger) (*limits, 
 	}
 	l := &limits{
 		rules: map[string]ratelimit.Rule{
-			"POST /graphql":              {Limit: 50, Period: time.Second, Burst: 200},
 			"POST /api/quote/track":      {Limit: 10, Period: time.Second, Burst: 40},
 			"POST /api/quote/submit":     {Limit: 20, Period: time.Minute, Burst: 10},
 			"GET /api/quote/pdf":         {Limit: 60, Period: time.Minute, Burst: 20},
@@ -38,25 +40,39 @@ func openLimits(ctx context.Context, s *Settings, log zerolog.Logger) (*limits, 
 			"POST /api/cache/invalidate": {Limit: 60, Period: time.Minute, Burst: 30},
 			"POST /api/webhooks/cms":     {Limit: 25, Period: time.Second, Burst: 100},
 		},
+		reads: map[string]ratelimit.Rule{
+			"POST /graphql": {Limit: 50, Period: time.Second, Burst: 200},
+		},
 		other: ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200},
 	}
-	var err error
-	if s.CacheURL.Scheme == "memory" {
-		l.limiter, err = limitmemory.New(limitmemory.Options{})
-	} else {
-		l.limiter, err = limitvalkey.Open(ctx, limitvalkey.Options{
-			URL: s.CacheURL.String(), Prefix: s.CachePrefix,
-			OnState: func(up bool, err error) {
-				if !up {
-					log.Warn().Err(err).Msg("the cache server is away: this instance counts requests for itself")
-				}
-			},
-		})
-	}
+	local, err := limitmemory.New(limitmemory.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the rate limits: %w", err)
 	}
+	l.local, l.shared = local, local
+	if s.CacheURL.Scheme == "memory" {
+		return l, nil
+	}
+	l.shared, err = limitvalkey.Open(ctx, limitvalkey.Options{
+		URL: s.CacheURL.String(), Prefix: s.CachePrefix,
+		OnState: func(up bool, err error) {
+			if !up {
+				log.Warn().Err(err).Msg("the cache server is away: this instance counts requests for itself")
+			}
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing the rate limits: %w", err), local.Close())
+	}
 	return l, nil
+}
+
+// close frees what the limiters hold.
+func (l *limits) close() error {
+	if l.shared == l.local {
+		return l.local.Close()
+	}
+	return errors.Join(l.shared.Close(), l.local.Close())
 }
 
 // check returns RATE_LIMITED where a client has used a route too often. Whoever watches
@@ -67,12 +83,16 @@ func (l *limits) check(r *http.Request, c *schema.Caller) *schema.Error {
 		return nil
 	}
 	route := r.Method + " " + path
+	limiter := l.shared
 	rule, known := l.rules[route]
 	if !known {
-		// One counter for all paths: whoever makes paths up gains nothing.
-		rule, route = l.other, "other"
+		limiter = l.local
+		if rule, known = l.reads[route]; !known {
+			// One counter for all paths: whoever makes paths up gains nothing.
+			rule, route = l.other, "other"
+		}
 	}
-	d := l.limiter.Allow(r.Context(), route+" "+network(c.Address), rule)
+	d := limiter.Allow(r.Context(), route+" "+network(c.Address), rule)
 	if d.OK {
 		return nil
 	}
