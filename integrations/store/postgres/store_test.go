@@ -68,7 +68,9 @@ func options(url string, h storetest.Hooks) postgres.Options {
 		o.Enqueue = func(ctx context.Context, tx pgx.Tx, ids []string) error { return h.Enqueue(ctx, exec(ctx, tx), ids) }
 	}
 	if h.UnderWay != nil {
-		o.UnderWay = func(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) { return h.UnderWay(ctx, exec(ctx, tx), ids) }
+		o.UnderWay = func(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
+			return h.UnderWay(ctx, exec(ctx, tx), ids)
+		}
 	}
 	if h.Cancel != nil {
 		o.Cancel = func(ctx context.Context, tx pgx.Tx, id string) error { return h.Cancel(ctx, exec(ctx, tx), id) }

@@ -36,11 +36,12 @@ const maxWAL = 64 << 20
 // folder, readable by their owner only, where they are missing. All connections use the write-ahead
 // log with synchronous=FULL, check foreign keys and begin transactions with BEGIN
 // IMMEDIATE, so that they wait for their turn at the beginning rather than fail in the
-// middle. The log is copied back by the [Store], not by these connections.
+// middle. What is deleted is overwritten, so that an erased lead is not in the file any
+// more. The log is copied back by the [Store], not by these connections.
 func OpenDB(ctx context.Context, path string, opts ...DBOption) (*sql.DB, error) {
 	s := dbSettings{busy: BusyTimeout, pragmas: []string{
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-		"wal_autocheckpoint(0)", "journal_size_limit(" + strconv.Itoa(maxWAL) + ")",
+		"secure_delete(1)", "wal_autocheckpoint(0)", "journal_size_limit(" + strconv.Itoa(maxWAL) + ")",
 	}}
 	for _, o := range opts {
 		o(&s)

@@ -58,7 +58,9 @@ func options(path string, h storetest.Hooks) sqlite.Options {
 		o.Enqueue = func(ctx context.Context, tx *sql.Tx, ids []string) error { return h.Enqueue(ctx, exec(ctx, tx), ids) }
 	}
 	if h.UnderWay != nil {
-		o.UnderWay = func(ctx context.Context, tx *sql.Tx, ids []string) ([]string, error) { return h.UnderWay(ctx, exec(ctx, tx), ids) }
+		o.UnderWay = func(ctx context.Context, tx *sql.Tx, ids []string) ([]string, error) {
+			return h.UnderWay(ctx, exec(ctx, tx), ids)
+		}
 	}
 	if h.Cancel != nil {
 		o.Cancel = func(ctx context.Context, tx *sql.Tx, id string) error { return h.Cancel(ctx, exec(ctx, tx), id) }

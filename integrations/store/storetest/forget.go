@@ -111,9 +111,12 @@ func traces(t *testing.T, s Subject) {
 		}
 	}
 	for _, email := range []string{"nobody@example.com", "ine@example.com", ""} {
-		if got, err := db.Traces(t.Context(), email); err != nil || email != "" && got != (store.Traces{}) {
+		if got, err := db.Traces(t.Context(), email); err != nil || got != (store.Traces{}) {
 			t.Errorf("%q: %+v %v, want nothing", email, got, err)
 		}
+	}
+	if got, err := db.EraseTraces(t.Context(), ""); err != nil || got != (store.Traces{}) {
+		t.Errorf("no address at all erased %+v %v", got, err)
 	}
 	want := store.Traces{Sessions: 1, Repeats: 1}
 	if got, err := db.Traces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {

@@ -52,10 +52,8 @@ func forgetHints(ctx context.Context, db DB, id, email string) (bool, error) {
 	return false, fmt.Errorf("removing the contact hints: %w: the session keeps changing", store.ErrUnavailable)
 }
 
-// sameAddress compares as [SubmissionRow.Email] is looked up.
-func sameAddress(a, b string) bool {
-	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
-}
+// sameAddress compares as [SubmissionRow.Email] is looked up. Nothing is no address.
+func sameAddress(typed, email string) bool { return typed != "" && strings.EqualFold(typed, email) }
 
 // EraseLimit is how many rows are erased in one transaction.
 const EraseLimit = 100
