@@ -107,6 +107,10 @@ type Queue interface {
 	// Resend creates a delivery of a stored submission anew unless one is under way. It
 	// returns store.ErrNotFound or ErrUnknownTarget.
 	Resend(ctx context.Context, submissionID string, target Target) error
+	// Withdraw removes the deliveries of a submission, in whatever state, and returns their
+	// number. Those that are being tried can't be removed: they end with that try, which is
+	// given up, and are counted apart.
+	Withdraw(ctx context.Context, submissionID string) (removed, running int, err error)
 	// Counts returns the numbers of deliveries by target and state, in the order of
 	// Targets and States; combinations without any are there too.
 	Counts(ctx context.Context) ([]Count, error)

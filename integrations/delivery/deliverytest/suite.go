@@ -77,6 +77,8 @@ type Subject interface {
 	Enqueue(ctx context.Context, commit bool, ids ...string) error
 	// Cancel removes the deliveries of a submission in a transaction.
 	Cancel(ctx context.Context, id string) error
+	// UnderWay returns, in a transaction, those of some submissions whose deliveries aren't finished.
+	UnderWay(ctx context.Context, ids ...string) ([]string, error)
 }
 
 // Database is a fresh, migrated database.
@@ -119,6 +121,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"resend at once", testResendRace},
 		{"cancel", testCancel},
 		{"cancel running", testCancelRunning},
+		{"withdraw", testWithdraw},
+		{"withdraw running", testWithdrawRunning},
+		{"under way", testUnderWay},
 		{"overdue", testOverdue},
 		{"looked at only", testLookedAtOnly},
 		{"start again", testStartAgain},

@@ -2,12 +2,9 @@ package riverqueue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver"
-	"github.com/riverqueue/river/rivertype"
 
 	"siteapi/integrations/delivery"
 )
@@ -31,30 +28,5 @@ func (q *Queue[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 		return fmt.Errorf("enqueueing deliveries: %w", err)
 	}
 	q.pilot.nudge(ctx)
-	return nil
-}
-
-// Cancel removes all deliveries of a submission within the caller's transaction, for
-// its erasure. One that is being tried can't be removed: it is marked, ends with that
-// try, and leaves a row with nothing but the submission's id.
-func (q *Queue[TTx]) Cancel(ctx context.Context, tx TTx, submissionID string) error {
-	rows, err := q.driver.UnwrapExecutor(tx).JobList(ctx, &riverdriver.JobListParams{
-		Max:           1000,
-		NamedArgs:     map[string]any{"kind": kind, "submission": submissionID},
-		OrderByClause: "id",
-		WhereClause:   "kind = @kind AND " + bySubmission,
-	})
-	if err != nil {
-		return fmt.Errorf("looking for a submission's deliveries: %w", err)
-	}
-	for _, row := range rows {
-		_, err := q.client.JobDeleteTx(ctx, tx, row.ID)
-		if errors.Is(err, rivertype.ErrJobRunning) {
-			_, err = q.client.JobCancelTx(ctx, tx, row.ID)
-		}
-		if err != nil && !errors.Is(err, rivertype.ErrNotFound) {
-			return fmt.Errorf("cancelling delivery %d: %w", row.ID, err)
-		}
-	}
 	return nil
 }

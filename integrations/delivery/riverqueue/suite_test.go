@@ -85,6 +85,14 @@ func (s subject[TTx]) Cancel(ctx context.Context, id string) error {
 	return s.inTx(ctx, true, func(tx TTx) error { return s.Queue.Cancel(ctx, tx, id) })
 }
 
+func (s subject[TTx]) UnderWay(ctx context.Context, ids ...string) (busy []string, err error) {
+	err = s.inTx(ctx, true, func(tx TTx) error {
+		busy, err = s.Queue.UnderWay(ctx, tx, ids)
+		return err
+	})
+	return busy, err
+}
+
 func newQueue[TTx any](t testing.TB, driver riverdriver.Driver[TTx], o riverqueue.Options) *riverqueue.Queue[TTx] {
 	t.Helper()
 	q, err := riverqueue.New(driver, o)
