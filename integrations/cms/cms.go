@@ -73,6 +73,10 @@ type Submissions interface {
 	Put(ctx context.Context, s *quote.Submission) error
 	// Missing returns those of the given submission ids that are not stored.
 	Missing(ctx context.Context, ids []string) ([]string, error)
+	// Find returns the ids of the stored submissions that were made with an e-mail
+	// address, letter case ignored, in no particular order and each once. An empty address
+	// finds nothing.
+	Find(ctx context.Context, email string) ([]string, error)
 	// Erase removes the documents of the given submission ids; those that are not there are no error.
 	Erase(ctx context.Context, ids []string) error
 }

@@ -24,6 +24,7 @@ func submissionCases() map[string]func(*testing.T, Subject) {
 		"Put refuses odd ids":             putOddIDs,
 		"Missing":                         missing,
 		"Erase":                           erase,
+		"Find":                            find,
 		"Submissions stay out of Fetch":   neverServed,
 	}
 }
@@ -152,6 +153,32 @@ func erase(t *testing.T, s Subject) {
 	}
 }
 
+func find(t *testing.T, s Subject) {
+	addresses := map[string]string{
+		"f1": "Ana@Example.com", "f2": "ana@example.com", "f3": "xana@example.com", "f4": "ana@example.com.evil.org", "f5": "ANA@EXAMPLE.COM",
+	}
+	for id, email := range addresses {
+		q := Submission(id)
+		q.Contact.Email = email
+		ok(t, "Put", s.Submissions.Put(t.Context(), q))
+	}
+	for email, want := range map[string][]string{
+		"aNA@example.com": {"f1", "f2", "f5"}, " ana@example.com ": {"f1", "f2", "f5"}, "xana@example.com": {"f3"},
+		"example.com": {}, "*": {}, "\" || true || \"": {}, "": {},
+	} {
+		got, err := s.Submissions.Find(t.Context(), email)
+		ok(t, "Find", err)
+		slices.Sort(got)
+		if got == nil || !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", email, got, want)
+		}
+	}
+	ok(t, "Erase", s.Submissions.Erase(t.Context(), []string{"f1", "f2", "f5"}))
+	if got, err := s.Submissions.Find(t.Context(), "ana@example.com"); err != nil || len(got) != 0 {
+		t.Errorf("after Erase: %q %v", got, err)
+	}
+}
+
 func neverServed(t *testing.T, s Subject) {
 	s.Replace(t, site()...)
 	ok(t, "Put", s.Submissions.Put(t.Context(), Submission("hidden")))
@@ -176,6 +203,10 @@ func contextCases() map[string]func(*testing.T, Subject) {
 		"Put":  func(ctx context.Context, s Subject) error { return s.Submissions.Put(ctx, Submission("gone")) },
 		"Missing": func(ctx context.Context, s Subject) error {
 			_, err := s.Submissions.Missing(ctx, []string{"gone"})
+			return err
+		},
+		"Find": func(ctx context.Context, s Subject) error {
+			_, err := s.Submissions.Find(ctx, "gone@example.com")
 			return err
 		},
 		"Erase": func(ctx context.Context, s Subject) error { return s.Submissions.Erase(ctx, []string{"gone"}) },

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"siteapi/integrations/cms"
@@ -60,6 +61,46 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 		}
 	}
 	return missing, nil
+}
+
+// Find reads all files. One that someone damaged counts as found where the address
+// stands in it, so that it is erased like the others.
+func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
+	const op = "looking for submissions of an address"
+	found := []string{}
+	if err := ctx.Err(); err != nil {
+		return nil, fail(op, err)
+	}
+	if email = strings.ToLower(strings.TrimSpace(email)); email == "" {
+		return found, nil
+	}
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, fail(op, err)
+	}
+	for _, entry := range entries {
+		id, ours := strings.CutPrefix(entry.Name(), cms.SubmissionID(""))
+		id, isJSON := strings.CutSuffix(id, ".json")
+		if !ours || !isJSON {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fail(op, err)
+		}
+		data, err := os.ReadFile(filepath.Join(d.dir, entry.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // erased meanwhile
+		}
+		if err != nil {
+			return nil, fail(op, err)
+		}
+		var doc cms.StoredSubmission
+		is := json.Unmarshal(data, &doc) == nil && strings.ToLower(doc.Contact.Email) == email
+		if is || doc.Contact.Email == "" && strings.Contains(strings.ToLower(string(data)), email) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
 }
 
 // Erase removes the files of the ids.

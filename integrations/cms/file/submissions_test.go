@@ -3,6 +3,7 @@ package file_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,9 +50,11 @@ func TestFolderAway(t *testing.T) {
 	if missing != nil {
 		t.Errorf("Missing: %v, want all of them missing", missing)
 	}
+	_, find := d.Find(t.Context(), "a@example.com")
 	for what, err := range map[string]error{
 		"Put":   d.Put(t.Context(), cmstest.Submission("abc")),
 		"Erase": d.Erase(t.Context(), []string{"abc"}),
+		"Find":  find,
 		"Ping":  d.Ping(t.Context()),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
@@ -64,6 +67,34 @@ func TestFolderAway(t *testing.T) {
 	}
 	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A file that someone damaged is found by the address in it, and erased.
+func TestFindInDamagedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, err := file.Open(file.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"quoteSubmission.cut.json": `{"contact":{"email":"Ana@Example.com"`, "quoteSubmission.other.json": `{"contact":`,
+		"quoteSubmission.odd.json": `["ana@example.com"]`, "notes.json": `"ana@example.com"`, "quoteSubmission.txt": `"ana@example.com"`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "cms", name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := d.Find(t.Context(), "ana@example.com")
+	if slices.Sort(found); err != nil || !slices.Equal(found, []string{"cut", "odd"}) {
+		t.Fatalf("found %q %v", found, err)
+	}
+	if err := d.Erase(t.Context(), found); err != nil {
+		t.Error(err)
+	}
+	if found, err := d.Find(t.Context(), "ana@example.com"); err != nil || len(found) != 0 {
+		t.Errorf("left are %q %v", found, err)
 	}
 }
 

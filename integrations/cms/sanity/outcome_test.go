@@ -141,6 +141,7 @@ func TestOtherOutcomes(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *sanity.Driver) error{
 		"Ping":    func(ctx context.Context, d *sanity.Driver) error { return d.Ping(ctx) },
 		"Erase":   func(ctx context.Context, d *sanity.Driver) error { return d.Erase(ctx, []string{"a"}) },
+		"Find":    func(ctx context.Context, d *sanity.Driver) error { _, err := d.Find(ctx, "a@example.com"); return err },
 		"Missing": func(ctx context.Context, d *sanity.Driver) error { _, err := d.Missing(ctx, []string{"a"}); return err },
 	} {
 		for status, want := range map[int]upstream.Kind{401: upstream.Refused, 429: upstream.Limited, 422: upstream.Rejected, 503: upstream.Unavailable} {

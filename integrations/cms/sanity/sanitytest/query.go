@@ -36,6 +36,7 @@ func forms() []form {
 		},
 		{regexp.MustCompile(`^\*\[_id in \$ids\]\._id$`), runIDs},
 		{regexp.MustCompile(`^\*\[_id in \$ids \|\| \(_type == \$type && submissionId in \$names\)\]\._id$`), runCopies},
+		{regexp.MustCompile(`^\*\[_type == \$type && lower\(contact\.email\) == \$email\]\.submissionId$`), runByEmail},
 		{regexp.MustCompile(`^count\(\*\[_id == \$id\]\)$`), runCount},
 	}
 }
@@ -192,6 +193,26 @@ func runCopies(_ []string, q groq, docs []document) (any, error) {
 		name, _ := d.fields["submissionId"].(string)
 		return slices.Contains(ids, d.id) || d.typ == typ && name != "" && slices.Contains(names, name)
 	}), nil
+}
+
+// runByEmail returns null for a document without a submissionId, as GROQ does.
+func runByEmail(_ []string, q groq, docs []document) (any, error) {
+	typ, err := word(q, "type")
+	if err != nil {
+		return nil, err
+	}
+	email, err := word(q, "email")
+	if err != nil {
+		return nil, err
+	}
+	names := []any{}
+	for _, d := range docs {
+		contact, _ := d.fields["contact"].(map[string]any)
+		if typed, ok := contact["email"].(string); ok && d.typ == typ && strings.ToLower(typed) == email {
+			names = append(names, d.fields["submissionId"])
+		}
+	}
+	return names, nil
 }
 
 func runCount(_ []string, q groq, docs []document) (any, error) {
