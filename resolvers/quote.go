@@ -38,6 +38,11 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	}
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
+	n.Submission.Signals = r.signals(ctx, in, n.Submission.SubmittedAt)
+	n.Submission.Held = suspicious(n.Submission.Signals)
+	if r.Trace != nil {
+		n.Submission.Trace = r.Trace(ctx)
+	}
 	stored, created, err := r.Quotes.Submit(ctx, n)
 	if err != nil {
 		return nil, translate(err)
@@ -45,10 +50,11 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	outcome := "repeated"
 	if created {
 		outcome = "created"
+		r.countSignals(&stored)
 	}
 	r.Count(Event{"submission", outcome})
-	r.Log.Info().Str("request_id", schema.CallerFrom(ctx).RequestID).Str("submission", stored.ID).
-		Bool("created", created).Msg("quote submitted")
+	r.Log.Info().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Str("submission", stored.ID).
+		Bool("created", created).Bool("held", stored.Held).Msg("quote submitted")
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }
 

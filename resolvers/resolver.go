@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/challenge"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
@@ -56,6 +57,10 @@ type Deps struct {
 	ContentLife  cache.Lifetime // of a locale's content
 	FillTimeout  time.Duration  // of one fetch of a locale's content
 	SettleDelay  time.Duration  // from a webhook to the second refetch; 0: none
+
+	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
+	Challenge challenge.Verifier               // nil: submissions need no token of a bot check
+	Trace     func(ctx context.Context) string // traceparent of what runs in a context, empty: none; nil: nothing is traced
 
 	CompanyName string            // printed where the site settings name none
 	Accent      string            // accent colour of documents, "#rrggbb"; empty: the default

@@ -35,6 +35,7 @@ func callerFromHeaders(r *http.Request) *schema.Caller {
 		Bearer:         bearer(r.Header.Get("Authorization")),
 		AcceptLanguage: r.Header.Get("Accept-Language"),
 		IdempotencyKey: strings.Trim(key, `"`),
+		Challenge:      r.Header.Get("CF-Turnstile-Response"),
 		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
 	}
 }

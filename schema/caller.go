@@ -10,6 +10,7 @@ type Caller struct {
 	Bearer         string // token of the Authorization header, empty where there is none
 	AcceptLanguage string // header of that name
 	IdempotencyKey string // header of that name, unquoted; the CMS sends one with each webhook
+	Challenge      string // token of a bot check, header CF-Turnstile-Response
 	Signature      string // header sanity-webhook-signature
 	Body           []byte // raw request body as it was received, for signatures
 }

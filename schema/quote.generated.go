@@ -444,7 +444,7 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale"}
+	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale", "website", "challengeToken"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -486,6 +486,20 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 				return it, err
 			}
 			it.Locale = data
+		case "website":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("website"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Website = data
+		case "challengeToken":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("challengeToken"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChallengeToken = data
 		}
 	}
 	return it, nil

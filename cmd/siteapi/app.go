@@ -37,7 +37,7 @@ const (
 	cmsTimeout    = 5 * time.Second  // of one call to the CMS
 	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
 	settleDelay   = 3 * time.Second  // from a webhook to the second refetch
-	pruneInterval = time.Hour        // between two looks for sessions to forget
+	pruneInterval = time.Hour        // between two looks for what is to be forgotten
 	drainTimeout  = 20 * time.Second // for requests and deliveries under way at a stop
 )
 
@@ -118,6 +118,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
+		MinTime: s.SpamMinTime, Challenge: openChallenge(s, a.metrics.call),
 		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event,
 	})
 	a.health.probes = []probe{
@@ -234,34 +235,9 @@ func (a *app) start(ctx context.Context) error {
 			}
 		})
 	}
-	a.work.Go(func() { a.forgetSessions(work) })
+	a.work.Go(func() { a.forgetOld(work) })
 	a.resolver.Warm()
 	return nil
-}
-
-// forgetSessions removes tracked sessions that are older than TRACK_RETENTION.
-func (a *app) forgetSessions(ctx context.Context) {
-	if a.settings.TrackRetention == 0 {
-		return
-	}
-	ticker := time.NewTicker(pruneInterval)
-	defer ticker.Stop()
-	for {
-		n, err := a.data.archive.PruneSessions(ctx, time.Now().Add(-a.settings.TrackRetention))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			a.log.Error().Err(err).Msg("forgetting old sessions")
-		case n > 0:
-			a.log.Info().Int64("sessions", n).Msg("forgot old sessions")
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // shutdown ends the work that start began and closes everything. What is left undone

@@ -47,6 +47,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 				Name: "serve", Usage: "answer requests until told to stop (the default)",
 				Action: func(ctx context.Context, _ *cli.Command) error { return serve(ctx, getenv, out) },
 			},
+			leadsCommand(getenv, out),
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),

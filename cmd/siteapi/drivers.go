@@ -13,6 +13,8 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
+	"siteapi/integrations/challenge"
+	"siteapi/integrations/challenge/turnstile"
 	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/cms/sanity"
@@ -88,6 +90,14 @@ func openCRM(s *Settings, log zerolog.Logger, observe observer, gap func()) (crm
 		}), nil
 	}
 	return crmfile.Open(crmfile.Options{Dir: filepath.Join(s.DataDir, "crm")})
+}
+
+// openChallenge opens the bot check, or returns nil where the site has none.
+func openChallenge(s *Settings, observe observer) challenge.Verifier {
+	if s.TurnstileKey == "" {
+		return nil
+	}
+	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe})
 }
 
 // openCache opens the backend that CACHE_URL names.

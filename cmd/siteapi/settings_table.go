@@ -106,6 +106,19 @@ func settings() []setting {
 			parse: func(s *Settings, v string) (err error) { s.RateLimits, err = onOff(v); return err }},
 		{name: "TRACK_RETENTION", def: "90d", help: "how long a tracked session is kept after its last sign of life; 0s: for good",
 			parse: func(s *Settings, v string) (err error) { s.TrackRetention, err = duration(v); return err }},
+		{name: "SUBMISSION_RETENTION", def: "0s", help: "how long a submission is kept in the database, 1d at least; 0s: for good. One that is on its way stays until it arrived",
+			parse: func(s *Settings, v string) (err error) {
+				if s.LeadRetention, err = duration(v); err == nil && s.LeadRetention > 0 && s.LeadRetention < leadRetentionLeast {
+					err = errors.New("must be 1d at least, or 0s: visitors still fetch their PDF on the first day")
+				}
+				return err
+			}},
+		{name: "SPAM_MIN_TIME", def: "2s", devDef: "0s", help: "a quote submitted sooner than this after its session's first tracked state is held for review; 0s: none is",
+			parse: func(s *Settings, v string) (err error) { s.SpamMinTime, err = duration(v); return err }},
+		{name: "TURNSTILE_SECRET", secret: true, help: "secret key of Cloudflare Turnstile: a quote submitted without a good token is held for review; left out: no token is asked for",
+			parse: func(s *Settings, v string) error { s.TurnstileKey = v; return nil }},
+		{name: "TURNSTILE_API_URL", def: "https://challenges.cloudflare.com", help: "address of the Turnstile API",
+			parse: func(s *Settings, v string) error { s.TurnstileURL = v; return webAddress(v) }},
 		{name: "DELIVERY_RETRY_MAX", def: "1h", help: "longest pause between two tries of a delivery that the target did not ask for, from 1s to 24h",
 			parse: func(s *Settings, v string) (err error) {
 				if s.DeliveryRetryMax, err = duration(v); err == nil && (s.DeliveryRetryMax < retryMaxLeast || s.DeliveryRetryMax > retryMaxMost) {

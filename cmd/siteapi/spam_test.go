@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/quote"
+)
+
+// vendor is a stand-in of the bot check: it takes the token "good".
+func vendor(t *testing.T) (url string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var in struct{ Secret, Response string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Secret != "hush" {
+			t.Errorf("the vendor was sent %+v, %v", in, err)
+		}
+		if in.Response == "good" {
+			_, _ = io.WriteString(w, `{"success":true}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"success":false,"error-codes":["invalid-input-response"]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// arrives reports whether a lead gets to both targets, or neither within a moment.
+func (s *service) arrives(id string, want bool) {
+	s.t.Helper()
+	there := func() bool {
+		_, err := os.Stat(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
+		return err == nil && len(s.deliveries(id)) == 2
+	}
+	if want {
+		eventually(s.t, "the lead "+id+" is delivered", there)
+		return
+	}
+	time.Sleep(300 * time.Millisecond)
+	if there() || len(s.deliveries(id)) != 0 {
+		s.t.Errorf("the held lead %s was delivered: %v", id, s.deliveries(id))
+	}
+}
+
+func TestSuspiciousLeadsAreHeld(t *testing.T) {
+	t.Parallel()
+	url, _ := vendor(t)
+	tests := []struct {
+		name    string
+		env     map[string]string
+		track   bool // the session is tracked just before
+		change  object
+		headers []string
+		want    []quote.Signal
+		held    bool
+	}{
+		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
+		{name: "an empty trap", change: object{"website": "  "}},
+		{name: "the trap", change: object{"website": "https://spam.example"}, want: []quote.Signal{quote.Honeypot}, held: true},
+		{name: "never tracked", env: map[string]string{"SPAM_MIN_TIME": "1h"}, want: []quote.Signal{quote.Untracked}},
+		{name: "too fast", env: map[string]string{"SPAM_MIN_TIME": "1h"}, track: true, want: []quote.Signal{quote.TooFast}, held: true},
+		{name: "a good token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "good"}},
+		{name: "a good token in the header", env: map[string]string{"TURNSTILE_SECRET": "hush"}, headers: []string{"CF-Turnstile-Response: good"}},
+		{name: "a bad token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "bad"}, want: []quote.Signal{quote.NoChallenge}, held: true},
+		{name: "no token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, want: []quote.Signal{quote.NoChallenge}, held: true},
+		{name: "the vendor is away", env: map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
+			change: object{"challengeToken": "good"}, want: []quote.Signal{quote.Unchecked}},
+		{name: "everything", env: map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"}, track: true,
+			change: object{"website": "x", "challengeToken": "bad"}, want: []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge}, held: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			env := map[string]string{"TURNSTILE_API_URL": url}
+			for name, value := range tt.env {
+				env[name] = value
+			}
+			s := startService(t, env, quick)
+			bothDoors(t, func(t *testing.T, door string) {
+				session := "spam-" + door
+				if tt.track {
+					s.through(door, "trackQuote", object{"input": object{"sessionId": session}})
+					time.Sleep(5 * time.Millisecond)
+				}
+				in := validSubmission(session)
+				for name, value := range tt.change {
+					in[name] = value
+				}
+				got := s.through(door, "submitQuote", object{"input": in}, tt.headers...)
+				if got.data["success"] != true {
+					t.Fatalf("the visitor is told %s", got.raw)
+				}
+				id := got.data["submissionId"].(string)
+				stored, err := s.app.data.quotes.Submission(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.Held != tt.held {
+					t.Errorf("stored with %v, held %v; want %v, %v", stored.Signals, stored.Held, tt.want, tt.held)
+				}
+				s.arrives(id, !tt.held)
+				if pdf := s.do("GET", "/api/quote/pdf?id="+id, ""); pdf.status != 200 {
+					t.Errorf("the visitor's PDF answers %d", pdf.status)
+				}
+			})
+		})
+	}
+}
+
+// What the answer holds tells nobody whether a lead is held.
+func TestHeldLeadsLookLikeOthers(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	shape := func(in object) string {
+		got := s.through("REST", "submitQuote", object{"input": in})
+		return strings.ReplaceAll(got.raw, got.data["submissionId"].(string), "ID")
+	}
+	trapped := validSubmission("looks-2")
+	trapped["website"] = "x"
+	if a, b := shape(validSubmission("looks-1")), shape(trapped); a != b {
+		t.Errorf("answers differ:\n%s\n%s", a, b)
+	}
+}
+
+// A retry of a held submission gets its id again and does not get it delivered; nor is
+// the same content without the trap another lead.
+func TestHeldLeadsStayHeldWhenRepeated(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil, quick)
+	in := validSubmission("again")
+	in["website"] = "x"
+	first := s.through("REST", "submitQuote", object{"input": in}).data["submissionId"].(string)
+	delete(in, "website")
+	if again := s.through("GraphQL", "submitQuote", object{"input": in}).data["submissionId"]; again != first {
+		t.Errorf("the repetition got %v, want %s", again, first)
+	}
+	s.arrives(first, false)
+}
+
+func TestLeadsRelease(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil, quick)
+	var ids []string
+	for _, session := range []string{"r-1", "r-2", "r-3"} {
+		in := validSubmission(session)
+		in["website"] = "x"
+		ids = append(ids, s.through("REST", "submitQuote", object{"input": in}).data["submissionId"].(string))
+	}
+	s.arrives(ids[2], false)
+	for _, tt := range []struct {
+		args []string
+		want string
+		fail bool
+	}{
+		{[]string{ids[0]}, ids[0] + " is released", false},
+		{[]string{ids[0]}, "is not held", false},
+		{[]string{"nobody"}, "there is no submission nobody", true},
+		{nil, "name submissions", true},
+		{[]string{"--all", ids[0]}, "not both", true},
+		{[]string{"--all"}, "2 leads released", false},
+		{[]string{"--all"}, "0 leads released", false},
+	} {
+		out, err := s.siteapi(append([]string{"leads", "release"}, tt.args...)...)
+		if err != nil {
+			out += err.Error()
+		}
+		if (err != nil) != tt.fail || !strings.Contains(out, tt.want) {
+			t.Errorf("leads release %v: %v\n%s", tt.args, err, out)
+		}
+		noPersonalData(t, out)
+	}
+	for _, id := range ids {
+		s.arrives(id, true)
+	}
+	out, err := s.siteapi("deliveries", "verify")
+	if err != nil || !strings.Contains(out, "3 submissions compared") {
+		t.Errorf("verify after the release: %v\n%s", err, out)
+	}
+}
+
+// A held lead is not missing at the CMS: `deliveries verify --fix` must not deliver it.
+func TestVerifyLeavesHeldLeadsAlone(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil, quick)
+	in := validSubmission("held")
+	in["website"] = "x"
+	id := s.through("REST", "submitQuote", object{"input": in}).data["submissionId"].(string)
+	out, err := s.siteapi("deliveries", "verify", "--fix")
+	if err != nil || !strings.Contains(out, "0 submissions compared") {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+	s.arrives(id, false)
+}

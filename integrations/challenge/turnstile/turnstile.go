@@ -1,0 +1,108 @@
+// Package turnstile is the bot check of Cloudflare Turnstile. The visitor's address is
+// not sent along: the vendor has seen it when it gave the token out.
+package turnstile
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/challenge"
+	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
+)
+
+// Defaults of [Options].
+const (
+	DefaultURL     = "https://challenges.cloudflare.com"
+	DefaultTimeout = 2 * time.Second
+)
+
+const (
+	system   = "turnstile"
+	path     = "/turnstile/v0/siteverify"
+	op       = "verifying a token"
+	maxReply = 64 << 10 // bytes
+)
+
+// Options describes a site that Turnstile knows.
+type Options struct {
+	// Secret is the site's secret key.
+	Secret string
+	// URL is the address of the API. Empty: DefaultURL.
+	URL string
+	// Timeout bounds a call: a visitor waits for it. 0: DefaultTimeout.
+	Timeout time.Duration
+	// Transport and Observe are handed to the HTTP client; both may be nil.
+	Transport http.RoundTripper
+	Observe   func(ctx context.Context, c outbound.Call)
+}
+
+// Verifier is a [challenge.Verifier].
+type Verifier struct {
+	secret string
+	client *outbound.Client
+}
+
+var _ challenge.Verifier = (*Verifier)(nil)
+
+// New returns a verifier. It does no I/O.
+func New(o Options) *Verifier {
+	if o.URL == "" {
+		o.URL = DefaultURL
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	return &Verifier{secret: o.Secret, client: outbound.New(outbound.Options{
+		System: system, BaseURL: o.URL, Timeout: o.Timeout, MaxBody: maxReply, Transport: o.Transport, Observe: o.Observe,
+	})}
+}
+
+// reply is an answer of siteverify. Its status is 200 whatever it says.
+type reply struct {
+	Success *bool    `json:"success"`
+	Errors  []string `json:"error-codes"`
+}
+
+// Verify reports whether a token is good. Each token is so once.
+func (v *Verifier) Verify(ctx context.Context, token string) (bool, error) {
+	if token == "" || len(token) > challenge.MaxToken {
+		return false, nil
+	}
+	resp, err := v.client.Do(ctx, outbound.Request{
+		Op: op, Method: http.MethodPost, Path: path, Body: map[string]string{"secret": v.secret, "response": token},
+	})
+	if err != nil {
+		return false, err
+	}
+	var r reply
+	if err := resp.Decode(&r); err != nil || r.Success == nil {
+		return false, v.client.Failure(op, resp, unclear(resp.Status), "the answer is not one of siteverify")
+	}
+	codes := strings.Join(r.Errors, ", ")
+	switch {
+	case *r.Success:
+		return true, nil
+	case has(r, "missing-input-secret", "invalid-input-secret"):
+		return false, v.client.Failure(op, resp, upstream.Refused, codes, v.secret)
+	case has(r, "internal-error", "bad-request"), len(r.Errors) == 0:
+		return false, v.client.Failure(op, resp, upstream.Unavailable, codes, v.secret)
+	}
+	return false, nil // the token is forged, worn out or used up
+}
+
+func has(r reply, codes ...string) bool {
+	return slices.ContainsFunc(r.Errors, func(e string) bool { return slices.Contains(codes, e) })
+}
+
+// unclear is the kind of an answer that can't be read: whatever its status says, the
+// token was not judged.
+func unclear(status int) upstream.Kind {
+	if kind := outbound.StatusKind(status); kind != "" && kind != upstream.Rejected {
+		return kind
+	}
+	return upstream.Unavailable
+}
