@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/internal/tuning"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	cmsfile "siteapi/integrations/cms/file"
@@ -152,8 +153,9 @@ func serveStock(ctx context.Context) error {
 	return serveHandler(ctx, s)
 }
 
-// serveREST is the REST door over the real executor.
+// serveREST is the REST door over the real executor, in a process tuned like the service.
 func serveREST(ctx context.Context) error {
+	tuning.Apply(os.Getenv)
 	r, err := newResolver()
 	if err != nil {
 		return err

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"crypto/rand"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,22 +15,60 @@ type callers struct {
 	proxies []netip.Prefix // whose word on the client's address is believed
 }
 
-// requestIDForm is what is accepted as a request id from outside: it ends up in logs.
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-func (c *callers) from(r *http.Request) *schema.Caller {
-	caller := &schema.Caller{
-		RequestID:      r.Header.Get("X-Request-Id"),
+// read notes who sent a request.
+func (c *callers) read(r *http.Request, caller *schema.Caller) {
+	*caller = schema.Caller{
+		RequestID:      first(r.Header, "X-Request-Id"),
 		Address:        c.address(r),
-		Bearer:         bearer(r.Header.Get("Authorization")),
-		AcceptLanguage: r.Header.Get("Accept-Language"),
-		IdempotencyKey: idempotencyKey(r.Header.Get("Idempotency-Key")),
-		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
+		Bearer:         bearer(first(r.Header, "Authorization")),
+		AcceptLanguage: first(r.Header, "Accept-Language"),
+		IdempotencyKey: idempotencyKey(first(r.Header, "Idempotency-Key")),
+		Challenge:      first(r.Header, "Cf-Turnstile-Response"),
+		Signature:      first(r.Header, "Sanity-Webhook-Signature"),
 	}
-	if !requestIDForm.MatchString(caller.RequestID) {
-		caller.RequestID = rand.Text()
+	if !isRequestID(caller.RequestID) {
+		caller.RequestID = newRequestID()
 	}
-	return caller
+}
+
+// first is http.Header.Get for a name in its canonical form, which is all of the work
+// that Get does where there is no such header.
+func first(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// isRequestID tells what is accepted as a request id from outside: it ends up in logs.
+func isRequestID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// newRequestID returns 26 characters of 128 random bits. They have to differ, which
+// takes no secret: the generator of math/rand/v2 is seeded by the system and needs no
+// system call.
+func newRequestID() string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	var id [26]byte
+	for half := range 2 {
+		bits := rand.Uint64()
+		for i := range 13 {
+			id[13*half+i] = letters[bits%32]
+			bits /= 32
+		}
+	}
+	return string(id[:])
 }
 
 func bearer(header string) string {

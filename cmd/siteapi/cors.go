@@ -17,7 +17,7 @@ func newCORS(origins []string) *cors {
 
 // Headers a page may send and read beyond those every page may.
 const (
-	corsRequestHeaders  = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Apollo-Require-Preflight"
+	corsRequestHeaders  = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Apollo-Require-Preflight, CF-Turnstile-Response"
 	corsResponseHeaders = "X-Request-Id, ETag, Retry-After, Content-Disposition"
 	corsMethods         = "GET, HEAD, POST, OPTIONS"
 	corsMaxAge          = "7200" // seconds a browser keeps a preflight's answer
@@ -29,7 +29,7 @@ func (c *cors) apply(h http.Header, r *http.Request) bool {
 	if !c.any && len(c.origins) > 0 {
 		h.Add("Vary", "Origin")
 	}
-	origin := r.Header.Get("Origin")
+	origin := first(r.Header, "Origin")
 	if origin == "" || !c.any && !slices.Contains(c.origins, origin) {
 		return false
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -27,34 +28,44 @@ type front struct {
 	log     zerolog.Logger
 }
 
+// visit is all that the front remembers of a request, in one piece of memory.
+type visit struct {
+	began  time.Time
+	caller schema.Caller
+	id     [1]string // value of the header X-Request-Id
+	out    recorder
+}
+
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	caller := f.callers.from(r)
-	r = r.WithContext(schema.WithCaller(r.Context(), caller))
-	rec := &recorder{ResponseWriter: w}
-	h := rec.Header()
-	h["X-Request-Id"] = []string{caller.RequestID}
+	v := &visit{began: time.Now(), out: recorder{ResponseWriter: w}}
+	f.callers.read(r, &v.caller)
+	r = r.WithContext(schema.WithCaller(r.Context(), &v.caller))
+	h := w.Header()
+	v.id[0] = v.caller.RequestID
+	h["X-Request-Id"] = v.id[:]
 	h["X-Content-Type-Options"] = nosniff
-	h["Referrer-Policy"] = noReferrer
 	h["Cross-Origin-Resource-Policy"] = crossOrigin
-	defer func() {
-		if v := recover(); v != nil {
-			f.recovered(rec, r, v)
-		}
-		f.finish(rec, r, caller, time.Since(began))
-	}()
+	defer f.end(v, r)
 	if f.cors.apply(h, r) {
-		rec.WriteHeader(http.StatusNoContent)
+		v.out.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if f.limit != nil {
-		if refused := f.limit(r, caller); refused != nil {
-			refuse(rec, r, refused)
+		if refused := f.limit(r, &v.caller); refused != nil {
+			refuse(&v.out, r, refused)
 			return
 		}
 	}
-	f.next.ServeHTTP(rec, r)
+	f.next.ServeHTTP(&v.out, r)
+}
+
+// end is deferred: it answers where the handler panicked, counts the request and logs it.
+func (f *front) end(v *visit, r *http.Request) {
+	if value := recover(); value != nil {
+		f.recovered(&v.out, r, value)
+	}
+	f.finish(v, r)
 }
 
 // refuse answers with an error in the form of the door that was asked.
@@ -66,10 +77,11 @@ func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// Values of the headers every answer has, made once.
+// Values of the headers every answer has, made once. They stay few: more than eight
+// headers in all cost Go's maps a larger table, twice. What speaks to browsers of
+// pages, such as Referrer-Policy, is sent with the only page there is, the playground.
 var (
 	nosniff     = []string{"nosniff"}
-	noReferrer  = []string{"no-referrer"}
 	crossOrigin = []string{"cross-origin"}
 )
 
@@ -91,22 +103,21 @@ func (f *front) recovered(rec *recorder, r *http.Request, v any) {
 
 // finish counts and logs a request. The query string is left out: it may hold the id
 // of a submission, which is all it takes to read it.
-func (f *front) finish(rec *recorder, r *http.Request, c *schema.Caller, took time.Duration) {
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
+func (f *front) finish(v *visit, r *http.Request) {
+	took := time.Since(v.began)
+	status := cmp.Or(v.out.status, http.StatusOK)
 	if f.observe != nil {
-		f.observe(f.route(r), rec.status, took)
+		f.observe(f.route(r), status, took)
 	}
 	event := f.log.Info()
-	if rec.status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError {
 		event = f.log.Error()
 	}
 	if event == nil {
 		return
 	}
-	event.Str("request_id", c.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
-		Int("status", rec.status).Int64("bytes", rec.bytes).Dur("took_ms", took).Msg("request")
+	event.Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
+		Int("status", status).Int64("bytes", v.out.bytes).Dur("took_ms", took).Msg("request")
 }
 
 // recorder remembers what was answered.

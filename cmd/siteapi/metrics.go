@@ -16,15 +16,16 @@ import (
 	"siteapi/integrations/outbound"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
+	"siteapi/schema"
 )
 
 // metrics counts what the service does, in Prometheus' terms. No label holds anything
 // a stranger chose, so the number of series is bounded.
 type metrics struct {
 	registry   *prometheus.Registry
-	requests   *prometheus.CounterVec
-	latency    *prometheus.HistogramVec
-	operations *prometheus.CounterVec
+	requests   *series[requestLabels, prometheus.Counter]
+	latency    *series[string, prometheus.Observer]
+	operations *series[operationLabels, prometheus.Counter]
 	fills      *prometheus.CounterVec
 	events     *prometheus.CounterVec
 	calls      *prometheus.HistogramVec
@@ -33,6 +34,20 @@ type metrics struct {
 	gaps       prometheus.Counter
 	late       lateness
 }
+
+// requestLabels tell the counters of requests apart, operationLabels those of
+// GraphQL operations.
+type (
+	requestLabels struct {
+		route  string
+		status int
+	}
+	operationLabels struct {
+		operation string
+		outcome   gqlhttp.Outcome
+		code      schema.Code
+	}
+)
 
 func newMetrics() *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -44,15 +59,22 @@ func newMetrics() *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, labels)
 	}
+	requests := counter("http_requests_total", "HTTP requests answered.", "route", "code")
+	latency := histogram("http_request_seconds", "Time to answer an HTTP request.", "route")
+	operations := counter("graphql_operations_total", "GraphQL requests answered, by root field.", "operation", "outcome", "code")
 	m := &metrics{
-		registry:   prometheus.NewRegistry(),
-		requests:   counter("http_requests_total", "HTTP requests answered.", "route", "code"),
-		latency:    histogram("http_request_seconds", "Time to answer an HTTP request.", "route"),
-		operations: counter("graphql_operations_total", "GraphQL requests answered, by root field.", "operation", "outcome", "code"),
-		fills:      counter("cache_fills_total", "Cache entries filled.", "family", "kind", "outcome"),
-		events:     counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
-		calls:      histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
-		tries:      counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
+		registry: prometheus.NewRegistry(),
+		requests: newSeries(func(l requestLabels) prometheus.Counter {
+			return requests.WithLabelValues(l.route, strconv.Itoa(l.status))
+		}),
+		latency: newSeries(func(route string) prometheus.Observer { return latency.WithLabelValues(route) }),
+		operations: newSeries(func(l operationLabels) prometheus.Counter {
+			return operations.WithLabelValues(l.operation, l.outcome.String(), string(l.code))
+		}),
+		fills:  counter("cache_fills_total", "Cache entries filled.", "family", "kind", "outcome"),
+		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		calls:  histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
+		tries:  counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		circuits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "siteapi", Name: "delivery_circuit_open", Help: "1 while a target is left alone because it fails.",
 		}, []string{"target"}),
@@ -60,7 +82,7 @@ func newMetrics() *metrics {
 			Namespace: "siteapi", Name: "crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps,
+	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, target := range delivery.Targets() {
 		m.circuits.WithLabelValues(string(target)).Set(0)
@@ -69,12 +91,12 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) request(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.latency.WithLabelValues(route).Observe(took.Seconds())
+	m.requests.of(requestLabels{route, status}).Inc()
+	m.latency.of(route).Observe(took.Seconds())
 }
 
 func (m *metrics) operation(_ *http.Request, e gqlhttp.Event) {
-	m.operations.WithLabelValues(e.Operation, e.Outcome.String(), string(e.Code)).Inc()
+	m.operations.of(operationLabels{e.Operation, e.Outcome, e.Code}).Inc()
 }
 
 func (m *metrics) event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }

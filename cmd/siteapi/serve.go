@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/internal/tuning"
 )
 
 // Time-outs and bounds of the listener. A client that is slower gives its place up.
@@ -23,6 +25,7 @@ const (
 
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
+	tuning.Apply(getenv)
 	s, err := readSettings(getenv)
 	if err != nil {
 		return err
