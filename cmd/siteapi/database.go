@@ -76,7 +76,8 @@ func openPostgres(
 		return nil, fmt.Errorf("preparing the deliveries: %w", err)
 	}
 	tables, err := postgres.Open(ctx, postgres.Options{
-		URL: s.DatabaseURL.String(), Enqueue: queue.Enqueue, Cancel: queue.Cancel, Log: slog.New(zerolog.NewSlogHandler(log)),
+		URL: s.DatabaseURL.String(), Enqueue: queue.Enqueue, Cancel: queue.Cancel, UnderWay: queue.UnderWay,
+		Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		pool.Close()
@@ -123,7 +124,8 @@ func openSQLite(
 		return nil, errors.Join(fmt.Errorf("bringing the tables of the deliveries up to date: %w", err), pool.Close())
 	}
 	file, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path, Enqueue: queue.Enqueue, Cancel: queue.Cancel, Gate: gate, Log: slog.New(zerolog.NewSlogHandler(log)),
+		Path: path, Enqueue: queue.Enqueue, Cancel: queue.Cancel, UnderWay: queue.UnderWay,
+		Gate: gate, Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+// submitAt stores a lead that was submitted some time ago.
+func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
+	t.Helper()
+	q := quote.Submission{
+		ID: id, SessionID: "session-" + id, Contact: quote.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
+		Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+		Estimate:   quote.Estimate{Min: 1, Max: 2, Currency: "EUR"}, Locale: "ro",
+		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
+	}
+	if _, _, err := s.app.data.quotes.Submit(t.Context(), store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// has reports whether a submission is stored.
+func (s *service) has(t *testing.T, id string) bool {
+	t.Helper()
+	_, err := s.app.data.quotes.Submission(t.Context(), id)
+	return err == nil
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, far.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}), quick)
+	s.submitAt(t, "old", 49*time.Hour)
+	s.submitAt(t, "young", 47*time.Hour)
+	for _, v := range []quote.Visit{
+		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()}, {SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
+	} {
+		if err := s.app.data.quotes.Track(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"old", "young"} {
+		eventually(t, id+" arrives", func() bool {
+			d := s.deliveries(id)
+			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
+		})
+	}
+	far.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	s.submitAt(t, "stuck", 49*time.Hour)
+	eventually(t, "the stuck one is tried", func() bool { return s.deliveries("stuck")["crm"].State == "retrying" })
+
+	s.stop()
+	s.start()
+	eventually(t, "the old one is forgotten", func() bool { return !s.has(t, "old") })
+	eventually(t, "it is logged", func() bool {
+		return strings.Contains(s.log.String(), `"submissions":1,"message":"forgot old submissions"`) &&
+			strings.Contains(s.log.String(), `"sessions":1,"message":"forgot old sessions"`)
+	})
+	if !s.has(t, "young") || !s.has(t, "stuck") {
+		t.Error("one that is young, or on its way, was forgotten too")
+	}
+	if _, err := s.app.data.quotes.Session(t.Context(), "young"); err != nil {
+		t.Errorf("the young session: %v", err)
+	}
+	if n := len(s.deliveries("old")); n != 0 {
+		t.Errorf("%d deliveries of the forgotten one are left", n)
+	}
+	// What is forgotten here stays where it was delivered.
+	if len(far.documents("session-old")) != 1 || len(far.contacts("old@example.com")) != 1 {
+		t.Error("the CMS or the CRM lost what the database forgot")
+	}
+
+	far.recover()
+	eventually(t, "the stuck one arrives", func() bool { return s.deliveries("stuck")["crm"].State == "delivered" })
+	s.stop()
+	s.start()
+	eventually(t, "it is forgotten then", func() bool { return !s.has(t, "stuck") })
+}
+
+// By default submissions stay.
+func TestRetentionIsOffByDefault(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	s.submitAt(t, "old", 20*365*24*time.Hour)
+	s.stop()
+	s.start()
+	time.Sleep(100 * time.Millisecond)
+	if !s.has(t, "old") {
+		t.Error("a submission was forgotten though nobody asked for it")
+	}
+}
+
+func TestRetentionTooShort(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{"23h": "SUBMISSION_RETENTION: must be 1d at least", "-1d": "SUBMISSION_RETENTION: must be a duration", "2y": "SUBMISSION_RETENTION: must be"} {
+		if out, code := command(t, []string{"ENVIRONMENT=development", "SUBMISSION_RETENTION=" + value}, "config"); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: %d %s", value, code, out)
+		}
+	}
+}
