@@ -64,7 +64,7 @@ func (d *decoder) document(sh *shape) (any, error) {
 		}
 	}
 	switch {
-	case err != io.EOF || value == nil && kind == 0:
+	case !errors.Is(err, io.EOF) || value == nil && kind == 0:
 		return nil, d.explain(err)
 	case sh.object && kind != '{':
 		return nil, errNotObject
@@ -209,7 +209,7 @@ func (d *decoder) explain(err error) error {
 	at, why := d.json.InputOffset(), ""
 	var syntax *jsontext.SyntacticError
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		why = "it holds no value"
 	case errors.Is(err, errTrailing), errors.Is(err, errNUL), errors.Is(err, errTooDeep), errors.Is(err, errDuplicate):
 		why = err.Error()

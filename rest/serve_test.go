@@ -191,7 +191,7 @@ func TestErrorsOfAnOperation(t *testing.T) {
 func TestNothingFoundIs404(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
-	stub.reply = func(string) (any, error) { return nil, nil }
+	stub.reply = func(string) (any, error) { return nil, nil } //nolint:nilnil // an answer of null
 	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", ""); got.status != 404 || got.problem(t).Code != schema.CodeNotFound {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		{"start", start},
 		{"memory", residentMemory},
 	}
-	fmt.Fprintln(out, "# name ratio baseline-value value unit (goal)")
+	_, _ = fmt.Fprintln(out, "# name ratio baseline-value value unit (goal)")
 	for _, f := range figures {
 		if !o.only.MatchString(f.name) {
 			continue
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 		for _, l := range lines {
-			fmt.Fprintln(out, l)
+			_, _ = fmt.Fprintln(out, l)
 		}
 	}
 	return nil

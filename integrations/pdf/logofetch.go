@@ -61,7 +61,7 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, err // it names the address and the cause
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s", u.Host, response.Status)
 	}

@@ -64,7 +64,7 @@ func New(o Options) (*Renderer, error) {
 	for name, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
 		r.locales[name] = &locale{words: w, money: money{tag: language.MustParse(name), codeFirst: w.codeFirst}}
 	}
-	go r.latin()
+	go func() { _, _ = r.latin() }() // an error shows when the first page is drawn
 	return r, nil
 }
 

@@ -155,7 +155,7 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 	switch token.Kind() {
 	case 'n':
-		return nil, nil
+		return nil, nil //nolint:nilnil // JSON's null
 	case 't', 'f':
 		return token.Bool(), nil
 	case '"':

@@ -3,6 +3,7 @@ package gqlhttp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -82,9 +83,10 @@ func anyNull(data []byte, names []string) bool {
 	for i := 0; i < len(data); i++ {
 		switch ch := data[i]; {
 		case inString:
-			if ch == '\\' {
+			switch ch {
+			case '\\':
 				i++
-			} else if ch == '"' {
+			case '"':
 				inString = false
 			}
 		case ch == '{' || ch == '[':
@@ -168,7 +170,7 @@ func (h *Handler) recover(w http.ResponseWriter, r *http.Request, m media) {
 	if value == nil {
 		return
 	}
-	if value == http.ErrAbortHandler {
+	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(value)
 	}
 	ctx := graphql.StartOperationTrace(schema.WithCaller(r.Context(), h.callerOf(r)))

@@ -98,7 +98,7 @@ func presentable(errs gqlerror.List) gqlerror.List {
 	errs = errs[:min(len(errs), maxErrors)]
 	for _, err := range errs {
 		err.Message = shorten(err.Message)
-		coded(err, schema.CodeBadUserInput)
+		_ = coded(err, schema.CodeBadUserInput)
 	}
 	return errs
 }

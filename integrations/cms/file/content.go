@@ -143,7 +143,7 @@ func read(path string) (state, []byte, error) {
 	if err != nil {
 		return state{}, nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return state{}, nil, err

@@ -34,7 +34,7 @@ func (d *Driver) Watch(ctx context.Context, changed func()) error {
 	if err != nil {
 		d.opts.Log.Warn().Err(err).Msg("changes of the content file are noticed by polling only")
 	} else {
-		defer watcher.Close()
+		defer func() { _ = watcher.Close() }()
 		events, troubles = watcher.Events, watcher.Errors
 	}
 	follow := func() {

@@ -82,7 +82,7 @@ func (e dataError) cause() error {
 		case "documentNotFoundError":
 			this = errAbsent
 		}
-		if this == nil || cause != nil && cause != this {
+		if this == nil || cause != nil && !errors.Is(cause, this) {
 			return nil
 		}
 		cause = this

@@ -63,8 +63,9 @@ func (c *core) try(ctx context.Context, ln *lane, submissionID string) result {
 func (c *core) send(ctx context.Context, ln *lane, submissionID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = panicked{of: fmt.Sprintf("%T", v)}
-			c.Log.Error().Str("target", string(ln.target)).Str("type", err.(panicked).of).
+			of := fmt.Sprintf("%T", v)
+			err = panicked{of: of}
+			c.Log.Error().Str("target", string(ln.target)).Str("type", of).
 				Bytes("stack", debug.Stack()).Msg("a send panicked")
 		}
 	}()

@@ -100,7 +100,7 @@ func (p pool) Query(ctx context.Context, query string, args []any, row func(sqls
 			return row(scan)
 		})
 		if err != nil && begun && passes(err) {
-			return fmt.Errorf("%w: in the middle of the rows: %v", store.ErrUnavailable, err) // the text only: not to be repeated
+			return fmt.Errorf("%w: in the middle of the rows: %v", store.ErrUnavailable, err) //nolint:errorlint // the text only: not to be repeated
 		}
 		return err
 	})
