@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/resolvers/gqlhttp/attack"
+)
+
+const emailQuery = `query Email { SiteSettings(id: "siteSettings") { contactEmail } }`
+
+func hash(document string) string {
+	sum := sha256.Sum256([]byte(document))
+	return hex.EncodeToString(sum[:])
+}
+
+// persisted makes the extensions of a persisted query.
+func persisted(h string) string {
+	return `{"persistedQuery":{"version":1,"sha256Hash":"` + h + `"}}`
+}
+
+func TestGraphQLAnswersCanBeKept(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	path := "/graphql?query=" + url.QueryEscape(emailQuery)
+	first := s.do(http.MethodGet, path, "")
+	etag := first.header.Get("ETag")
+	if first.status != 200 || etag == "" || strings.HasPrefix(etag, "W/") || !strings.Contains(first.header.Get("Cache-Control"), "public") ||
+		!strings.Contains(strings.Join(first.header.Values("Vary"), ","), "Accept") {
+		t.Fatalf("got %d %v", first.status, first.header)
+	}
+	if again := s.do(http.MethodGet, path, "", "If-None-Match: "+etag); again.status != 304 || len(again.body) != 0 {
+		t.Errorf("If-None-Match: %d with %d bytes", again.status, len(again.body))
+	}
+	s.writeContent(`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"new@example.com"}]`)
+	s.do(http.MethodPost, "/api/cache/clear?all=true", "", cacheAuth)
+	changed := s.do(http.MethodGet, path, "", "If-None-Match: "+etag)
+	if changed.status != 200 || !bytes.Contains(changed.body, []byte("new@example.com")) || changed.header.Get("ETag") == etag {
+		t.Errorf("after a change: %d %s", changed.status, changed.body)
+	}
+	for name, got := range map[string]response{
+		"an error":   s.do(http.MethodGet, "/graphql?query="+url.QueryEscape(`{ nothing }`), ""),
+		"a mutation": s.query(`mutation { trackQuote(input: {sessionId: "s"}) { success } }`, nil),
+		"statistics": s.do(http.MethodGet, "/graphql?query="+url.QueryEscape(`{ cacheStats { success } }`), ""),
+	} {
+		if got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
+			t.Errorf("%s may be kept: %v", name, got.header)
+		}
+	}
+}
+
+func TestGraphQLPersistedQueries(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	byHash := "/graphql?extensions=" + url.QueryEscape(persisted(hash(emailQuery)))
+	if got := s.do(http.MethodGet, byHash, ""); !bytes.Contains(got.body, []byte(`"PERSISTED_QUERY_NOT_FOUND"`)) || got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("an unknown hash: %s %v", got.body, got.header)
+	}
+	body, err := json.Marshal(map[string]any{"query": emailQuery, "extensions": json.RawMessage(persisted(hash(emailQuery)))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.do(http.MethodPost, "/graphql", string(body)); got.status != 200 {
+		t.Fatalf("registering: %d %s", got.status, got.body)
+	}
+	if got := s.do(http.MethodGet, byHash, ""); !bytes.Contains(got.body, []byte("lumen-studio")) || got.header.Get("ETag") == "" {
+		t.Errorf("a known hash: %d %s", got.status, got.body)
+	}
+	wrong, err := json.Marshal(map[string]any{"query": emailQuery, "extensions": json.RawMessage(persisted(hash("other")))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.graphQLOutcome(operation{}, s.do(http.MethodPost, "/graphql", string(wrong))); got.code != "BAD_USER_INPUT" {
+		t.Errorf("a hash of another document: %s", got.raw)
+	}
+}
+
+func TestGraphQLTrustedOperations(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "email.graphql"), []byte(emailQuery), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startService(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
+	if got := s.query(emailQuery, nil); got.status != 200 || !bytes.Contains(got.body, []byte("lumen-studio")) {
+		t.Errorf("a trusted document: %d %s", got.status, got.body)
+	}
+	if got := s.do(http.MethodGet, "/graphql?extensions="+url.QueryEscape(persisted(hash(emailQuery))), ""); !bytes.Contains(got.body, []byte("lumen-studio")) {
+		t.Errorf("a trusted document by its hash: %d %s", got.status, got.body)
+	}
+	if got := s.graphQLOutcome(operation{}, s.query(`{ cacheStats { success } }`, nil)); got.code != "QUERY_NOT_IN_SAFELIST" {
+		t.Errorf("another document: %s", got.raw)
+	}
+	if got := s.through("REST", "trackQuote", object{"input": object{"sessionId": "s"}}); got.status != 200 {
+		t.Errorf("the service's own operations: %d %s", got.status, got.raw)
+	}
+	out, code := command(t, []string{"ENVIRONMENT=development", "GRAPHQL_OPERATIONS=trusted"}, "serve")
+	if code == 0 || !strings.Contains(out, "GRAPHQL_DOCUMENTS: is required") {
+		t.Errorf("without documents: exit code %d, %s", code, out)
+	}
+	out, code = command(t, []string{"ENVIRONMENT=development", "GRAPHQL_DOCUMENTS=" + filepath.Join(dir, "none")}, "serve")
+	if code == 0 || !strings.Contains(out, "GRAPHQL_DOCUMENTS") {
+		t.Errorf("with a folder that is not there: exit code %d, %s", code, out)
+	}
+}
+
+func TestGraphQLInProduction(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s"}
+	s := startService(t, env)
+	if got := s.query(`{ __schema { queryType { name } } }`, nil); bytes.Contains(got.body, []byte(`"queryType"`)) {
+		t.Errorf("the schema is told: %s", got.body)
+	}
+	if got := s.do(http.MethodGet, "/playground", ""); got.status != 404 {
+		t.Errorf("the playground answers %d", got.status)
+	}
+	if got := s.query(`{ cacheStat { success } }`, nil); bytes.Contains(got.body, []byte("Did you mean")) {
+		t.Errorf("the schema is told by suggestions: %s", got.body)
+	}
+	env["GRAPHQL_INTROSPECTION"], env["GRAPHQL_PLAYGROUND"] = "on", "on"
+	open := startService(t, env)
+	if got := open.query(`{ __schema { queryType { name } } }`, nil); !bytes.Contains(got.body, []byte(`"queryType"`)) {
+		t.Errorf("with introspection on: %s", got.body)
+	}
+	if got := open.do(http.MethodGet, "/playground", ""); got.status != 200 {
+		t.Errorf("with the playground on: %d", got.status)
+	}
+}
+
+func TestGraphQLLimitsAreSettings(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ value, query string }{
+		"GRAPHQL_MAX_TOKENS":      {"8", emailQuery},
+		"GRAPHQL_MAX_DEPTH":       {"1", emailQuery},
+		"GRAPHQL_MAX_ALIASES":     {"1", `{ a: cacheStats { success } b: cacheStats { success } }`},
+		"GRAPHQL_MAX_ROOT_FIELDS": {"1", `{ cacheStats { success } SiteSettings(id: "x") { contactEmail } }`},
+		"GRAPHQL_MAX_DIRECTIVES":  {"1", `{ cacheStats @include(if: true) { success @include(if: true) } }`},
+		"GRAPHQL_MAX_COST":        {"1", emailQuery},
+		"GRAPHQL_MAX_BODY":        {"40", emailQuery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := startService(t, nil).query(tt.query, nil); bytes.Contains(got.body, []byte(`"errors":[{`)) {
+				t.Errorf("by default: %s", got.body)
+			}
+			got := startService(t, map[string]string{name: tt.value}).query(tt.query, nil)
+			if !bytes.Contains(got.body, []byte(`"errors":[{`)) {
+				t.Errorf("with %s=%s: %s", name, tt.value, got.body)
+			}
+			if out, code := command(t, []string{"ENVIRONMENT=development", name + "=0"}, "serve"); code == 0 || !strings.Contains(out, name+": must be") {
+				t.Errorf("%s=0: exit code %d, %s", name, code, out)
+			}
+		})
+	}
+}
+
+// TestGraphQLAttacks sends the list of attacks to the real service. The bound is that of
+// the door's own goal, generously: under the race detector or on a busy machine one
+// measurement says little, so the best of three counts.
+func TestGraphQLAttacks(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	for _, a := range attack.List() {
+		t.Run(a.Name, func(t *testing.T) {
+			best := time.Hour
+			for range 3 {
+				req, err := a.Request(s.base + "/graphql")
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				best = min(best, time.Since(began))
+				if resp.StatusCode < 400 || resp.StatusCode > 499 {
+					t.Fatalf("it is answered with %d", resp.StatusCode)
+				}
+			}
+			if best > time.Second {
+				t.Errorf("it takes %s", best)
+			}
+		})
+	}
+}
