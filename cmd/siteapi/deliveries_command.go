@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -107,21 +106,7 @@ func deliveryID(text string) (int64, error) {
 }
 
 // sinceFlag reads --since: how long ago, or since when. Left out: zero.
-func sinceFlag(c *cli.Command, now time.Time) (time.Time, error) {
-	text := c.String("since")
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := duration(text); err == nil {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, errors.New("--since: must be a duration such as 36h or 30d, a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
-}
+func sinceFlag(c *cli.Command, now time.Time) (time.Time, error) { return momentFlag(c, "since", now) }
 
 // undelivered are the states of what did not arrive.
 func undelivered() []delivery.State {
