@@ -29,7 +29,7 @@ func leadsErase(o operator) *cli.Command {
 			"   siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n" +
 			"   siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "email", Usage: "the address, letter case ignored; -: the first line of standard input", Required: true},
+			&cli.StringFlag{Name: "email", Usage: "the address, letter case ignored; -: the first line of standard input"},
 			&cli.BoolFlag{Name: "yes", Usage: "erase: without it nothing is changed"},
 			&cli.StringFlag{Name: "server", Usage: "address of the running service, if its cache is in memory; left out: that of LISTEN_ADDR on this machine"},
 			&cli.StringFlag{Name: "receipt", Usage: "file to write the receipt to as JSON as well"},
