@@ -61,6 +61,14 @@ func childWrite(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
+	// The service has a second pool on the file, opened after the first.
+	queue, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := queue.PingContext(ctx); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	for c := range 8 {
 		wg.Go(func() {

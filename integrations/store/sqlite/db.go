@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -98,15 +99,29 @@ func pragma(text string) DBOption {
 
 // create makes the folder and the empty file, since SQLite would make them readable
 // by others. Its side files take over the mode.
+//
+// A file that is there already is not touched, and neither is a new one once it has its
+// name: to open and close a database file beside SQLite drops the locks of all
+// connections that this process has to it, and the next program that looks at the file
+// takes the log away from under them.
 func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // readable by the owner only
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	err = f.Close()
+	if err == nil {
+		// Where this fails another process was first, or the file system has no links and
+		// SQLite makes the file itself.
+		_ = os.Link(f.Name(), path)
+	}
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // patiently repeats fn while it finds the database busy, for up to [BusyTimeout].

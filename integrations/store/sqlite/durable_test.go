@@ -3,6 +3,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,10 @@ func TestKilled(t *testing.T) {
 		n := 0
 		for line := range lines(out) {
 			acknowledged[line] = true
-			if n++; n == 100+70*round {
+			if n++; n == 50 {
+				look(t, path)
+			}
+			if n == 100+70*round {
 				if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
@@ -48,6 +52,28 @@ func TestKilled(t *testing.T) {
 		check(t, path, acknowledged)
 	}
 	t.Logf("%d acknowledged writes in %d lives", len(acknowledged), rounds)
+}
+
+// look opens and closes the database as any other program may: an operator's shell, a
+// backup. The last connection to close copies the log back and removes it, so SQLite has
+// to know that this is not the last one.
+func look(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := column(t, db, `SELECT 'seen' FROM submissions LIMIT 1`); len(got) > 1 {
+		t.Errorf("got %q", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + side); err != nil {
+			t.Errorf("a program that looked at the file took its log away: %v", err)
+		}
+	}
 }
 
 func check(t *testing.T, path string, acknowledged map[string]bool) {
