@@ -33,7 +33,7 @@ const (
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(ctx context.Context, path, name string) error{
-		"write": childWrite, "same key": childSameKey, "file limit": childFileLimit, "full disk": childFullDisk,
+		"write": childWrite, "pause": childPause, "same key": childSameKey, "file limit": childFileLimit, "full disk": childFullDisk,
 	}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
@@ -61,14 +61,6 @@ func childWrite(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
-	// The service has a second pool on the file, opened after the first.
-	queue, err := sqlite.OpenDB(ctx, path)
-	if err != nil {
-		return err
-	}
-	if err := queue.PingContext(ctx); err != nil {
-		return err
-	}
 	var wg sync.WaitGroup
 	for c := range 8 {
 		wg.Go(func() {
@@ -92,6 +84,37 @@ func childWrite(ctx context.Context, path, name string) error {
 	}
 	wg.Wait()
 	return errors.New("ended before it was killed")
+}
+
+// childPause opens what the service opens, submits a quote, waits for a line, submits
+// some more and waits to be killed.
+func childPause(ctx context.Context, path, _ string) error {
+	queue, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := queue.PingContext(ctx); err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	if err != nil {
+		return err
+	}
+	for i := range 20 {
+		n := storetest.Submission(i)
+		id := fmt.Sprint("pause-", i)
+		n.Submission.ID, n.ContentKey, n.IdempotencyKey = id, id, id
+		if _, _, err := s.Submit(ctx, n); err != nil {
+			return err
+		}
+		fmt.Fprint(os.Stdout, "submit "+id+"\n")
+		if i == 0 {
+			if _, err := fmt.Scanln(new(string)); err != nil {
+				return err
+			}
+		}
+	}
+	select {}
 }
 
 // enqueue notes the new submissions in the table jobs.
