@@ -28,6 +28,7 @@ func (c *core) keepUp(ctx context.Context) {
 		if due || now.Sub(upkeep) >= c.Timing.Upkeep {
 			upkeep = now
 			c.report(ctx, "freeing stranded deliveries", c.rescue(ctx, false))
+			c.report(ctx, "setting times right", c.setRight(ctx))
 			c.report(ctx, "making deliveries available", c.promote(ctx))
 			for _, ln := range c.lanes {
 				c.report(ctx, "releasing held deliveries", c.releaseHeld(ctx, ln))

@@ -45,47 +45,71 @@ type Server struct {
 	databases  atomic.Int64
 }
 
+// ErrNoBinaries means that PostgreSQL is not installed.
+var ErrNoBinaries = errors.New("PostgreSQL is not installed: looked for initdb and postgres in PATH and /usr/lib/postgresql")
+
 // Start runs a new server with an empty cluster until the end of the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	bin, err := binaries()
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal(err)
-		}
+	s, err := New()
+	if errors.Is(err, ErrNoBinaries) && os.Getenv("SITEAPI_TEST_SERVICES") != "required" {
 		t.Skip(err)
 	}
-	s := &Server{bin: bin}
-	if s.credential, err = credential(); err != nil {
-		t.Fatal(err)
-	}
-	// Not t.TempDir: only we may enter that, and the server may not run as root.
-	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.process != nil {
-			s.Kill(t)
-		}
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := s.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
+	s.Start(t)
+	return s
+}
+
+// New makes a server with an empty cluster, for programs that are no tests. It is not
+// started yet, and [Server.Remove] removes it.
+func New() (_ *Server, err error) {
+	s := &Server{}
+	if s.bin, err = binaries(); err != nil {
+		return nil, err
+	}
+	if s.credential, err = credential(); err != nil {
+		return nil, err
+	}
+	// Not a test's own folder: only we may enter that, and the server may not run as root.
+	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
+		return nil, err
+	}
+	if err := s.make(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return s, nil
+}
+
+// make makes the cluster.
+func (s *Server) make() (err error) {
 	if s.credential != nil {
 		if err := os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid)); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 	initdb := s.command("initdb", "--pgdata", s.data(), "--username", admin, "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
-		t.Fatalf("making a cluster: %v\n%s", err, out)
+		return fmt.Errorf("making a cluster: %w\n%s", err, out)
 	}
-	if s.port, err = freePort(); err != nil {
-		t.Fatal(err)
+	s.port, err = freePort()
+	return err
+}
+
+// Remove kills a running server and removes its folder.
+func (s *Server) Remove() error {
+	var err error
+	if s.process != nil {
+		err = s.End(syscall.SIGQUIT)
 	}
-	s.Start(t)
-	return s
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // URL is the address of a database on the server.
@@ -110,25 +134,32 @@ func (s *Server) NewDatabase(t testing.TB) string {
 // Start starts a stopped server on its old port and waits until it answers.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
+	if err := s.Up(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Up is Start for programs that are no tests.
+func (s *Server) Up() error {
 	s.log = new(bytes.Buffer)
 	s.process = s.command("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 		"-c", "max_connections=200", "-c", "shared_buffers=32MB")
 	s.process.Stdout, s.process.Stderr = s.log, s.log
 	if err := s.process.Start(); err != nil {
-		t.Fatalf("starting PostgreSQL: %v", err)
+		s.process = nil
+		return fmt.Errorf("starting PostgreSQL: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
 		err := s.exec(ctx, "SELECT 1")
 		if err == nil {
-			return
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			s.Kill(t)
-			t.Fatalf("PostgreSQL does not answer: %v\n%s", err, s.log)
+			return errors.Join(fmt.Errorf("PostgreSQL does not answer: %w", err), s.End(syscall.SIGQUIT), errors.New(s.log.String()))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -142,19 +173,27 @@ func (s *Server) Kill(t testing.TB) { t.Helper(); s.end(t, syscall.SIGQUIT) }
 
 func (s *Server) end(t testing.TB, signal syscall.Signal) {
 	t.Helper()
+	if err := s.End(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// End is Stop with SIGINT and Kill with SIGQUIT, for programs that are no tests.
+func (s *Server) End(signal syscall.Signal) error {
 	if s.process == nil {
-		t.Fatal("PostgreSQL is not running")
+		return errors.New("PostgreSQL is not running")
 	}
 	if err := s.process.Process.Signal(signal); err != nil {
-		t.Fatalf("stopping PostgreSQL: %v", err)
+		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
 	late := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
 	defer late.Stop()
 	var exit *exec.ExitError
 	if err := s.process.Wait(); err != nil && !errors.As(err, &exit) {
-		t.Fatalf("waiting for PostgreSQL to end: %v", err)
+		return fmt.Errorf("waiting for PostgreSQL to end: %w", err)
 	}
 	s.process = nil
+	return nil
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -194,7 +233,7 @@ func binaries() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("PostgreSQL is not installed: looked for initdb and postgres in PATH and /usr/lib/postgresql")
+	return "", ErrNoBinaries
 }
 
 // credential is the user to run the server as: PostgreSQL refuses to run as root.
