@@ -48,6 +48,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 				Action: func(ctx context.Context, _ *cli.Command) error { return serve(ctx, getenv, out) },
 			},
 			leadsCommand(getenv, out),
+			backupCommand(getenv, out),
+			restoreCommand(getenv, out),
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),

@@ -109,6 +109,15 @@ func (d *database) queueOptions(
 func openSQLite(
 	ctx context.Context, s *Settings, w work, log zerolog.Logger,
 ) (_ *database, err error) {
+	lock, err := joinDatabase(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
 	path, gate := filepath.Join(s.DataDir, databaseFile), &sqlite.Gate{}
 	pool, err := sqlite.OpenDB(ctx, path, sqlite.Through(gate))
 	if err != nil {
@@ -131,6 +140,6 @@ func openSQLite(
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
 	d.quotes, d.archive, d.queue, d.tables = file, file, queue, file
-	d.close = func() error { return errors.Join(file.Close(), pool.Close()) }
+	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil
 }

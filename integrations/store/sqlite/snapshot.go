@@ -147,3 +147,17 @@ func openPlain(path string, query url.Values) (*sql.DB, error) {
 	db.SetMaxOpenConns(1)
 	return db, nil
 }
+
+// Count returns how many submissions and sessions a database file holds that nobody
+// works on.
+func Count(ctx context.Context, path string) (submissions, sessions int64, err error) {
+	db, err := openPlain(path, url.Values{"mode": {"ro"}})
+	if err != nil {
+		return 0, 0, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).Scan(&submissions, &sessions)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
+	}
+	return submissions, sessions, nil
+}

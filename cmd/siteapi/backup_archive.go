@@ -1,0 +1,299 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"siteapi/integrations/store/sqlite"
+)
+
+// Names inside a backup, which is a gzipped tar file with the manifest first.
+const (
+	manifestName = "manifest.json"
+	contentName  = "content.json"
+	backupFormat = 1
+	snapshotMark = ".siteapi-backup-" // begins the names of folders with an unfinished backup
+	manifestMost = 1 << 20            // bytes
+)
+
+// backupFolders are those of the file drivers.
+func backupFolders() []string { return []string{"cms", "crm"} }
+
+// manifest says what a backup is.
+type manifest struct {
+	Service     string    `json:"service"` // siteapi
+	Format      int       `json:"format"`
+	Version     string    `json:"version"` // of the program that wrote it
+	CreatedAt   time.Time `json:"createdAt"`
+	Submissions int64     `json:"submissions"`
+	Sessions    int64     `json:"sessions"`
+	SHA256      string    `json:"sha256"` // of the database
+}
+
+// backup is one that is being made.
+type backup struct {
+	manifest
+	settings *Settings
+	folder   string // of the snapshot
+	files    int    // written beside the database
+}
+
+// newBackup takes the snapshot, in a folder beside what is written in the end.
+func newBackup(ctx context.Context, s *Settings, beside string, now time.Time) (_ *backup, err error) {
+	lock, err := joinDatabase(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	sweepSnapshots(beside, now)
+	folder, err := os.MkdirTemp(beside, snapshotMark)
+	if err != nil {
+		return nil, fmt.Errorf("making room for the backup: %w", err)
+	}
+	b := &backup{settings: s, folder: folder, manifest: manifest{
+		Service: "siteapi", Format: backupFormat, Version: versionText(), CreatedAt: now.UTC().Truncate(time.Second),
+	}}
+	defer func() {
+		if err != nil {
+			b.discard()
+		}
+	}()
+	if err := sqlite.Snapshot(ctx, filepath.Join(s.DataDir, databaseFile), b.snapshot()); err != nil {
+		return nil, err
+	}
+	b.SHA256, err = digestOf(b.snapshot())
+	if err != nil {
+		return nil, err
+	}
+	b.Submissions, b.Sessions, err = sqlite.Count(ctx, b.snapshot())
+	return b, err
+}
+
+func (b *backup) snapshot() string { return filepath.Join(b.folder, databaseFile) }
+
+// discard removes the snapshot.
+func (b *backup) discard() { _ = os.RemoveAll(b.folder) } // what stays is swept next time
+
+// sweepSnapshots removes what killed backups left: it holds personal data.
+func sweepSnapshots(folder string, now time.Time) {
+	left, _ := filepath.Glob(filepath.Join(folder, snapshotMark+"*"))
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && now.Sub(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// digestOf returns the SHA-256 of a file in hexadecimal digits.
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the database: %w", err)
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("reading the database: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// write writes the archive. The files of the drivers come after the snapshot: what they
+// have more than the database does no harm, what they had less would count as delivered.
+func (b *backup) write(ctx context.Context, w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
+	if err != nil {
+		return fmt.Errorf("writing the backup: %w", err)
+	}
+	t := tar.NewWriter(z)
+	text, err := json.MarshalIndent(b.manifest, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the manifest: %w", err)
+	}
+	header := tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(text)), ModTime: b.CreatedAt}
+	if err := t.WriteHeader(&header); err != nil {
+		return fmt.Errorf("writing the manifest: %w", err)
+	}
+	if _, err := t.Write(text); err != nil {
+		return fmt.Errorf("writing the manifest: %w", err)
+	}
+	if err := addFile(t, databaseFile, b.snapshot()); err != nil {
+		return err
+	}
+	if err := b.addDrivers(ctx, t); err != nil {
+		return err
+	}
+	if err := errors.Join(t.Close(), z.Close()); err != nil {
+		return fmt.Errorf("writing the backup: %w", err)
+	}
+	return nil
+}
+
+// addDrivers adds what the file drivers keep.
+func (b *backup) addDrivers(ctx context.Context, t *tar.Writer) error {
+	if b.settings.CMSDriver == "file" {
+		if err := b.add(t, contentName, b.settings.contentPath()); err != nil {
+			return err
+		}
+	}
+	for _, folder := range driverFolders(b.settings) {
+		entries, err := os.ReadDir(filepath.Join(b.settings.DataDir, folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("listing %s: %w", folder, err)
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".json" {
+				continue
+			}
+			if err := b.add(t, path.Join(folder, e.Name()), filepath.Join(b.settings.DataDir, folder, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// driverFolders are those of the drivers in use.
+func driverFolders(s *Settings) []string {
+	var list []string
+	for i, driver := range []string{s.CMSDriver, s.CRMDriver} {
+		if driver == "file" {
+			list = append(list, backupFolders()[i])
+		}
+	}
+	return list
+}
+
+// add adds a file that may have gone meanwhile.
+func (b *backup) add(t *tar.Writer, name, path string) error {
+	err := addFile(t, name, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	b.files++
+	return err
+}
+
+func addFile(t *tar.Writer, name, path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if _, err := io.Copy(t, f); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// readArchive reads a backup to its end and hands each file to take. An archive that is
+// damaged, cut short or not one of this service is an error, maybe after some files.
+func readArchive(r io.Reader, take func(name string, content io.Reader) error) (manifest, error) {
+	var m manifest
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return m, fmt.Errorf("this is no backup: %w", err)
+	}
+	t := tar.NewReader(z)
+	sum := sha256.New()
+	for n := 0; ; n++ {
+		header, err := t.Next()
+		if errors.Is(err, io.EOF) && n >= 2 {
+			break
+		}
+		if err != nil {
+			return m, fmt.Errorf("the backup is damaged or cut short: %w", err)
+		}
+		switch {
+		case n == 0:
+			err = readManifest(header, t, &m)
+		case n == 1 && header.Name != databaseFile, !backupName(header):
+			err = fmt.Errorf("the backup holds %q, which is none of this service's", header.Name)
+		case n == 1:
+			err = take(header.Name, io.TeeReader(t, sum))
+		default:
+			err = take(header.Name, t)
+		}
+		if err == nil {
+			// What take has left counts for the digest as well.
+			_, err = io.Copy(unread(n, sum), t)
+		}
+		if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) {
+			err = fmt.Errorf("the backup is damaged or cut short: %w", err)
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	// The checksum of the compressed data comes after the last byte.
+	if _, err := io.Copy(io.Discard, z); err != nil {
+		return m, fmt.Errorf("the backup is damaged or cut short: %w", err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {
+		return m, errors.New("the backup is damaged: the database is not the one that was written")
+	}
+	return m, z.Close()
+}
+
+// unread is where the unread part of a file goes.
+func unread(n int, sum io.Writer) io.Writer {
+	if n == 1 {
+		return sum
+	}
+	return io.Discard
+}
+
+func readManifest(header *tar.Header, r io.Reader, m *manifest) error {
+	if header.Name != manifestName || header.Size > manifestMost {
+		return errors.New("this is no backup of this service: it has no manifest")
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("the backup is damaged or cut short: %w", err)
+	}
+	if err := json.Unmarshal(text, m); err != nil || m.Service != "siteapi" {
+		return errors.New("this is no backup of this service: its manifest is not ours")
+	}
+	if m.Format != backupFormat {
+		return fmt.Errorf("the backup has format %d, this program knows %d: use version %s", m.Format, backupFormat, m.Version)
+	}
+	return nil
+}
+
+// backupName reports whether an entry is one that a backup may hold: a file, in one of
+// the folders, that leads nowhere else.
+func backupName(header *tar.Header) bool {
+	if header.Typeflag != tar.TypeReg {
+		return false
+	}
+	switch header.Name {
+	case databaseFile, contentName:
+		return true
+	}
+	folder, name, ok := strings.Cut(header.Name, "/")
+	return ok && (folder == "cms" || folder == "crm") && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`) && filepath.Ext(name) == ".json"
+}
