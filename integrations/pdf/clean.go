@@ -53,9 +53,14 @@ func clean(text string, family *font.Family) string {
 		default:
 			if plain := spell(r, family); plain != "" {
 				for _, p := range plain {
+					if p == ' ' { // an accent that stands alone is spelled as one on a space
+						space = true
+						continue
+					}
 					put(p)
+					shown = true
 				}
-				shown, missing = true, false
+				missing = false
 			} else if (unicode.IsLetter(r) || unicode.IsNumber(r)) && !missing {
 				put(font.Missing)
 				missing = true

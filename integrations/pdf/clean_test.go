@@ -39,6 +39,7 @@ func TestClean(t *testing.T) {
 		"first above 16 bits": {"\U00010000", "", ""},
 		"Cyrillic":            {"Юлия Pop", "□ Pop", "Юлия Pop"},
 		"Chinese":             {"Ana 中文 Pop", "Ana □ Pop", "Ana □ Pop"},
+		"accents alone":       {"a\u02dab \u02da", "a b", "a b"},
 		"only Arabic":         {"محمد علي", "", ""},
 		"Hebrew":              {"דוד", "", "דוד"},
 		"no-break space":      {"12\u00a0000", "12 000", "12 000"},
