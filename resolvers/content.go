@@ -145,7 +145,7 @@ func (l *library) keep(s *shelf, number uint64, value []byte) {
 	if number < s.goodFill {
 		return
 	}
-	decoded, err := decodeSnapshot(value, "", s.locale, l.deps.Log)
+	decoded, err := decodeSnapshot(value, cache.RevisionOf(value), s.locale, l.deps.Log)
 	if err != nil {
 		return
 	}
@@ -180,7 +180,7 @@ func (l *library) load(s *shelf) *snapshot {
 	value, err := l.deps.Kept.Load(contentKey(s.locale))
 	if err == nil {
 		var decoded *snapshot
-		if decoded, err = decodeSnapshot(value, "", s.locale, l.deps.Log); err == nil {
+		if decoded, err = decodeSnapshot(value, cache.RevisionOf(value), s.locale, l.deps.Log); err == nil {
 			return decoded
 		}
 	}

@@ -54,7 +54,7 @@ func NewExecutor(r *Resolver, o ExecutorOptions) (*Executor, error) {
 	e.executable = schema.NewExecutableSchema(schema.Config{
 		Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
 	})
-	e.present = presenter{r.Log}.present
+	e.present = presenter{r.Log, o.Suggestions}.present
 	e.inner = executor.New(e.executable)
 	e.inner.SetQueryCache(e.docs)
 	e.inner.SetParserTokenLimit(o.TokenLimit)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -16,7 +17,10 @@ import (
 
 // presenter makes every error fit to be shown: the ones that are meant for clients
 // with their code, any other as INTERNAL with its text kept for the log.
-type presenter struct{ log zerolog.Logger }
+type presenter struct {
+	log         zerolog.Logger
+	suggestions bool // errors may name what a client may have meant
+}
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
@@ -32,8 +36,12 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	}
 	var fromExecutor *gqlerror.Error
 	if errors.As(err, &fromExecutor) && fromExecutor.Err == nil {
-		if _, coded := fromExecutor.Extensions[schema.ExtensionCode]; !coded {
+		switch fromExecutor.Extensions[schema.ExtensionCode] {
+		case nil, errcode.ParseFailed, errcode.ValidationFailed:
 			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
+		}
+		if !p.suggestions {
+			fromExecutor.Message, _, _ = strings.Cut(fromExecutor.Message, " Did you mean")
 		}
 		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
 		return fromExecutor

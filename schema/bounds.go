@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -67,8 +68,13 @@ func parseFloat(s string) (*float64, error) {
 	return &f, err
 }
 
-// text says what is wrong with a trimmed string, in words that don't repeat it.
-func (b *bounds) text(s string) string {
+// takesEmpty reports whether an empty text is as good as none.
+func (b *bounds) takesEmpty() bool { return b != nil && b.minLength == 0 }
+
+// text says what is wrong with a string, in words that don't repeat it. White space at
+// its ends counts only where a pattern has to match.
+func (b *bounds) text(raw string) string {
+	s := strings.TrimSpace(raw)
 	n := utf8.RuneCountInString(s)
 	switch {
 	case b.minLength > 0 && n == 0:
@@ -77,7 +83,7 @@ func (b *bounds) text(s string) string {
 		return fmt.Sprintf("must have at least %d characters", b.minLength)
 	case b.maxLength > 0 && n > b.maxLength:
 		return fmt.Sprintf("may have at most %d characters", b.maxLength)
-	case b.pattern != nil && !b.pattern.MatchString(s):
+	case b.pattern != nil && !b.pattern.MatchString(raw):
 		return "must match " + b.pattern.String()
 	case b.format != "":
 		return b.formatted(s)

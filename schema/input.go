@@ -128,6 +128,9 @@ func (c *InputChecker) checkField(w *walker, def *ast.FieldDefinition, field *as
 	}
 }
 
+// unreadable stands for a literal that has no value, such as a number out of all range.
+type unreadable struct{}
+
 // argument returns the value of one argument with its variables filled in.
 func argument(field *ast.Field, name string, vars map[string]any) (any, bool) {
 	arg := field.Arguments.ForName(name)
@@ -140,7 +143,7 @@ func argument(field *ast.Field, name string, vars map[string]any) (any, bool) {
 	}
 	v, err := arg.Value.Value(vars)
 	if err != nil {
-		return nil, false // the executor reports what this value can't be
+		return unreadable{}, true
 	}
 	return v, true
 }
@@ -198,13 +201,29 @@ func (w *walker) fail(at *path, format string, args ...any) {
 }
 
 func (w *walker) check(rule argRule, value any, at *path) {
-	if value == nil {
-		if rule.typ.NonNull {
-			w.fail(at, "is required")
-		}
-		return
+	switch {
+	case value == nil && rule.typ.NonNull:
+		w.missing(rule.typ, at)
+	case value == nil:
+	case value == unreadable{}:
+		w.fail(at, "holds a value that can't be read, such as a number out of range")
+	case !rule.typ.NonNull && rule.bounds.takesEmpty() && value == "":
+		// An optional text that is empty counts as left out.
+	default:
+		w.value(rule.typ, rule.bounds, value, at)
 	}
-	w.value(rule.typ, rule.bounds, value, at)
+}
+
+// missing reports what is required of a value that is not there: of an object the
+// fields it would have to have, so that a person learns of all of them at once.
+func (w *walker) missing(typ *ast.Type, at *path) {
+	before := len(w.found)
+	if rule := w.c.inputs[typ.NamedType]; typ.Elem == nil && rule != nil && rule.def.Kind == ast.InputObject {
+		w.object(rule, map[string]any{}, at)
+	}
+	if len(w.found) == before {
+		w.fail(at, "is required")
+	}
 }
 
 func (w *walker) value(typ *ast.Type, b *bounds, value any, at *path) {
@@ -344,12 +363,13 @@ func (w *walker) scalar(name string, b *bounds, value any, at *path) {
 }
 
 func (w *walker) text(b *bounds, s string, at *path) {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	// A text without bounds is a hint, which is dropped where it is not usable.
+	switch {
+	case b == nil:
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
 		w.fail(at, "may not hold control characters")
-		return
-	}
-	if b != nil {
-		if problem := b.text(strings.TrimSpace(s)); problem != "" {
+	default:
+		if problem := b.text(s); problem != "" {
 			w.fail(at, "%s", problem)
 		}
 	}

@@ -67,7 +67,7 @@ func TestCheckBounds(t *testing.T) {
 		{"101 characters", `"Ana"`, `"` + long + `"`, []string{"contact.firstName: may have at most 100 characters"}},
 		{"blank name", `"Ana"`, `"  \u00a0 "`, []string{"contact.firstName: is required"}},
 		{"missing name", `"firstName":"Ana",`, ``, []string{"contact.firstName: is required"}},
-		{"null object", `{"projectType":"web-app"}`, `null`, []string{"selections: is required"}},
+		{"null object", `{"projectType":"web-app"}`, `null`, []string{"selections.projectType: is required"}},
 		{"object of another type", `{"projectType":"web-app"}`, `"web"`, []string{"selections: must be an object"}},
 		{"list for an object", `{"projectType":"web-app"}`, `[]`, []string{"selections: must be an object"}},
 		{"number for a string", `"Ana"`, `7`, []string{"contact.firstName: must be a string"}},
@@ -79,6 +79,8 @@ func TestCheckBounds(t *testing.T) {
 		{"address of 255", `ana@example.com`, strings.Repeat("a", 243) + `@example.com`, []string{"contact.email: may have at most 254 characters"}},
 		{"four digits", `"lastName"`, `"phone":"12 34","lastName"`, []string{"contact.phone: must be a telephone number with at least 5 digits"}},
 		{"five digits", `"lastName"`, `"phone":"+1 (23) 4-5","lastName"`, nil},
+		{"blanks around a session", `s-1`, ` s-1 `, []string{"sessionId: must match ^[A-Za-z0-9._:-]{1,128}$"}},
+		{"an unchosen timeline", `"projectType"`, `"timeline":"","complexity":"","projectType"`, nil},
 		{"empty phone", `"lastName"`, `"phone":"","lastName"`, nil},
 		{"33 digits", `"lastName"`, `"phone":"` + strings.Repeat("1", 33) + `","lastName"`, []string{"contact.phone: may have at most 32 characters"}},
 		{"capital slug", `web-app`, `Web-App`, []string{"selections.projectType: must match ^[a-z0-9]+(?:[-_][a-z0-9]+)*$"}},
@@ -120,7 +122,7 @@ func TestCheckReportsEverythingAtOnce(t *testing.T) {
 	want := []string{
 		"contact.email: is required", "contact.firstName: is required", "contact.lastName: must be a string",
 		"estimate.currency: must be a currency of ISO 4217, such as EUR", "estimate.max: is required",
-		"estimate.min: may not be below 0", "selections: is required", "sessionId: is required",
+		"estimate.min: may not be below 0", "selections.projectType: is required", "sessionId: is required",
 	}
 	variables := `{"input":{"contact":{"lastName":5},"estimate":{"min":-1,"currency":"X"}}}`
 	if got := check(t, submit, variables); !slices.Equal(got, want) {
@@ -142,7 +144,14 @@ func TestCheckArguments(t *testing.T) {
 		name, query, variables string
 		want                   []string
 	}{
-		{"missing input", submit, `{}`, []string{"input: is required"}},
+		{"missing input", submit, `{}`, []string{
+			"contact.email: is required", "contact.firstName: is required", "contact.lastName: is required", "estimate.currency: is required",
+			"estimate.max: is required", "estimate.min: is required", "selections.projectType: is required", "sessionId: is required",
+		}},
+		{"a number out of all range", `mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`, ``,
+			[]string{"input: holds a value that can't be read, such as a number out of range"}},
+		{"hints that are not usable", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
+			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" ","timeline":"\u0000"}}}`, nil},
 		{"plain argument", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":""}`, []string{"id: is required"}},
 		{"numeric id", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":7}`, nil},
 		{"default of a variable", `query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, ``, nil},

@@ -143,7 +143,9 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 		input  object
 		fields []string
 	}{
-		"nothing": {object{}, []string{"contact", "estimate", "selections", "sessionId"}},
+		"nothing": {object{}, []string{
+			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType", "sessionId",
+		}},
 		"empty objects": {object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}}, []string{
 			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType",
 		}},
