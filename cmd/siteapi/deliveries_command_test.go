@@ -256,12 +256,12 @@ func TestCommandsSayWhatToDo(t *testing.T) {
 		t.Fatal(answer)
 	}
 	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + dir}
-	eventually(t, "the lead arrives", func() bool {
-		_, code := command(t, env, "deliveries", "verify")
-		return code == 0
-	})
-	// Exit codes, as cron sees them.
 	s := &service{t: t, dataDir: dir}
+	eventually(t, "the lead arrives", func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 })
+	// Exit codes, as cron sees them.
+	if out, code := command(t, env, "deliveries", "verify"); code != 0 {
+		t.Errorf("with everything there: %d %s", code, out)
+	}
 	for _, name := range s.files("cms") {
 		removeFile(t, dir, "cms", name)
 	}
