@@ -22,6 +22,9 @@ type ExecutorOptions struct {
 	TokenLimit int
 	// Introspection lets clients ask for the schema.
 	Introspection bool
+	// Charge counts a root field against the limit of its route and returns RATE_LIMITED
+	// where that is used up, so that no door is a way around it; nil: nothing is counted.
+	Charge func(ctx context.Context, field string) *schema.Error
 	// Suggestions adds «Did you mean …» to errors about unknown fields.
 	Suggestions bool
 }
@@ -93,7 +96,37 @@ func (e *Executor) CreateOperationContext(
 	if fields := e.input.Check(doc, op, vars); len(fields) > 0 {
 		return opCtx, e.refuse(ctx, op, fields)
 	}
-	return opCtx, errs
+	if len(errs) > 0 {
+		return opCtx, errs
+	}
+	return opCtx, e.charge(ctx, doc, op.SelectionSet)
+}
+
+// charge counts every root field of an operation, unless the door has counted the
+// request by its route already.
+func (e *Executor) charge(ctx context.Context, doc *ast.QueryDocument, set ast.SelectionSet) gqlerror.List {
+	if e.options.Charge == nil || schema.CallerFrom(ctx).Charged {
+		return nil
+	}
+	for _, sel := range set {
+		switch sel := sel.(type) {
+		case *ast.Field:
+			if refused := e.options.Charge(ctx, sel.Name); refused != nil {
+				return gqlerror.List{gqlerror.Wrap(refused)}
+			}
+		case *ast.InlineFragment:
+			if refused := e.charge(ctx, doc, sel.SelectionSet); refused != nil {
+				return refused
+			}
+		case *ast.FragmentSpread:
+			if f := doc.Fragments.ForName(sel.Name); f != nil {
+				if refused := e.charge(ctx, doc, f.SelectionSet); refused != nil {
+					return refused
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // ownOperation makes one of the service's own operations ready. Its document was
@@ -112,7 +145,7 @@ func (e *Executor) ownOperation(
 	if fields := e.input.Check(doc, op, params.Variables); len(fields) > 0 {
 		return opCtx, e.refuse(ctx, op, fields)
 	}
-	return opCtx, nil
+	return opCtx, e.charge(ctx, doc, op.SelectionSet)
 }
 
 // refuse reports invalid fields to a caller who may use the operation, and to any

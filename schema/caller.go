@@ -12,6 +12,7 @@ type Caller struct {
 	IdempotencyKey string // header of that name, unquoted; the CMS sends one with each webhook
 	Challenge      string // token of a bot check, header CF-Turnstile-Response
 	Signature      string // header sanity-webhook-signature
+	Charged        bool   // the request was counted against the limit of its own route
 	Body           []byte // raw request body as it was received, for signatures
 }
 

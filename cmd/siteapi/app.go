@@ -54,6 +54,7 @@ type app struct {
 	queue    delivery.Queue
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver notices nothing itself
+	times    serverTimes
 	closers  []func() error
 	stop     context.CancelFunc // ends what start began
 	work     sync.WaitGroup
@@ -62,7 +63,7 @@ type app struct {
 // newApp builds the service without starting any work. Changes reach what no setting
 // does, for tests.
 func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
-	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics()}
+	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics(), times: defaultTimes()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -113,25 +114,27 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	if err != nil {
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
+	drawing := newBoundedRenderer(renderer, rendersAtOnce())
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: renderer, Logo: logo, Kept: kept, Log: log,
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: drawing, Logo: logo, Kept: kept, Log: log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		MinTime: s.SpamMinTime, Challenge: openChallenge(s, a.metrics.call),
 		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event,
 	})
-	a.health.probes = []probe{
-		{"database", true, a.data.quotes.Ping},
-		{"cache", false, func(ctx context.Context) error {
+	a.health.probes = []*probe{
+		{name: "database", required: true, ask: a.data.quotes.Ping, life: nearLife, log: log},
+		{name: "cache", ask: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
 				return cache.ErrUnavailable
 			}
 			return nil
-		}},
-		{"cms", false, content.Ping},
-		{"crm", false, contacts.Ping},
+		}, life: nearLife, log: log},
+		{name: "cms", ask: content.Ping, life: remoteLife, log: log},
+		{name: "crm", ask: contacts.Ping, life: remoteLife, log: log},
 	}
+	a.metrics.watchDependencies(a.health.probes)
 	return a, a.buildDoors()
 }
 
@@ -153,6 +156,7 @@ func (a *app) buildDoors() error {
 		return err
 	}
 	exec, err := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
+		Charge:    a.charge,
 		Documents: docs, Introspection: s.Introspection, Suggestions: s.Environment == development,
 	})
 	if err != nil {
@@ -182,14 +186,29 @@ func (a *app) buildDoors() error {
 			return err
 		}
 	}
+	g := &gate{next: switchboard, most: int64(s.MaxRequests), shed: a.metrics.shed}
+	a.metrics.watchGate(g)
 	f := &front{
-		next: switchboard, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
+		next: g, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
 		route: routeName(routes), observe: a.metrics.request,
 	}
 	if a.limits != nil {
 		f.limit = a.limits.check
 	}
 	a.handler = f
+	return nil
+}
+
+// charge counts a root field against the limit of its REST route, where it has one.
+func (a *app) charge(ctx context.Context, field string) *schema.Error {
+	if a.limits == nil {
+		return nil
+	}
+	for _, route := range a.routes {
+		if route.Field.Name == field {
+			return a.limits.charge(ctx, route.Method+" "+route.Path)
+		}
+	}
 	return nil
 }
 

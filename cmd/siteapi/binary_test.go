@@ -215,6 +215,8 @@ func TestStartRefusesBadSettings(t *testing.T) {
 			"CMS_DRIVER: must be", "CRM_DRIVER: must be", "CONTENT_TTL: must be", "TRACK_RETENTION: must be", "RATE_LIMITS: must be", "TRUSTED_PROXIES: ",
 			"CORS_ALLOWED_ORIGINS: ", "GRAPHQL_INTROSPECTION: must be", "GRAPHQL_PLAYGROUND: must be", "SANITY_API_URL: must be",
 		}},
+		{"a wrong environment hides nothing", []string{"ENVIRONMENT=prod", "CACHE_API_TOKEN=x," + devCacheToken, "CMS_WEBHOOK_SECRET=,"},
+			[]string{"ENVIRONMENT: must be one of", "CACHE_API_TOKEN: holds the value", "CMS_WEBHOOK_SECRET: is required"}},
 		{"drivers without their settings", []string{"ENVIRONMENT=development", "CMS_DRIVER=sanity", "CRM_DRIVER=hubspot"},
 			[]string{"SANITY_PROJECT_ID: is required", "SANITY_TOKEN: is required", "HUBSPOT_TOKEN: is required"}},
 	}
@@ -260,8 +262,10 @@ func TestVersion(t *testing.T) {
 	if out, code := command(t, nil, "version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if out, code := command(t, nil, "nonsense"); code == 0 {
-		t.Errorf("an unknown command succeeded: %s", out)
+	for _, args := range [][]string{{"nonsense"}, {"serve", "nonsense"}} {
+		if out, code := command(t, []string{"ENVIRONMENT=development"}, args...); code == 0 || !strings.Contains(out, `no command "nonsense"`) {
+			t.Errorf("%v: exit code %d, %s", args, code, out)
+		}
 	}
 }
 

@@ -105,7 +105,23 @@ func (c *callers) address(r *http.Request) string {
 	if !c.trusted(client) {
 		return client.String()
 	}
-	hops := forwarded(r.Header)
+	standard, common := c.before(client, forwarded(r.Header)), c.before(client, forwardedFor(r.Header))
+	switch {
+	case standard == client:
+		return common.String()
+	case common == client || common == standard:
+		return standard.String()
+	default:
+		// Proxies write one of the headers and pass the other on as the client sent it. Where
+		// they differ nobody knows which is which, so the proxy itself is counted.
+		return client.String()
+	}
+}
+
+// before returns the nearest address of a chain that is not a trusted proxy; the peer
+// where there is no chain, or none to be believed.
+func (c *callers) before(peer netip.Addr, hops []string) netip.Addr {
+	client := peer
 	for _, hop := range slices.Backward(hops) {
 		addr, ok := parseHop(hop)
 		if !ok {
@@ -116,30 +132,31 @@ func (c *callers) address(r *http.Request) string {
 			break
 		}
 	}
-	return client.String()
+	return client
 }
 
 func (c *callers) trusted(addr netip.Addr) bool {
 	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// forwarded returns the chain of addresses that proxies wrote down, client first: from
-// Forwarded (RFC 7239) where there is one, else from X-Forwarded-For.
+// forwarded returns the chain of addresses in Forwarded (RFC 7239), client first.
 func forwarded(h http.Header) []string {
 	var hops []string
-	if values := h.Values("Forwarded"); len(values) > 0 {
-		for _, element := range list(strings.Join(values, ",")) {
-			hop := "unknown"
-			for pair := range strings.SplitSeq(element, ";") {
-				name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-				if strings.EqualFold(name, "for") {
-					hop = strings.Trim(value, `"`)
-				}
+	for _, element := range list(strings.Join(h.Values("Forwarded"), ",")) {
+		hop := "unknown"
+		for pair := range strings.SplitSeq(element, ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if strings.EqualFold(name, "for") {
+				hop = strings.Trim(value, `"`)
 			}
-			hops = append(hops, hop)
 		}
-		return hops
+		hops = append(hops, hop)
 	}
+	return hops
+}
+
+// forwardedFor returns the chain of addresses in X-Forwarded-For, client first.
+func forwardedFor(h http.Header) []string {
 	return list(strings.Join(h.Values("X-Forwarded-For"), ","))
 }
 

@@ -45,11 +45,17 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 		Commands: []*cli.Command{
 			{
 				Name: "serve", Usage: "answer requests until told to stop (the default)",
-				Action: func(ctx context.Context, _ *cli.Command) error { return serve(ctx, getenv, out) },
+				Action: func(ctx context.Context, c *cli.Command) error {
+					if c.Args().Present() {
+						return fmt.Errorf("there is no command %q: see siteapi --help", c.Args().First())
+					}
+					return serve(ctx, getenv, out)
+				},
 			},
 			leadsCommand(getenv, out),
 			backupCommand(getenv, out),
 			restoreCommand(getenv, out),
+			funnelCommand(getenv, out),
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),

@@ -82,7 +82,11 @@ func (l *limits) check(r *http.Request, c *schema.Caller) *schema.Error {
 	if path == "/healthz" || path == "/readyz" {
 		return nil
 	}
-	route := r.Method + " " + path
+	method := r.Method
+	if method == http.MethodHead { // it costs what GET costs
+		method = http.MethodGet
+	}
+	route := method + " " + path
 	limiter := l.shared
 	rule, known := l.rules[route]
 	if !known {
@@ -91,8 +95,22 @@ func (l *limits) check(r *http.Request, c *schema.Caller) *schema.Error {
 			// One counter for all paths: whoever makes paths up gains nothing.
 			rule, route = l.other, "other"
 		}
+	} else {
+		c.Charged = true
 	}
-	d := limiter.Allow(r.Context(), route+" "+network(c.Address), rule)
+	return refusal(limiter.Allow(r.Context(), route+" "+network(c.Address), rule))
+}
+
+// charge counts a root field that came through GraphQL like a request to its route.
+func (l *limits) charge(ctx context.Context, route string) *schema.Error {
+	rule, known := l.rules[route]
+	if !known {
+		return nil
+	}
+	return refusal(l.shared.Allow(ctx, route+" "+network(schema.CallerFrom(ctx).Address), rule))
+}
+
+func refusal(d ratelimit.Decision) *schema.Error {
 	if d.OK {
 		return nil
 	}

@@ -49,6 +49,25 @@ func TestContractRateLimits(t *testing.T) {
 	if !limited {
 		t.Error("GraphQL requests are not limited")
 	}
+	for _, batch := range []string{"198.51.100.4", "198.51.100.5"} {
+		var refused outcome
+		for i := 0; i < 30 && refused.code == ""; i++ {
+			refused = s.through("GraphQL", "submitQuote", object{"input": validSubmission(fmt.Sprintf("g-%s-%d", batch, i))}, "X-Forwarded-For: "+batch)
+			if i > 12 {
+				t.Fatal("GraphQL is a way around the limit of submissions")
+			}
+		}
+		if refused.code != "RATE_LIMITED" {
+			t.Errorf("got %s", refused.raw)
+		}
+	}
+	for i := range 60 {
+		if got := s.do("HEAD", "/api/quote/pdf?id=none", "", "X-Forwarded-For: 198.51.100.6"); got.status == 429 {
+			break
+		} else if i == 59 {
+			t.Error("HEAD is a way around the limit of PDFs")
+		}
+	}
 }
 
 func TestNetwork(t *testing.T) {

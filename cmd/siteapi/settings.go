@@ -31,6 +31,10 @@ const (
 // Settings is the checked configuration of the service.
 type Settings struct {
 	ListenAddr  string
+	ReusePort   bool          // another process may listen on the same address
+	DrainDelay  time.Duration // from the word to stop until no connection is taken any more
+	MaxConns    int
+	MaxRequests int    // of a class at a time
 	AdminAddr   string // empty: no admin listener
 	Environment string
 	LogLevel    zerolog.Level
@@ -145,7 +149,7 @@ func (s *Settings) checkTogether() []error {
 	if s.Operations == "trusted" {
 		need(s.OperationsPath, "GRAPHQL_DOCUMENTS", "with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
 	}
-	if s.Environment == production {
+	if s.Environment != development { // a wrong name is taken for production
 		for name, check := range map[string]struct {
 			tokens []string
 			dev    string
