@@ -24,13 +24,26 @@ type decoders struct{ pool sync.Pool }
 // an object, no NUL character, nothing behind the value. Fields an input object does
 // not have are left out, as are their values. Errors are sentences for the client and
 // never repeat what was sent.
+//
+// A body of no particular shape is somebody else's document, such as a webhook's, and is
+// read leniently.
 func (p *decoders) decode(raw []byte, sh *shape) (any, error) {
+	if sh == anything {
+		return decodeFreely(raw)
+	}
 	d, ok := p.pool.Get().(*decoder)
 	if !ok {
 		d = &decoder{}
 	}
 	d.raw, d.text, d.in = raw, string(raw), *bytes.NewBuffer(raw)
-	d.json.Reset(&d.in, jsontext.AllowDuplicateNames(true)) // they are found while objects are filled
+	// Names that stand twice are found while objects are filled. Half of a surrogate pair,
+	// which is what a browser sends of a cut emoji, becomes U+FFFD.
+	d.json.Reset(&d.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if !utf8.Valid(raw) {
+		d.raw, d.text, d.in = nil, "", bytes.Buffer{}
+		p.pool.Put(d)
+		return nil, errNotUTF8
+	}
 	value, err := d.document(sh)
 	d.raw, d.text, d.in = nil, "", bytes.Buffer{}
 	p.pool.Put(d)
@@ -38,12 +51,29 @@ func (p *decoders) decode(raw []byte, sh *shape) (any, error) {
 }
 
 var (
+	errNotUTF8   = errors.New("the body is not acceptable JSON: it is not valid UTF-8")
 	errTrailing  = errors.New("there is more behind the value")
 	errNUL       = errors.New("a text holds a NUL character")
 	errDuplicate = errors.New("an object has a name twice")
 	errTooDeep   = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	errNotObject = errors.New("the body has to be a JSON object")
 )
+
+// decodeFreely reads any JSON value as encoding/json does: of a name that stands twice
+// the last counts, and what is no character becomes U+FFFD. The sender would not repeat a
+// notification that is refused.
+func decodeFreely(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, errors.New("the body is not JSON")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errTrailing
+	}
+	return value, nil
+}
 
 // decoder reads one body. Texts are parts of one copy of it rather than copies of
 // their own.
@@ -186,11 +216,11 @@ func (d *decoder) string(quoted jsontext.Value) (string, error) {
 		end := int(d.json.InputOffset()) - 1
 		return d.text[end-len(quoted)+2 : end], nil
 	}
-	text, err := jsontext.AppendUnquote(nil, quoted)
-	if err == nil && bytes.IndexByte(text, 0) >= 0 {
-		err = errNUL
+	text, _ := jsontext.AppendUnquote(nil, quoted) // it was valid when it was read, but for half pairs
+	if bytes.IndexByte(text, 0) >= 0 {
+		return "", errNUL
 	}
-	return string(text), err
+	return string(text), nil
 }
 
 // number returns a float64 where the schema wants one and it fits, and otherwise the
