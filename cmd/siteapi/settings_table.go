@@ -17,6 +17,14 @@ func settings() []setting {
 	return []setting{
 		{name: "LISTEN_ADDR", def: ":8080", help: "address the service listens on",
 			parse: func(s *Settings, v string) error { s.ListenAddr = v; return listenAddress(v) }},
+		{name: "LISTEN_REUSEPORT", def: "off", help: "on or off; on: a new process may listen on the same addresses while this one stops, for a restart without a refused connection (Linux)",
+			parse: func(s *Settings, v string) (err error) { s.ReusePort, err = onOff(v); return err }},
+		{name: "DRAIN_DELAY", def: "2s", devDef: "0s", help: "how long a service that is told to stop goes on taking requests: /readyz says so meanwhile, and each connection is closed with its next answer",
+			parse: func(s *Settings, v string) (err error) { s.DrainDelay, err = duration(v); return err }},
+		{name: "MAX_CONNECTIONS", def: "2048", help: "most connections at a time; while all are busy a further one is refused with 503",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.MaxConns) }},
+		{name: "MAX_REQUESTS", def: "512", help: "most GraphQL requests, and most others, that are worked on at a time; a further one is refused with 503",
+			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.MaxRequests) }},
 		{name: "ADMIN_ADDR", def: "127.0.0.1:9090", help: "address of metrics and profiles; off: none",
 			parse: func(s *Settings, v string) error {
 				if v == "off" {
@@ -113,7 +121,7 @@ func settings() []setting {
 				}
 				return err
 			}},
-		{name: "SPAM_MIN_TIME", def: "2s", devDef: "0s", help: "a quote submitted sooner than this after its session's first tracked state is held for review; 0s: none is",
+		{name: "SPAM_MIN_TIME", def: "0s", help: "a quote submitted sooner than this after its session's first tracked state is held for review; 0s: none is",
 			parse: func(s *Settings, v string) (err error) { s.SpamMinTime, err = duration(v); return err }},
 		{name: "TURNSTILE_SECRET", secret: true, help: "secret key of Cloudflare Turnstile: a quote submitted without a good token is held for review; left out: no token is asked for",
 			parse: func(s *Settings, v string) error { s.TurnstileKey = v; return nil }},
