@@ -110,7 +110,7 @@ func (f *front) finish(v *visit, r *http.Request) {
 		f.observe(f.route(r), status, took)
 	}
 	event := f.log.Info()
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && !v.out.shed {
 		event = f.log.Error()
 	}
 	if event == nil {
@@ -125,6 +125,7 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
+	shed   bool // it was too much: counted, and no error of anybody's
 }
 
 // WriteHeader remembers the status.

@@ -32,6 +32,8 @@ type metrics struct {
 	tries      *prometheus.CounterVec
 	circuits   *prometheus.GaugeVec
 	gaps       prometheus.Counter
+	sheds      *prometheus.CounterVec
+	refused    prometheus.Counter
 	late       lateness
 }
 
@@ -78,11 +80,15 @@ func newMetrics() *metrics {
 		circuits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "siteapi", Name: "delivery_circuit_open", Help: "1 while a target is left alone because it fails.",
 		}, []string{"target"}),
+		sheds: counter("http_requests_shed_total", "Requests refused because too many of their class were under way.", "class"),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "siteapi", Name: "connections_refused_total", Help: "Connections refused because too many were open.",
+		}),
 		gaps: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "siteapi", Name: "crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
 	}
-	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps,
+	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps, m.sheds, m.refused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, target := range delivery.Targets() {
 		m.circuits.WithLabelValues(string(target)).Set(0)

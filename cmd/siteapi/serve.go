@@ -6,21 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/internal/tuning"
-)
-
-// Time-outs and bounds of the listener. A client that is slower gives its place up.
-const (
-	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 15 * time.Second
-	writeTimeout      = 30 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 32 << 10
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
@@ -37,7 +28,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.ListenAddr)
+	listener, err := listenTCP(ctx, s)
 	if err != nil {
 		return errors.Join(fmt.Errorf("LISTEN_ADDR: %w", err), a.shutdown(ctx))
 	}
@@ -48,6 +39,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return errors.Join(err, listener.Close(), a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
+	tell(log, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
 }
 
@@ -57,7 +49,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
+	listener, err := listen(ctx, a.settings, a.settings.AdminAddr)
 	switch {
 	case err == nil:
 		go a.serveAdmin(ctx, listener)
@@ -67,40 +59,6 @@ func (a *app) listenAdmin(ctx context.Context) error {
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}
 	return nil
-}
-
-// serveAdmin answers on the admin listener until the process ends: an operator wants
-// to see what a stopping service does.
-func (a *app) serveAdmin(ctx context.Context, listener net.Listener) {
-	server := &http.Server{
-		Handler: newAdmin(a.metrics, a.health), ReadHeaderTimeout: readHeaderTimeout, MaxHeaderBytes: maxHeaderBytes,
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-	}
-	if err := server.Serve(listener); err != nil {
-		a.log.Error().Err(err).Msg("the admin listener ended")
-	}
-}
-
-// serve answers on a listener until ctx ends.
-func (a *app) serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler: a.handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	var err error
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-		a.health.draining.Store(true)
-		a.log.Info().Msg("stopping")
-	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(drain), a.shutdown(drain))
-	a.log.Info().Msg("stopped")
-	return err
 }
 
 // announce says at start where the service is and what a developer can do there.

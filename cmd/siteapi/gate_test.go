@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/pdf"
+)
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, method, path string
+		body               io.Reader
+		most               int64 // that get in
+		class              class
+	}{
+		{"GraphQL", "POST", "/graphql", strings.NewReader("{}"), 40, classGraphQL},
+		{"REST", "POST", "/api/quote/track", strings.NewReader("{}"), 40, classREST},
+		{"unknown", "GET", "/none", nil, 40, classREST},
+		{"large", "POST", "/graphql", strings.NewReader(strings.Repeat("x", largeBody+1)), mostLarge, classLarge},
+		{"of unknown size", "POST", "/api/quote/track", io.MultiReader(strings.NewReader("{}")), mostLarge, classLarge},
+		{"probe", "GET", "/healthz", nil, 100, classes},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			let, inside := make(chan struct{}), atomic.Int64{}
+			var shed [classes + 1]atomic.Int64
+			g := &gate{most: 40, shed: func(c class) { shed[c].Add(1) }, next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				inside.Add(1)
+				<-let
+			})}
+			var wg sync.WaitGroup
+			var refused atomic.Int64
+			for range 100 {
+				wg.Go(func() {
+					w := &recorder{ResponseWriter: httptest.NewRecorder()}
+					g.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, tt.body))
+					if !w.shed {
+						return
+					}
+					refused.Add(1)
+					h := w.Header()
+					if w.status != 503 && !(tt.path == graphqlPath && w.status == 200) || h.Get("Retry-After") != "1" {
+						t.Errorf("refused with %d %v", w.status, h)
+					}
+				})
+			}
+			want := 100 - tt.most
+			eventually(t, "the others are refused", func() bool { return refused.Load() == want && inside.Load() == tt.most })
+			if got := shed[tt.class].Load(); got != want {
+				t.Errorf("%d were counted as refused, want %d", got, want)
+			}
+			close(let)
+			wg.Wait()
+			for c := range classes {
+				if n := g.number(c); n != 0 {
+					t.Errorf("%d of %v are left inside", n, c)
+				}
+			}
+		})
+	}
+}
+
+// A panic gives the place back.
+func TestGatePanic(t *testing.T) {
+	t.Parallel()
+	g := &gate{most: 1, next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}
+	for range 3 {
+		func() {
+			defer func() { _ = recover() }()
+			g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		}()
+	}
+	if n := g.number(classREST); n != 0 {
+		t.Errorf("%d are inside", n)
+	}
+}
+
+// slowRenderer draws when it is let.
+type slowRenderer struct {
+	let    chan struct{}
+	inside atomic.Int64
+	most   atomic.Int64
+}
+
+func (r *slowRenderer) Render(context.Context, pdf.Document) ([]byte, error) {
+	n := r.inside.Add(1)
+	defer r.inside.Add(-1)
+	for most := r.most.Load(); n > most && !r.most.CompareAndSwap(most, n); most = r.most.Load() {
+	}
+	<-r.let
+	return []byte("pdf"), nil
+}
+
+func TestBoundedRenderer(t *testing.T) {
+	t.Parallel()
+	slow := &slowRenderer{let: make(chan struct{})}
+	b := newBoundedRenderer(slow, 3)
+	b.wait = 50 * time.Millisecond
+	results := make(chan error, 10)
+	for range cap(results) {
+		go func() {
+			_, err := b.Render(t.Context(), pdf.Document{})
+			results <- err
+		}()
+	}
+	for range 7 {
+		if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one too many gets %v", err)
+		}
+	}
+	close(slow.let)
+	for range 3 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if slow.most.Load() != 3 {
+		t.Errorf("%d were drawn at a time, want 3", slow.most.Load())
+	}
+	if _, err := b.Render(t.Context(), pdf.Document{}); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	// Who goes away while waiting is told so.
+	b.turns <- struct{}{}
+	b.turns <- struct{}{}
+	b.turns <- struct{}{}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Render(gone, pdf.Document{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that is gone: %v", err)
+	}
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// traffic is a steady stream of requests that counts those that fail. Nothing is
+// repeated: a visitor's browser would not repeat a submission either.
+type traffic struct {
+	t       *testing.T
+	base    string
+	keeping *http.Client // keeps its connections
+	single  *http.Client // makes one for each request
+
+	mu       sync.Mutex
+	sent     int
+	failures []string
+	leads    []string
+	slowest  time.Duration
+}
+
+const requestsPerSecond = 200
+
+func newTraffic(t *testing.T, address string) *traffic {
+	t.Helper()
+	keeping := &http.Transport{MaxIdleConnsPerHost: 8, MaxConnsPerHost: 8}
+	t.Cleanup(keeping.CloseIdleConnections)
+	return &traffic{
+		t: t, base: "http://" + address,
+		keeping: &http.Client{Transport: keeping, Timeout: 10 * time.Second},
+		single:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
+	}
+}
+
+// run sends requests until ctx ends, whether the ones before are answered or not. What a
+// busy machine was late with is made up for.
+func (f *traffic) run(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	began := time.Now()
+	tick := time.NewTicker(time.Second / requestsPerSecond)
+	defer tick.Stop()
+	for sent := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			due := int(now.Sub(began).Seconds() * requestsPerSecond)
+			for i := sent; i < due; i++ {
+				group.Go(func() { f.send(i) })
+			}
+			sent = max(sent, due)
+		}
+	}
+}
+
+func (f *traffic) send(i int) {
+	client := f.keeping
+	if i%2 == 0 {
+		client = f.single
+	}
+	path, body := "/api/quote/track", any(object{"sessionId": fmt.Sprint("t-", i)})
+	switch i % 6 {
+	case 0, 1:
+		path, body = "/api/quote/submit", validSubmission(fmt.Sprint("lead-", i))
+	case 2, 3:
+		path, body = "/graphql", object{"query": `{ SiteSettings(id: "siteSettings") { contactEmail } }`}
+	}
+	began := time.Now()
+	status, answer, err := f.post(client, path, body)
+	took := time.Since(began)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent++
+	f.slowest = max(f.slowest, took)
+	id, _ := answer["submissionId"].(string)
+	switch {
+	case err != nil || status != http.StatusOK:
+		f.failures = append(f.failures, fmt.Sprintf("%s (kept open: %v): %d %v", path, client == f.keeping, status, err))
+	case path == "/api/quote/submit":
+		f.leads = append(f.leads, id)
+	}
+}
+
+func (f *traffic) post(client *http.Client, path string, body any) (int, map[string]any, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0, nil, err
+	}
+	req, err := http.NewRequest(http.MethodPost, f.base+path, bytes.NewReader(data))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.GetBody = nil // so that the client can't repeat it behind our back
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer map[string]any
+	return resp.StatusCode, answer, json.NewDecoder(resp.Body).Decode(&answer)
+}
+
+// check fails for each failed request, and for a lead that is not stored and delivered.
+func (f *traffic) check(dataDir string, atLeast int) {
+	f.t.Helper()
+	if len(f.failures) > 0 {
+		f.t.Errorf("%d of %d requests failed: %s", len(f.failures), f.sent, strings.Join(f.failures[:min(5, len(f.failures))], "; "))
+	}
+	if f.sent < atLeast {
+		f.t.Errorf("only %d requests were sent", f.sent)
+	}
+	f.t.Logf("%d requests, %d failed, the slowest took %v", f.sent, len(f.failures), f.slowest.Round(time.Millisecond))
+	s := &service{t: f.t, dataDir: dataDir}
+	stored := s.files("cms")
+	for deadline := time.Now().Add(time.Minute); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
+		time.Sleep(20 * time.Millisecond) // the deliveries wait for their turn beside all the rest
+	}
+	if len(stored) != len(f.leads) {
+		f.t.Errorf("%d of %d leads were delivered", len(stored), len(f.leads))
+	}
+	for _, id := range f.leads {
+		if !slices.Contains(stored, "quoteSubmission."+id+".json") {
+			f.t.Errorf("the lead %s is lost", id)
+		}
+	}
+}
+
+// freeAddress returns an address nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// A new process starts on the same address while the old one stops, twice.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	dir, address := t.TempDir(), freeAddress(t)
+	env := []string{"LISTEN_ADDR=" + address, "LISTEN_REUSEPORT=on", "DRAIN_DELAY=700ms"}
+	process := launch(t, dir, env...)
+	f := newTraffic(t, address)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { f.run(ctx); close(done) }()
+	for range 2 {
+		time.Sleep(700 * time.Millisecond)
+		next := launch(t, dir, env...)
+		time.Sleep(300 * time.Millisecond) // both are there
+		if err := process.end(syscall.SIGTERM); err != nil {
+			t.Errorf("stopping: %v", err)
+		}
+		process = next
+	}
+	time.Sleep(500 * time.Millisecond)
+	cancel()
+	<-done
+	f.check(dir, 2*requestsPerSecond)
+	if err := process.end(syscall.SIGTERM); err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
+
+// A process that systemd gives its socket to is restarted: what comes meanwhile waits.
+func TestRestartWithSocketActivation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false) // as systemd's are
+	listener, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	process := activate(t, dir, socket)
+	f := newTraffic(t, listener.Addr().String())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { f.run(ctx); close(done) }()
+	for range 2 {
+		time.Sleep(700 * time.Millisecond)
+		if err := process.end(syscall.SIGTERM); err != nil {
+			t.Errorf("stopping: %v", err)
+		}
+		process = activate(t, dir, socket)
+	}
+	time.Sleep(500 * time.Millisecond)
+	cancel()
+	<-done
+	f.check(dir, 2*requestsPerSecond)
+}
+
+// activate starts the binary as systemd would: with a socket, and with an address to
+// which it says when it is ready.
+func activate(t *testing.T, dataDir string, socket *os.File) *running {
+	t.Helper()
+	told, err := net.ListenPacket("unixgram", fmt.Sprintf("@siteapi-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = told.Close() }()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, binary)
+	cmd.Env = []string{
+		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "DATA_DIR=" + dataDir, "DRAIN_DELAY=300ms",
+		"LISTEN_ADDR=256.0.0.1:1", "LISTEN_FDS=1", "NOTIFY_SOCKET=" + told.LocalAddr().String(),
+	}
+	cmd.ExtraFiles = []*os.File{socket}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
+	word := make([]byte, 64)
+	_ = told.SetReadDeadline(time.Now().Add(20 * time.Second))
+	n, _, err := told.ReadFrom(word)
+	if err != nil || string(word[:n]) != "READY=1" {
+		t.Fatalf("systemd is told %q, %v", word[:n], err)
+	}
+	return &running{t: t, cmd: cmd, base: "http://" + "inherited"}
+}
+
+// A service that is told to stop says so, and ends connections with their next answer.
+func TestDraining(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), "DRAIN_DELAY=1s")
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	get := func(path string) (int, bool, string) {
+		resp, err := client.Get(r.base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, resp.Close, string(body)
+	}
+	if status, closed, body := get("/readyz"); status != 200 || closed {
+		t.Errorf("before: %d, closed %v: %s", status, closed, body)
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it says that it stops", func() bool {
+		status, closed, body := get("/readyz")
+		return status == 503 && closed && strings.Contains(body, `"status":"stopping"`)
+	})
+	if status, closed, _ := get("/healthz"); status != 200 || !closed {
+		t.Errorf("/healthz meanwhile: %d, closed %v", status, closed)
+	}
+	if status, closed, _ := get("/api/cache/clear"); status != 200 || !closed {
+		t.Errorf("a request meanwhile: %d, closed %v", status, closed)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Errorf("stopping: %v", err)
+	}
+}
