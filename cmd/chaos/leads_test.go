@@ -46,12 +46,17 @@ func TestLeads(t *testing.T) {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                            "name a scenario: leads",
+		"":                            "name a scenario: all, clock",
 		"nonsense":                    "there is no scenario",
 		"leads -submissions 0":        "must be at least 1",
 		"leads -rate 1":               "below 1",
 		"leads -binary /nowhere/to/x": "make build",
 		"leads -what":                 "not defined",
+		"kills -kills -1":             "at least 0",
+		"kills more":                  "nothing after the flags",
+		"kills -binary /nowhere":      "make build",
+		"fuzz -only [":                "-only",
+		"fuzz -only NoSuchTarget":     "no such fuzz target",
 	} {
 		var out bytes.Buffer
 		if err := run(context.Background(), strings.Fields(args), &out, &out); err == nil || !strings.Contains(err.Error(), want) {

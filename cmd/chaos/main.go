@@ -19,10 +19,22 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	// A scenario may start this program again in another role.
+	for _, role := range []func(context.Context) error{underClock, inside} {
+		if err := role(ctx); !errors.Is(err, errOutside) {
+			exit(err)
+		}
+	}
+	exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// exit ends the program with what came of it.
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 // scenario is one way to break things. Its result goes to out, its progress to notes.
@@ -30,7 +42,11 @@ type scenario func(ctx context.Context, args []string, out, notes io.Writer) err
 
 // scenarios lists all of them by name.
 func scenarios() map[string]scenario {
-	return map[string]scenario{"leads": leads}
+	all := map[string]scenario{"leads": leads, "all": prove("all"), "fuzz": fuzz}
+	for _, p := range proofs() {
+		all[p.name] = prove(p.name)
+	}
+	return all
 }
 
 // run runs the scenario that the first argument names.

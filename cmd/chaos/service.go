@@ -23,6 +23,8 @@ type service struct {
 	base   string // address of its public door
 	env    []string
 
+	launch func(*exec.Cmd) error // starts the process
+
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	log  *os.File
@@ -44,7 +46,7 @@ func newService(ctx context.Context, binary, dir string, settings ...string) (*s
 		return nil, err
 	}
 	return &service{
-		binary: path, dir: dir, base: "http://" + addr,
+		binary: path, dir: dir, base: "http://" + addr, launch: (*exec.Cmd).Start,
 		env: append([]string{
 			"LISTEN_ADDR=" + addr, "ADMIN_ADDR=off", "DATA_DIR=" + filepath.Join(dir, "data"), "RATE_LIMITS=off",
 			"CACHE_API_TOKEN=chaos-cache", "CMS_WEBHOOK_SECRET=chaos-webhook",
@@ -69,7 +71,8 @@ func (s *service) start() error {
 	// Not bound to a context: it ends by our signal and no other way.
 	cmd := exec.Command(s.binary, "serve") //nolint:noctx // see above
 	cmd.Env, cmd.Stdout, cmd.Stderr = s.env, log, log
-	if err := cmd.Start(); err != nil {
+	dieWithUs(cmd)
+	if err := s.launch(cmd); err != nil {
 		return errors.Join(fmt.Errorf("starting the service: %w", err), log.Close())
 	}
 	done := make(chan struct{})
@@ -122,6 +125,13 @@ func (s *service) end(sig syscall.Signal) error {
 	}
 	<-done
 	return nil
+}
+
+// pid returns the id of the running process.
+func (s *service) pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process.Pid
 }
 
 // command runs another command of the binary beside the running service and returns

@@ -92,24 +92,37 @@ func (v *visitors) insist(ctx context.Context, l *lead) (string, error) {
 var errUnanswered = errors.New("no answer")
 
 func (v *visitors) once(ctx context.Context, l *lead) (string, error) {
+	id, status, err := v.attempt(ctx, l)
+	if err == nil && status != http.StatusOK {
+		return "", errUnanswered
+	}
+	return id, err
+}
+
+// attempt sends a submission once. Status is 0 where there was no answer, and id empty
+// unless it was acknowledged. An answer that no right submission may get is an error.
+func (v *visitors) attempt(ctx context.Context, l *lead) (id string, status int, err error) {
 	v.requests.Add(1)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, v.base+"/api/quote/submit", bytes.NewReader(l.body))
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := v.client.Do(req)
 	if err != nil {
-		return "", errUnanswered
+		return "", 0, nil //nolint:nilerr // no answer is an outcome here
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
-		return "", errUnanswered
+	if err != nil {
+		return "", 0, nil //nolint:nilerr // nor is half of one
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return "", resp.StatusCode, nil
 	}
 	var answer struct{ SubmissionID string }
 	if err := json.Unmarshal(data, &answer); err != nil || resp.StatusCode != http.StatusOK || answer.SubmissionID == "" {
-		return "", fmt.Errorf("a submission was answered with %s: %s", resp.Status, data)
+		return "", resp.StatusCode, fmt.Errorf("a submission was answered with %s: %s", resp.Status, data)
 	}
-	return answer.SubmissionID, nil
+	return answer.SubmissionID, http.StatusOK, nil
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// jumps are the places that the clock is put to, from where it should be. The longest
+// stays below the month after which delivered leads are forgotten.
+func jumps() []time.Duration {
+	const day = 24 * time.Hour
+	return []time.Duration{20 * day, 0, -time.Hour, 0, 7 * day, -7 * day, time.Hour, 0, -400 * day, 0, 3 * time.Second, -3 * time.Second, 0}
+}
+
+// clock moves the wall clock of the service under load, forth and back, while some
+// calls to CMS and CRM fail so that there are retries to be timed. Only the service
+// sees it, with its database: the machine's clock is left alone.
+func clock(ctx context.Context, t *trial) (o outcome, err error) {
+	o.Tried = "wall clock forth and back under load"
+	far, err := newFarEnds()
+	if err != nil {
+		return o, err
+	}
+	defer far.close()
+	s, err := newService(ctx, t.binary, t.dir, append(far.settings(), unlimited()...)...)
+	if err != nil {
+		return o, err
+	}
+	moved, err := newMovedClock()
+	if err != nil {
+		o.NotRun = err.Error()
+		return o, nil //nolint:nilerr // that it can't be is an outcome
+	}
+	defer moved.close()
+	s.launch = moved.launch
+	if err := s.start(); err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, s.end(syscall.SIGKILL)) }()
+	if err := s.ready(ctx, time.Minute); err != nil {
+		return o, err
+	}
+	if err := moved.takeOver(s.pid()); err != nil {
+		return o, err
+	}
+	c := newCrowd(s.base, true)
+	c.hurry.Store(true)
+	c.begin(ctx)
+	defer func() { err = errors.Join(err, c.end()) }()
+	far.failAtRandom(0.3, t.rand.Uint64())
+	var longest time.Duration
+	for n, offset := range jumps() {
+		if t.short && n > 3 && n < len(jumps())-1 {
+			continue
+		}
+		moved.set(offset)
+		o.Times, longest = o.Times+1, max(longest, offset.Abs())
+		if err := s.tellsTime(ctx, offset); err != nil {
+			return o, err
+		}
+		if err := c.await(ctx, "acknowledgements after a jump", c.statuses, http.StatusOK, 20); err != nil {
+			return o, err
+		}
+		pause(ctx, t.between(500*time.Millisecond, time.Duration(t.times(3000, 1000))*time.Millisecond))
+	}
+	if err := c.end(); err != nil {
+		return o, err
+	}
+	far.recovers()
+	if err := c.settle(ctx); err != nil {
+		return o, err
+	}
+	o.Acknowledged = len(c.acked)
+	lost, why, err := audit(ctx, c.visitors, c.acked)
+	if err != nil {
+		return o, err
+	}
+	if lost > 0 {
+		o.note("%s", why)
+	}
+	began := time.Now()
+	if err := s.delivered(ctx, patience); err != nil {
+		return o, err
+	}
+	took := time.Since(began)
+	stored, err := s.readLedger(ctx)
+	if err != nil {
+		return o, err
+	}
+	gone, err := far.arrived(c.acked)
+	o.Lost = lost + gone + stored.missing(c.acked)
+	o.note("the clock was put off by %v at most", longest)
+	o.note("answers to submissions %v, to states %v, of content %v", c.statuses, c.tracks, c.reads)
+	o.note("all deliveries arrived %v after the last jump", took.Round(time.Millisecond))
+	if bad := unless(c.statuses, 200) + unless(c.tracks, 200) + unless(c.reads, 200); bad > 0 {
+		err = errors.Join(err, fmt.Errorf("%d answers were not 200", bad))
+	}
+	return o, err
+}
+
+// tellsTime makes sure that the service sees the clock where it was put, by the header
+// Date of its answers. Go's server makes that anew every half a second at most.
+func (s *service) tellsTime(ctx context.Context, offset time.Duration) error {
+	var off time.Duration
+	for range 20 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/healthz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return fmt.Errorf("asking the service for the time: %w", err)
+		}
+		_ = resp.Body.Close()
+		date, err := http.ParseTime(resp.Header.Get("Date"))
+		if err != nil {
+			return fmt.Errorf("asking the service for the time: %w", err)
+		}
+		if off = date.Sub(time.Now().Add(offset)); off.Abs() < 2*time.Second {
+			return nil
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	return fmt.Errorf("the clock was put %v off, and the service still sees another time, by %v", offset, off)
+}
