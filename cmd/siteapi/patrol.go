@@ -71,8 +71,9 @@ func (c *conn) Read(b []byte) (int, error) {
 	if err := c.reading.begin(); err != nil {
 		return 0, err
 	}
-	defer c.reading.end()
-	return c.TCPConn.Read(b)
+	n, err := c.TCPConn.Read(b)
+	c.reading.end()
+	return n, err
 }
 
 // Write implements [net.Conn].
@@ -80,8 +81,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	if err := c.writing.begin(); err != nil {
 		return 0, err
 	}
-	defer c.writing.end()
-	return c.TCPConn.Write(b)
+	n, err := c.TCPConn.Write(b)
+	c.writing.end()
+	return n, err
 }
 
 // SetDeadline implements [net.Conn].
