@@ -37,7 +37,7 @@ func readOnly(ctx context.Context, t *trial) (o outcome, err error) {
 func readOnlyStart(ctx context.Context, t *trial) (o outcome, err error) {
 	data := filepath.Join(t.dir, "data")
 	if err := mountDisk(data, diskSize); err != nil {
-		return outcome{NotRun: err.Error()}, nil //nolint:nilerr // that it can't be is an outcome
+		return outcome{NotRun: err.Error()}, nil // that it can't be is an outcome
 	}
 	far, err := newFarEnds()
 	if err != nil {

@@ -110,12 +110,12 @@ func (v *visitors) attempt(ctx context.Context, l *lead) (id string, status int,
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := v.client.Do(req)
 	if err != nil {
-		return "", 0, nil //nolint:nilerr // no answer is an outcome here
+		return "", 0, nil // no answer is an outcome here
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return "", 0, nil //nolint:nilerr // nor is half of one
+		return "", 0, nil // nor is half of one
 	}
 	if resp.StatusCode >= http.StatusInternalServerError {
 		return "", resp.StatusCode, nil
