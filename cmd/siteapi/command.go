@@ -56,6 +56,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			backupCommand(getenv, out),
 			restoreCommand(getenv, out),
 			funnelCommand(getenv, out),
+			doctorCommand(getenv, out),
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),
