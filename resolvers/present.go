@@ -28,7 +28,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if errors.As(err, &known) {
 		shown := p.at(ctx, err, known.Message)
 		if known.Err != nil {
-			p.log.Warn().Str("request_id", requestID).Str("code", string(known.Code)).Str("path", shown.Path.String()).
+			p.log.Warn().Ctx(ctx).Str("request_id", requestID).Str("code", string(known.Code)).Str("path", shown.Path.String()).
 				Err(known.Err).Msg("request refused")
 		}
 		shown.Extensions = extensions(known, requestID)
@@ -52,7 +52,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		shown.Message = "The request took too long."
 	} else {
 		known = &schema.Error{Code: schema.CodeInternal}
-		p.log.Error().Str("request_id", requestID).Str("path", shown.Path.String()).Err(err).Msg("internal error")
+		p.log.Error().Ctx(ctx).Str("request_id", requestID).Str("path", shown.Path.String()).Err(err).Msg("internal error")
 	}
 	shown.Extensions = extensions(known, requestID)
 	return shown

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -55,6 +54,7 @@ type app struct {
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver notices nothing itself
 	times    serverTimes
+	traces   *traces // nil: nothing is traced
 	closers  []func() error
 	stop     context.CancelFunc // ends what start began
 	work     sync.WaitGroup
@@ -72,12 +72,20 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
-	content, err := openCMS(s, log, a.metrics.call)
+	if a.traces, err = openTraces(ctx, s, log); err != nil {
+		return nil, err
+	}
+	if a.traces != nil {
+		log = log.Hook(traceFields{})
+		a.log = log
+	}
+	outside := &observer{a.metrics.call, a.traces}
+	content, err := openCMS(s, log, outside)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log, a.metrics.call, a.metrics.gap)
+	contacts, err := openCRM(s, log, outside, a.metrics.gap)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -96,6 +104,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	for _, change := range changes {
 		change(&w)
 	}
+	a.traces.senders(w.senders)
 	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
 		return nil, err
 	}
@@ -120,8 +129,8 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
-		MinTime: s.SpamMinTime, Challenge: openChallenge(s, a.metrics.call),
-		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event,
+		MinTime: s.SpamMinTime, Challenge: openChallenge(s, outside),
+		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event, Trace: a.traces.parent(),
 	})
 	a.health.probes = []*probe{
 		{name: "database", required: true, ask: a.data.quotes.Ping, life: nearLife, log: log},
@@ -162,7 +171,7 @@ func (a *app) buildDoors() error {
 	if err != nil {
 		return err
 	}
-	var executor graphql.GraphExecutor = exec
+	executor := a.traces.executor(exec)
 	routes, err := rest.New(executor, schema.AST(), rest.Options{
 		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
 		Version:   versionText(),
@@ -172,7 +181,8 @@ func (a *app) buildDoors() error {
 	}
 	a.routes = routes.Routes()
 	door, err := gqlhttp.New(gqlhttp.Options{
-		Exec: executor, Documents: docs, AnswerBytes: cmp.Or(s.AnswerBytes, -1), Revision: a.resolver.Revision, Observe: a.metrics.operation,
+		Exec: executor, Documents: docs, AnswerBytes: cmp.Or(s.AnswerBytes, -1), Revision: a.resolver.Revision,
+		Observe: a.traces.observe(a.metrics.operation),
 	})
 	if err != nil {
 		return err
@@ -195,7 +205,7 @@ func (a *app) buildDoors() error {
 	if a.limits != nil {
 		f.limit = a.limits.check
 	}
-	a.handler = f
+	a.handler = a.traces.handler(f, f.route)
 	return nil
 }
 
@@ -268,7 +278,7 @@ func (a *app) shutdown(ctx context.Context) error {
 		a.stop()
 		a.work.Wait()
 	}
-	errs = append(errs, a.resolver.Close(ctx), a.close())
+	errs = append(errs, a.resolver.Close(ctx), a.close(), a.traces.close(ctx))
 	return errors.Join(errs...)
 }
 

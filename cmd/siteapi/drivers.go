@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -31,15 +32,33 @@ type cmsDriver interface {
 	cms.Submissions
 }
 
-// observer hears of every call to a remote system.
-type observer func(ctx context.Context, c outbound.Call)
+// observer sees what passes between the service and remote systems. nil: nobody does.
+type observer struct {
+	call   func(ctx context.Context, c outbound.Call) // hears of every call
+	traces *traces                                    // nil: there are none
+}
+
+func (o *observer) heard() func(context.Context, outbound.Call) {
+	if o == nil {
+		return nil
+	}
+	return o.call
+}
+
+func (o *observer) transport(system string) http.RoundTripper {
+	if o == nil || o.traces == nil {
+		return nil // the driver's own
+	}
+	return &tracedTransport{o.traces, system, outbound.NewTransport()}
+}
 
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *Settings, log zerolog.Logger, observe observer) (cmsDriver, error) {
+func openCMS(s *Settings, log zerolog.Logger, observe *observer) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1, Observe: observe,
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1,
+			Observe: observe.heard(), Transport: observe.transport("sanity"),
 		})
 	}
 	if err := beginContent(s, log); err != nil {
@@ -78,11 +97,12 @@ func beginContent(s *Settings, log zerolog.Logger) error {
 
 // openCRM opens the driver that CRM_DRIVER names. gap hears of every property that a
 // contact had to go without.
-func openCRM(s *Settings, log zerolog.Logger, observe observer, gap func()) (crm.Contacts, error) {
+func openCRM(s *Settings, log zerolog.Logger, observe *observer, gap func()) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
-			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath, Observe: observe,
+			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath,
+			Observe: observe.heard(), Transport: observe.transport("hubspot"),
 			Report: func(text string) {
 				gap()
 				log.Warn().Str("gap", text).Msg("the CRM does not hold everything of a lead")
@@ -93,11 +113,11 @@ func openCRM(s *Settings, log zerolog.Logger, observe observer, gap func()) (crm
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.
-func openChallenge(s *Settings, observe observer) challenge.Verifier {
+func openChallenge(s *Settings, observe *observer) challenge.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
-	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe})
+	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.heard(), Transport: observe.transport("turnstile")})
 }
 
 // openCache opens the backend that CACHE_URL names.

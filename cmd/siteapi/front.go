@@ -45,7 +45,6 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.id[0] = v.caller.RequestID
 	h["X-Request-Id"] = v.id[:]
 	h["X-Content-Type-Options"] = nosniff
-	h["Cross-Origin-Resource-Policy"] = crossOrigin
 	defer f.end(v, r)
 	if f.cors.apply(h, r) {
 		v.out.WriteHeader(http.StatusNoContent)
@@ -78,12 +77,9 @@ func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 }
 
 // Values of the headers every answer has, made once. They stay few: more than eight
-// headers in all cost Go's maps a larger table, twice. What speaks to browsers of
-// pages, such as Referrer-Policy, is sent with the only page there is, the playground.
-var (
-	nosniff     = []string{"nosniff"}
-	crossOrigin = []string{"cross-origin"}
-)
+// headers in all cost Go's maps a larger table, twice. What speaks to browsers of pages
+// and of what pages embed is sent with the playground and with downloads.
+var nosniff = []string{"nosniff"}
 
 // recovered answers a request whose handler panicked. An answer that has begun can
 // only be cut off.
@@ -92,7 +88,7 @@ func (f *front) recovered(rec *recorder, r *http.Request, v any) {
 		panic(v)
 	}
 	id := schema.CallerFrom(r.Context()).RequestID
-	f.log.Error().Str("request_id", id).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+	f.log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
 	if rec.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -116,7 +112,7 @@ func (f *front) finish(v *visit, r *http.Request) {
 	if event == nil {
 		return
 	}
-	event.Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
+	event.Ctx(r.Context()).Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
 		Int("status", status).Int64("bytes", v.out.bytes).Dur("took_ms", took).Msg("request")
 }
 

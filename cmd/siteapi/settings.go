@@ -73,7 +73,8 @@ type Settings struct {
 	TrackRetention time.Duration // 0: kept for good
 	LeadRetention  time.Duration // of submissions; 0: kept for good
 	SpamMinTime    time.Duration // from a session's first tracked state to its submission; 0: any
-	TurnstileKey   string        // empty: no bot check
+	Tracing        tracing
+	TurnstileKey   string // empty: no bot check
 	TurnstileURL   string
 	LogoHosts      []string
 	PDFAccent      string

@@ -109,7 +109,7 @@ func (c *Client) do(ctx context.Context, req Request) (*Response, int, *upstream
 
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	r := c.resty.R().SetContext(context.WithValue(limited, safeKey{}, safe(req)))
+	r := c.resty.R().SetContext(context.WithValue(limited, requestKey{}, req))
 	r.QueryParam = cloneQuery(req.Query)
 	for name, values := range req.Header {
 		r.Header[http.CanonicalHeaderKey(name)] = values

@@ -19,8 +19,15 @@ const maxRetryWait = 3 * time.Second
 // errNoMoreTries ends resty's loop with the latest answer in hand.
 var errNoMoreTries = errors.New("no more tries")
 
-// safeKey marks the contexts of requests that may be repeated.
-type safeKey struct{}
+// requestKey is under which the context of a call holds its [Request].
+type requestKey struct{}
+
+// OpOf returns what is tried in the context of an HTTP request that a client makes, for
+// a transport that is interested. Empty: the request is none of a client's.
+func OpOf(ctx context.Context) string {
+	req, _ := ctx.Value(requestKey{}).(Request)
+	return req.Op
+}
 
 func safe(req Request) bool {
 	return req.Safe || req.Method == http.MethodGet || req.Method == http.MethodHead
@@ -35,7 +42,7 @@ func (c *Client) retry(rc *resty.Client) {
 			return false
 		}
 		ctx := resp.Request.Context()
-		if again, _ := ctx.Value(safeKey{}).(bool); !again || ctx.Err() != nil {
+		if req, _ := ctx.Value(requestKey{}).(Request); !safe(req) || ctx.Err() != nil {
 			return false
 		}
 		if err != nil {

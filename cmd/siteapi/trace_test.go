@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	pb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// otlp is a collector of traces.
+type otlp struct {
+	collector.UnimplementedTraceServiceServer
+	mu    sync.Mutex
+	spans []*pb.Span
+	raw   []string // everything that came in, as text
+}
+
+// Export takes spans.
+func (o *otlp) Export(_ context.Context, in *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.raw = append(o.raw, protojson.Format(in))
+	for _, r := range in.ResourceSpans {
+		for _, s := range r.ScopeSpans {
+			o.spans = append(o.spans, s.Spans...)
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// ServeHTTP takes spans as OTLP over HTTP.
+func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var in collector.ExportTraceServiceRequest
+	if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
+		http.Error(w, "not OTLP", http.StatusBadRequest)
+		return
+	}
+	out, _ := o.Export(r.Context(), &in)
+	data, _ := proto.Marshal(out)
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	_, _ = w.Write(data)
+}
+
+// named returns the spans of a name.
+func (o *otlp) named(name string) (found []*pb.Span) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.spans {
+		if s.Name == name {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// only returns the one span of a name.
+func (o *otlp) only(t *testing.T, name string) *pb.Span {
+	t.Helper()
+	found := o.named(name)
+	if len(found) != 1 {
+		var all []string
+		for _, s := range o.spans {
+			all = append(all, s.Name)
+		}
+		t.Fatalf("%d spans %q among %q", len(found), name, all)
+	}
+	return found[0]
+}
+
+// attribute returns the value of an attribute as text.
+func attributeOf(s *pb.Span, name string) string {
+	for _, a := range s.Attributes {
+		if a.Key == name {
+			if v := a.Value.GetStringValue(); v != "" {
+				return v
+			}
+			return fmt.Sprint(a.Value.GetIntValue())
+		}
+	}
+	return ""
+}
+
+// listening proxies to a far end and notes the traceparent of each request.
+func listening(t *testing.T, to string, heard *sync.Map) string {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard.Store(r.Header.Get("Traceparent"), r.Method+" "+r.URL.Path)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+const (
+	clientTrace = "0af7651916cd43dd8448eb211c80319c"
+	clientSpan  = "b7ad6b7169203331"
+	traceparent = "Traceparent: 00-" + clientTrace + "-" + clientSpan + "-01"
+)
+
+// One submission, from the visitor's own span to both far ends, is one trace; nothing of
+// the visitor is in it.
+func TestTraceOfASubmission(t *testing.T) {
+	t.Parallel()
+	for _, door := range []string{"REST", "GraphQL"} {
+		t.Run(door, func(t *testing.T) {
+			t.Parallel()
+			o := &otlp{}
+			receiver := httptest.NewServer(o)
+			t.Cleanup(receiver.Close)
+			far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+			var heard sync.Map
+			s := startService(t, far.env(map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "SANITY_API_URL": listening(t, far.cms.URL(), &heard),
+				"HUBSPOT_API_URL": listening(t, far.crm.URL(), &heard),
+			}), quick)
+			got := s.through(door, "submitQuote", object{"input": validSubmission("traced")}, traceparent, "X-Request-Id: req-1")
+			id := got.data["submissionId"].(string)
+			eventually(t, "the lead is delivered", func() bool {
+				return s.deliveries(id)["cms"].State == "delivered" && s.deliveries(id)["crm"].State == "delivered"
+			})
+			s.stop() // sends what is left
+
+			request := map[string]string{"REST": "POST /api/quote/submit", "GraphQL": "POST /graphql"}[door]
+			parents := []string{request, "mutation submitQuote", "Mutation.submitQuote"}
+			under := clientSpan
+			for _, name := range parents {
+				span := o.only(t, name)
+				if fmt.Sprintf("%x", span.ParentSpanId) != under || fmt.Sprintf("%x", span.TraceId) != clientTrace {
+					t.Errorf("%s is under %x of trace %x, want %s of %s", name, span.ParentSpanId, span.TraceId, under, clientTrace)
+				}
+				under = fmt.Sprintf("%x", span.SpanId)
+			}
+			root := o.only(t, request)
+			for name, want := range map[string]string{
+				"http.request.method": "POST", "http.route": strings.TrimPrefix(request, "POST "), "http.response.status_code": "200",
+				"siteapi.request_id": "req-1",
+			} {
+				if got := attributeOf(root, name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			for target, system := range map[string]string{"cms": "sanity", "crm": "hubspot"} {
+				try := o.only(t, "deliver "+target)
+				if fmt.Sprintf("%x", try.ParentSpanId) != under || fmt.Sprintf("%x", try.TraceId) != clientTrace {
+					t.Errorf("the try to deliver to %s is under %x, want the resolver's %s", target, try.ParentSpanId, under)
+				}
+				calls := slices.DeleteFunc(slices.Concat(o.named("POST "+system), o.named("PATCH "+system)), func(s *pb.Span) bool {
+					return string(s.ParentSpanId) != string(try.SpanId)
+				})
+				if len(calls) == 0 {
+					t.Fatalf("the try to deliver to %s made no call", target)
+				}
+				if what := attributeOf(calls[0], "siteapi.operation"); what == "" || attributeOf(calls[0], "http.response.status_code") == "" {
+					t.Errorf("the call has %v", calls[0].Attributes)
+				}
+				if sent, ok := heard.Load(fmt.Sprintf("00-%s-%x-01", clientTrace, calls[0].SpanId)); !ok {
+					t.Errorf("the far end was not told of the call to %s: %v", system, sent)
+				}
+			}
+			all := strings.Join(o.raw, "\n")
+			for _, personal := range []string{"Ana", "Ionescu", "ana@example.com", "ana%40", "721", "Țară", id, "traced", "127.0.0.1:"} {
+				if strings.Contains(all, personal) {
+					t.Errorf("the spans hold %q", personal)
+				}
+			}
+			s.wantTracedLog(t, "req-1", clientTrace, root.SpanId)
+		})
+	}
+}
+
+// wantTracedLog looks for the trace and the span in the lines of a request.
+func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID []byte) {
+	t.Helper()
+	seen := map[string]bool{}
+	for line := range strings.Lines(s.log.String()) {
+		var e struct {
+			Message   string
+			RequestID string `json:"request_id"`
+			TraceID   string `json:"trace_id"`
+			SpanID    string `json:"span_id"`
+		}
+		if json.Unmarshal([]byte(line), &e) != nil || e.RequestID != requestID {
+			continue
+		}
+		seen[e.Message] = true
+		if e.TraceID != traceID || e.SpanID == "" || e.Message == "request" && e.SpanID != fmt.Sprintf("%x", spanID) {
+			t.Errorf("the line lacks its trace: %s", line)
+		}
+	}
+	if !seen["request"] || !seen["quote submitted"] {
+		t.Errorf("the lines of the request are %v", seen)
+	}
+}
+
+func TestTracesOverGRPC(t *testing.T) {
+	t.Parallel()
+	o := &otlp{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, o)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	s := startService(t, map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + listener.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_SERVICE_NAME": "shop",
+	})
+	s.query(`{ cacheStats { success } }`, nil)
+	s.stop()
+	o.only(t, "POST /graphql")
+	o.only(t, "Query.cacheStats")
+	if all := strings.Join(o.raw, ""); !strings.Contains(all, `"shop"`) || !strings.Contains(all, "service.version") {
+		t.Errorf("the service is not named: %s", all)
+	}
+}
+
+// Refusals and faults show in a trace, without what the client sent.
+func TestTraceOfWhatFails(t *testing.T) {
+	t.Parallel()
+	o := &otlp{}
+	receiver := httptest.NewServer(o)
+	t.Cleanup(receiver.Close)
+	s := startService(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": receiver.URL + "/v1/traces", "CORS_ALLOWED_ORIGINS": "*"})
+	s.query(`query Secret { secretField }`, nil)
+	s.do("GET", "/api/quote/pdf?id=secret-id", "")
+	s.do("GET", "/secret-path", "")
+	s.do("SECRET", "/graphql", "")
+	for range 4 {
+		s.query(`query Secret { SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
+	}
+	s.do("GET", "/readyz", "")
+	if err := s.app.data.close(); err != nil {
+		t.Fatal(err)
+	}
+	s.do("POST", "/api/quote/submit", mustJSON(t, validSubmission("broken")))
+	s.stop()
+	if got := attributeOf(o.only(t, "query quotePdf"), "siteapi.code"); got != "NOT_FOUND" {
+		t.Errorf("an unknown document has the code %q", got)
+	}
+	if o.only(t, "query quotePdf").GetStatus().GetCode() == pb.Status_STATUS_CODE_ERROR {
+		t.Error("a client's mistake counts as an error of ours")
+	}
+	for _, name := range []string{"mutation submitQuote", "POST /api/quote/submit"} {
+		if span := o.only(t, name); span.GetStatus().GetCode() != pb.Status_STATUS_CODE_ERROR {
+			t.Errorf("%s with the database away: %v", name, span.Status)
+		}
+	}
+	o.only(t, "GET other")
+	o.only(t, "_OTHER /graphql")
+	kept := slices.DeleteFunc(o.named("POST /graphql"), func(s *pb.Span) bool { return attributeOf(s, "siteapi.outcome") != "kept" })
+	if len(kept) == 0 || len(o.named("query SiteSettings")) == 0 || len(o.named("query SiteSettings")) == 4 {
+		t.Errorf("%d answers were kept, %d operations ran", len(kept), len(o.named("query SiteSettings")))
+	}
+	if got := len(o.named("GET /readyz")); got != 0 {
+		t.Errorf("%d probes were traced", got)
+	}
+	if all := strings.ToLower(strings.Join(o.raw, "")); strings.Contains(all, "secret") {
+		t.Errorf("the spans hold what the client sent: %s", all)
+	}
+}
+
+// A collector that is not there costs the spans and nothing else.
+func TestTracesWithoutCollector(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
+	if got := s.through("REST", "submitQuote", object{"input": validSubmission("alone")}); got.status != 200 {
+		t.Errorf("a submission got %s", got.raw)
+	}
+}
+
+// Without a collector nothing is made, put in between or kept.
+func TestTracesOff(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]map[string]string{
+		"not set":  nil,
+		"disabled": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
+	} {
+		s := startService(t, env, quick)
+		if _, ok := s.app.handler.(*front); !ok || s.app.traces != nil {
+			t.Errorf("%s: the first handler is %T", name, s.app.handler)
+		}
+		got := s.through("REST", "submitQuote", object{"input": validSubmission("off")}, traceparent)
+		stored, err := s.app.data.quotes.Submission(t.Context(), got.data["submissionId"].(string))
+		if err != nil || stored.Trace != "" {
+			t.Errorf("%s: stored with the trace %q, %v", name, stored.Trace, err)
+		}
+		if strings.Contains(s.log.String(), "trace_id") {
+			t.Errorf("%s: the log names a trace", name)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
