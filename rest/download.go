@@ -37,6 +37,7 @@ func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, v
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache") // may be kept, has to be asked for again
 	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // the site's pages may embed it
 	h.Set("X-Content-Type-Options", "nosniff")
 	if rt.localised {
 		h.Add("Vary", "Accept-Language")

@@ -155,7 +155,7 @@ func serveStock(ctx context.Context) error {
 
 // serveREST is the REST door over the real executor, in a process tuned like the service.
 func serveREST(ctx context.Context) error {
-	tuning.Apply(os.Getenv)
+	tuning.Memory(os.Getenv)
 	r, err := newResolver()
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func idempotencyKey(header string) string {
 func (c *callers) address(r *http.Request) string {
 	if len(c.proxies) == 0 {
 		if i := strings.LastIndexByte(r.RemoteAddr, ':'); i > 0 {
-			return strings.Trim(r.RemoteAddr[:i], "[]")
+			return strings.TrimSuffix(strings.TrimPrefix(r.RemoteAddr[:i], "["), "]")
 		}
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

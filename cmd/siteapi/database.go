@@ -139,7 +139,7 @@ func openSQLite(
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
-	d.quotes, d.archive, d.queue, d.tables = file, file, queue, file
+	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, queue, file
 	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil
 }

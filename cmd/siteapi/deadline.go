@@ -10,7 +10,7 @@ import (
 // deadline is the time by which an operation on a connection has to be done. An HTTP
 // server sets and clears it several times a request, nearly always in vain, and each
 // time costs the runtime a timer. This one is only noted; a patrol that comes by every
-// second makes the connection fail where it has passed. So it may be late by a second.
+// second makes the connection fail where it has passed, so it may be late by a second.
 //
 // What is done for each request is a write of one value and a look at another. Whoever
 // does the opposite, the patrol, writes and looks in the opposite order, so that of two

@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
+	"io"
 	"sync"
 	"time"
 )
-
-// patrolInterval is how often connections are checked, which is by how much a deadline
-// may be late.
-const patrolInterval = time.Second
 
 // patrol looks after the deadlines of connections.
 type patrol struct {
@@ -20,22 +16,21 @@ type patrol struct {
 
 func newPatrol() *patrol { return &patrol{conns: map[*conn]struct{}{}} }
 
-// watch returns a connection whose deadlines cost next to nothing to set. They hold
-// while the patrol walks.
-func (p *patrol) watch(tcp *net.TCPConn) *conn {
-	now := time.Now()
-	c := &conn{
-		TCPConn: tcp, patrol: p,
-		reading: deadline{apply: tcp.SetReadDeadline, begun: now},
-		writing: deadline{apply: tcp.SetWriteDeadline, begun: now},
-	}
+// watch looks after a connection until it is forgotten.
+func (p *patrol) watch(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns[c] = struct{}{}
-	return c
 }
 
-// walk checks the deadlines again and again until ctx ends.
+// forget leaves a connection alone, which is about to be closed.
+func (p *patrol) forget(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+// walk checks the deadlines until ctx ends. The interval is by how much one may be late.
 func (p *patrol) walk(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -59,11 +54,20 @@ func (p *patrol) check(now time.Time) {
 	}
 }
 
-// conn is a connection under a patrol.
+// conn is a connection whose deadlines cost next to nothing to set. They hold while a
+// patrol watches it.
 type conn struct {
-	*net.TCPConn
-	patrol           *patrol
+	stream
 	reading, writing deadline
+}
+
+func newConn(s stream) *conn {
+	now := time.Now()
+	return &conn{
+		stream:  s,
+		reading: deadline{apply: s.SetReadDeadline, begun: now},
+		writing: deadline{apply: s.SetWriteDeadline, begun: now},
+	}
 }
 
 // Read implements [net.Conn].
@@ -71,7 +75,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	if err := c.reading.begin(); err != nil {
 		return 0, err
 	}
-	n, err := c.TCPConn.Read(b)
+	n, err := c.stream.Read(b)
 	c.reading.end()
 	return n, err
 }
@@ -81,7 +85,17 @@ func (c *conn) Write(b []byte) (int, error) {
 	if err := c.writing.begin(); err != nil {
 		return 0, err
 	}
-	n, err := c.TCPConn.Write(b)
+	n, err := c.stream.Write(b)
+	c.writing.end()
+	return n, err
+}
+
+// ReadFrom implements [io.ReaderFrom], which a server looks for.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	if err := c.writing.begin(); err != nil {
+		return 0, err
+	}
+	n, err := c.stream.ReadFrom(r)
 	c.writing.end()
 	return n, err
 }
@@ -96,11 +110,3 @@ func (c *conn) SetReadDeadline(t time.Time) error { return c.reading.set(t) }
 
 // SetWriteDeadline implements [net.Conn].
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.writing.set(t) }
-
-// Close implements [net.Conn].
-func (c *conn) Close() error {
-	c.patrol.mu.Lock()
-	delete(c.patrol.conns, c)
-	c.patrol.mu.Unlock()
-	return c.TCPConn.Close()
-}

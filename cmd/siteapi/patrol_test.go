@@ -28,7 +28,8 @@ func wire(t *testing.T, p *patrol) (watched *conn, far net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched = p.watch(near.(*net.TCPConn))
+	watched = newConn(near.(*net.TCPConn))
+	p.watch(watched)
 	t.Cleanup(func() { _ = far.Close(); _ = watched.Close() })
 	return watched, far
 }
@@ -119,12 +120,24 @@ func TestDeadlineSetAnew(t *testing.T) {
 
 func TestPatrolForgetsClosedConnections(t *testing.T) {
 	t.Parallel()
-	p := newPatrol()
-	c, _ := wire(t, p)
-	_ = c.SetDeadline(time.Now())
+	crowd := newCrowded(t, 4)
+	c := crowd.dial("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, _, err := answer(c); err != nil {
+		t.Fatal(err)
+	}
+	watched := func() int {
+		crowd.patrol.mu.Lock()
+		defer crowd.patrol.mu.Unlock()
+		return len(crowd.patrol.conns)
+	}
+	if n := watched(); n != 1 {
+		t.Errorf("%d connections are watched, want 1", n)
+	}
 	_ = c.Close()
-	if p.check(time.Now().Add(time.Hour)); len(p.conns) != 0 {
-		t.Errorf("%d are left", len(p.conns))
+	for end := time.Now().Add(5 * time.Second); watched() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a closed connection is watched for good")
+		}
 	}
 }
 
@@ -202,5 +215,7 @@ func (w watching) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.patrol.watch(c.(*net.TCPConn)), nil
+	watched := newConn(c.(*net.TCPConn))
+	w.patrol.watch(watched)
+	return watched, nil
 }

@@ -31,6 +31,7 @@ type places struct {
 	proxies   []netip.Prefix
 	refused   func()
 	began     time.Time
+	patrol    *patrol
 	farewells chan struct{} // bounds the connections that are being refused
 
 	mu       sync.Mutex
@@ -47,7 +48,7 @@ type stream interface {
 
 // seat is the place of one connection.
 type seat struct {
-	stream
+	*conn
 	of     *places
 	client netip.Addr // counted as one; invalid: not counted
 	// waiting is since when the connection waits for a request, after the beginning of the
@@ -62,23 +63,24 @@ type seat struct {
 func newPlaces(l net.Listener, most int, proxies []netip.Prefix, refused func()) *places {
 	return &places{
 		Listener: l, most: most, proxies: proxies, refused: refused, began: time.Now().Add(-1),
-		farewells: make(chan struct{}, 64), taken: map[*seat]struct{}{}, byClient: map[netip.Addr]int{},
+		patrol: newPatrol(), farewells: make(chan struct{}, 64), taken: map[*seat]struct{}{}, byClient: map[netip.Addr]int{},
 	}
 }
 
 // Accept waits for a connection that finds a place.
 func (l *places) Accept() (net.Conn, error) {
 	for {
-		conn, err := l.Listener.Accept()
+		accepted, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		s, ok := conn.(stream)
+		s, ok := accepted.(stream)
 		if !ok {
-			return conn, nil // of no kind that a listener of ours gives
+			return accepted, nil // of no kind that a listener of ours gives
 		}
-		p := &seat{stream: s, of: l, client: l.client(s)}
+		p := &seat{conn: newConn(s), of: l, client: l.client(s)}
 		if l.admit(p) {
+			l.patrol.watch(p.conn)
 			return p, nil
 		}
 		l.refused()
@@ -162,7 +164,8 @@ func (l *places) free(p *seat) {
 
 // Close closes the connection and gives its place up.
 func (p *seat) Close() error {
-	err := p.stream.Close()
+	p.of.patrol.forget(p.conn)
+	err := p.conn.Close()
 	p.leave.Do(func() {
 		p.of.mu.Lock()
 		defer p.of.mu.Unlock()

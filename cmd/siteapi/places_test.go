@@ -185,7 +185,7 @@ func TestPlacesAreShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		p := &seat{stream: conn.(*net.TCPConn), of: c.places, client: client}
+		p := &seat{conn: newConn(conn.(*net.TCPConn)), of: c.places, client: client}
 		ok := c.admit(p)
 		p.waiting.Store(0) // busy
 		return ok

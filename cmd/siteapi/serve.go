@@ -16,7 +16,7 @@ import (
 
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	tuning.Apply(getenv)
+	tuning.Memory(getenv)
 	s, err := readSettings(getenv)
 	if err != nil {
 		return err

@@ -16,10 +16,11 @@ type serverTimes struct {
 	read   time.Duration // for the whole request
 	write  time.Duration // from the end of the header to the end of the answer
 	idle   time.Duration // between two requests
+	late   time.Duration // by how much each of them may be exceeded
 }
 
 func defaultTimes() serverTimes {
-	return serverTimes{header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+	return serverTimes{header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, late: time.Second}
 }
 
 const (
@@ -51,6 +52,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	a.metrics.watchPlaces(bounded)
 	server := a.times.server(a.farewell(a.handler))
 	server.ConnState = bounded.state
+	watch, relax := context.WithCancel(context.WithoutCancel(ctx))
+	defer relax()
+	go bounded.patrol.walk(watch, a.times.late)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(bounded) }()
 	var err error

@@ -26,7 +26,7 @@ func impatient(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.times = serverTimes{header: 300 * time.Millisecond, read: 600 * time.Millisecond, write: time.Second, idle: 400 * time.Millisecond}
+	a.times = serverTimes{header: 300 * time.Millisecond, read: 600 * time.Millisecond, write: time.Second, idle: 400 * time.Millisecond, late: 20 * time.Millisecond}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

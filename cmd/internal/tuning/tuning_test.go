@@ -20,7 +20,7 @@ func TestPercentFor(t *testing.T) {
 }
 
 // Each case runs in a process of its own: the settings are those of the process.
-func TestApply(t *testing.T) {
+func TestMemory(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TUNING_TEST_CHILD") != "" {
 		return
@@ -35,7 +35,7 @@ func TestApply(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run", "^TestChild$", "-test.v") //nolint:noctx // ends by itself
+			cmd := exec.Command(os.Args[0], "-test.run", "^TestChild$", "-test.v") // ends by itself
 			cmd.Env = append(os.Environ(), "TUNING_TEST_CHILD=1", tt.env)
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "got "+tt.want) {
@@ -45,12 +45,12 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestChild is the process that TestApply starts.
+// TestChild is the process that TestMemory starts.
 func TestChild(t *testing.T) {
 	if os.Getenv("TUNING_TEST_CHILD") == "" {
 		return
 	}
-	Apply(os.Getenv)
+	Memory(os.Getenv)
 	before := percentage()
 	live := make([]*[1 << 20]byte, 0, 40)
 	for range cap(live) {
@@ -65,10 +65,16 @@ func TestChild(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Logf("got %d%% grown:%d%%", before, after)
-	if n := runtime.GOMAXPROCS(0); n < 2 {
+	runtime.KeepAlive(live)
+	runtime.GOMAXPROCS(1)
+	Disk(func(string) string { return "1" })
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		t.Errorf("%d processors, though the operator wants 1", n)
+	}
+	Disk(func(string) string { return "" })
+	if n := runtime.GOMAXPROCS(0); n != 2 {
 		t.Errorf("%d processors", n)
 	}
-	runtime.KeepAlive(live)
 }
 
 func percentage() uint64 {
