@@ -35,16 +35,24 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 
 func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	return &cli.Command{
-		Name:                  "siteapi",
-		Usage:                 "the backend of a multilingual marketing site",
-		Description:           "Settings are environment variables: `siteapi config` lists them all.",
+		Name:  "siteapi",
+		Usage: "the backend of a multilingual marketing site",
+		Description: "Without a command it serves. Settings are environment variables: `siteapi config` lists them all, and every\n" +
+			"command needs those of the service it is for. Exit codes: 0 done, 1 it could not be done, 2 done, and something\n" +
+			"is amiss.\n\n" +
+			"   ENVIRONMENT=development siteapi\n   siteapi doctor\n   source <(siteapi completion bash)",
 		Writer:                out,
 		EnableShellCompletion: true,
 		DefaultCommand:        "serve",
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // main prints the error once
+		ConfigureShellCompletionCommand: func(c *cli.Command) {
+			c.Hidden, c.Usage = false, "print the script that completes commands and flags in bash, zsh, fish or PowerShell"
+		},
 		Commands: []*cli.Command{
 			{
 				Name: "serve", Usage: "answer requests until told to stop (the default)",
+				Description: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.\n\n" +
+					"   ENVIRONMENT=development siteapi serve\n   LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
 				Action: func(ctx context.Context, c *cli.Command) error {
 					if c.Args().Present() {
 						return fmt.Errorf("there is no command %q: see siteapi --help", c.Args().First())
@@ -64,10 +72,13 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			storeCommand(getenv, out),
 			{
 				Name: "config", Usage: "print the effective settings, secrets redacted, and check them",
+				Description: "A line NAME=value for each setting, with defaults filled in. `siteapi doctor` checks more than the settings.\n\n" +
+					"   siteapi config | grep RETENTION",
 				Action: func(context.Context, *cli.Command) error { return printConfig(getenv, out) },
 			},
 			{
 				Name: "version", Usage: "print the version",
+				Description: "The version, the version of Go and the platform.\n\n   siteapi version",
 				Action: func(context.Context, *cli.Command) error {
 					_, err := fmt.Fprintf(out, "siteapi %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 					return err

@@ -17,8 +17,11 @@ func crmCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	o := operator{getenv, out}
 	return &cli.Command{
 		Name: "crm", Usage: "prepare the CRM", Action: group,
+		Description: "   siteapi crm setup",
 		Commands: []*cli.Command{{
 			Name: "setup", Usage: "create the properties that leads are stored in; safe to repeat",
+			Description: "Prints a line for each property. The token needs the right to change the schema of contacts.\n\n" +
+				"   CRM_DRIVER=hubspot HUBSPOT_TOKEN=… siteapi crm setup",
 			Action: o.command(o.setUpCRM),
 		}},
 	}

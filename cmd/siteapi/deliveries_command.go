@@ -23,9 +23,13 @@ func deliveriesCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	asJSON := &cli.BoolFlag{Name: "json", Usage: "for other programs"}
 	return &cli.Command{
 		Name: "deliveries", Usage: "see and mend what is on its way to the CMS and the CRM", Action: group,
+		Description: "A running service makes the deliveries: these commands show them and change what it finds to do. Nothing they\n" +
+			"print is personal.\n\n   siteapi deliveries list\n   siteapi deliveries retry --all",
 		Commands: []*cli.Command{
 			{
 				Name: "list", Usage: "list deliveries, oldest first; without --state those that did not arrive yet",
+				Description: "   siteapi deliveries list\n   siteapi deliveries list --state failed,retrying --target crm\n" +
+					"   siteapi deliveries list --state all --json",
 				Flags: []cli.Flag{
 					state, target, asJSON,
 					&cli.StringFlag{Name: "submission", Usage: "those of one submission, in every state"},
@@ -35,11 +39,14 @@ func deliveriesCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			},
 			{
 				Name: "show", Usage: "show a delivery, or all of a submission, with every failed try", ArgsUsage: "<delivery or submission>",
-				Flags:  []cli.Flag{asJSON},
-				Action: o.withDatabase(o.showDeliveries),
+				Description: "   siteapi deliveries show 4711",
+				Flags:       []cli.Flag{asJSON},
+				Action:      o.withDatabase(o.showDeliveries),
 			},
 			{
 				Name: "retry", Usage: "have deliveries tried now, those too that failed for good", ArgsUsage: "<delivery> … | --all",
+				Description: "What arrived already is sent again if it is named, which changes nothing at the target.\n\n" +
+					"   siteapi deliveries retry 4711 4712\n   siteapi deliveries retry --all --target crm",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "all", Usage: "all that did not arrive, or those that --state and --target leave"},
 					state, target,
@@ -48,6 +55,8 @@ func deliveriesCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			},
 			{
 				Name: "verify", Usage: "compare what is stored with what the CMS and the CRM hold; exit code 2: something is missing",
+				Description: "Worth running now and then, and after a restore.\n\n" +
+					"   siteapi deliveries verify --since 30d\n   siteapi deliveries verify --fix",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "fix", Usage: "send again what is missing"},
 					&cli.StringFlag{Name: "since", Usage: "only submissions since then: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z"},

@@ -28,7 +28,7 @@ func leadsCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "leads", Usage: "look after stored leads: list, export, release, erase", Action: group,
 		Description: "Leads are personal data: mind where the output goes. These commands work beside a running service and\n" +
-			"need its settings (DATA_DIR or DATABASE_URL, and so on).",
+			"need its settings (DATA_DIR or DATABASE_URL, and so on).\n\n   siteapi leads list --since 7d",
 		Commands: []*cli.Command{
 			{
 				Name: "list", Usage: "list leads, newest first",

@@ -15,8 +15,9 @@ import (
 func leadsRelease(o operator) *cli.Command {
 	return &cli.Command{
 		Name: "release", Usage: "deliver leads that were held for review", ArgsUsage: "<submission> … | --all",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "all that are held"}},
-		Action: o.withDatabase(o.releaseLeads),
+		Description: "   siteapi leads list --held\n   siteapi leads release k3jd…",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "all that are held"}},
+		Action:      o.withDatabase(o.releaseLeads),
 	}
 }
 

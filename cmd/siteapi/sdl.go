@@ -17,7 +17,8 @@ import (
 func sdlCommand(out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "sdl", Usage: "print the GraphQL schema, for code generators and other tools",
-		Action: func(context.Context, *cli.Command) error { return printSDL(out) },
+		Description: "It needs no settings, and no introspection.\n\n   siteapi sdl > schema.graphql",
+		Action:      func(context.Context, *cli.Command) error { return printSDL(out) },
 	}
 }
 

@@ -51,6 +51,7 @@ func storeCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	o := operator{getenv, out}
 	return &cli.Command{
 		Name: "store", Usage: "move what is stored to another database", Action: group,
+		Description: "   siteapi store copy --from data --to postgres://siteapi@db/siteapi",
 		Commands: []*cli.Command{{
 			Name: "copy", Usage: "copy sessions, submissions and unfinished deliveries from one database into another",
 			Description: "Stop the service before the last copy. A copy that was interrupted is simply repeated: what is there stays.\n\n" +
