@@ -94,6 +94,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 		return nil, err
 	}
 	a.closers = append(a.closers, store.Close)
+	store = a.metrics.meter(store)
 	if a.limits, err = openLimits(ctx, s, log); err != nil {
 		return nil, err
 	}
@@ -111,6 +112,12 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	a.closers = append(a.closers, a.data.close)
 	a.queue = a.data.queue
 	a.metrics.watchQueue(a.queue)
+	var files []string
+	if s.DatabaseURL == nil {
+		path := filepath.Join(s.DataDir, databaseFile)
+		files = []string{path, path + "-wal"}
+	}
+	a.data.quotes = a.metrics.watchDatabase(a.data, files...)
 	kept, err := lastgood.Open(filepath.Join(s.DataDir, "content"))
 	if err != nil {
 		return nil, err

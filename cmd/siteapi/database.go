@@ -27,6 +27,7 @@ type database struct {
 	archive store.Archive
 	queue   delivery.Queue
 	tables  storecopy.Store // what can be copied elsewhere
+	load    func() store.Load
 	close   func() error
 }
 
@@ -84,6 +85,7 @@ func openPostgres(
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	d.quotes, d.archive, d.queue, d.tables = tables, tables, queue, tables
+	d.load = tables.Load
 	d.close = func() error {
 		err := tables.Close()
 		pool.Close()
@@ -140,6 +142,7 @@ func openSQLite(
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
 	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, queue, file
+	d.load = file.Load
 	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil
 }

@@ -34,6 +34,8 @@ type metrics struct {
 	gaps       prometheus.Counter
 	sheds      *prometheus.CounterVec
 	refused    prometheus.Counter
+	reads      *prometheus.CounterVec
+	database   *prometheus.HistogramVec
 	late       lateness
 }
 
@@ -84,11 +86,14 @@ func newMetrics() *metrics {
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "siteapi", Name: "connections_refused_total", Help: "Connections refused because too many were open.",
 		}),
+		reads:    counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
+		database: histogram("database_seconds", "Time that requests wait for the database.", "operation", "outcome"),
 		gaps: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "siteapi", Name: "crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
 	}
 	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps, m.sheds, m.refused,
+		m.reads, m.database, buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, target := range delivery.Targets() {
 		m.circuits.WithLabelValues(string(target)).Set(0)

@@ -12,6 +12,14 @@ func (m *metrics) shed(c class) { m.sheds.WithLabelValues(c.String()).Inc() }
 // refusedConn counts a connection that found no place.
 func (m *metrics) refusedConn() { m.refused.Inc() }
 
+// buildInfo tells versions apart.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "siteapi", Name: "build_info", Help: "Always 1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": versionText()},
+	}, func() float64 { return 1 })
+}
+
 // watchGate shows how many requests of each class are being worked on.
 func (m *metrics) watchGate(g *gate) {
 	for c := range classes {

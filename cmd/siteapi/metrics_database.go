@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+// meteredQuotes times what requests ask of the database.
+type meteredQuotes struct {
+	store.Quotes
+	spent *series[databaseLabels, prometheus.Observer]
+}
+
+// databaseLabels tell the histograms of the database apart.
+type databaseLabels struct{ operation, outcome string }
+
+// note takes down one operation. What is not there is no failure.
+func (q *meteredQuotes) note(operation string, began time.Time, err error) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, store.ErrUnavailable):
+		outcome = "unavailable"
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		outcome = "error"
+	}
+	q.spent.of(databaseLabels{operation, outcome}).Observe(time.Since(began).Seconds())
+}
+
+// Track implements [store.Quotes].
+func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) error {
+	began := time.Now()
+	err := q.Quotes.Track(ctx, v)
+	q.note("track", began, err)
+	return err
+}
+
+// Submit implements [store.Quotes].
+func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (quote.Submission, bool, error) {
+	began := time.Now()
+	s, created, err := q.Quotes.Submit(ctx, n)
+	q.note("submit", began, err)
+	return s, created, err
+}
+
+// Submission implements [store.Quotes].
+func (q *meteredQuotes) Submission(ctx context.Context, id string) (quote.Submission, error) {
+	began := time.Now()
+	s, err := q.Quotes.Submission(ctx, id)
+	q.note("submission", began, err)
+	return s, err
+}
+
+// Session implements [store.Quotes].
+func (q *meteredQuotes) Session(ctx context.Context, id string) (quote.Session, error) {
+	began := time.Now()
+	s, err := q.Quotes.Session(ctx, id)
+	q.note("session", began, err)
+	return s, err
+}
+
+// Ping implements [store.Quotes].
+func (q *meteredQuotes) Ping(ctx context.Context) error {
+	began := time.Now()
+	err := q.Quotes.Ping(ctx)
+	q.note("ping", began, err)
+	return err
+}
+
+// databaseCollector asks the database for its numbers whenever metrics are read.
+type databaseCollector struct {
+	archive store.Archive
+	load    func() store.Load
+	files   []string // of SQLite
+
+	waiting, connections, size, held, oldest *prometheus.Desc
+}
+
+// watchDatabase adds the database to the metrics and returns the store with a clock on
+// it. files are those whose size is of interest.
+func (m *metrics) watchDatabase(d *database, files ...string) store.Quotes {
+	m.registry.MustRegister(&databaseCollector{
+		archive: d.archive, load: d.load, files: files,
+		waiting:     prometheus.NewDesc("siteapi_database_waiting", "Requests whose turn to be written has not come.", nil, nil),
+		connections: prometheus.NewDesc("siteapi_database_connections", "Connections to the database by state.", []string{"state"}, nil),
+		size:        prometheus.NewDesc("siteapi_database_bytes", "Size of SQLite's files, the log that was not copied back yet included.", nil, nil),
+		held:        prometheus.NewDesc("siteapi_leads_held", "Leads held for review.", nil, nil),
+		oldest:      prometheus.NewDesc("siteapi_lead_held_seconds", "Age of the oldest lead held for review; 0: there is none.", nil, nil),
+	})
+	return &meteredQuotes{d.quotes, newSeries(func(l databaseLabels) prometheus.Observer {
+		return m.database.WithLabelValues(l.operation, l.outcome)
+	})}
+}
+
+// Describe implements [prometheus.Collector].
+func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.waiting, c.connections, c.size, c.held, c.oldest} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	load := c.load()
+	gauge(c.waiting, float64(load.Waiting))
+	gauge(c.connections, float64(load.Busy), "busy")
+	gauge(c.connections, float64(load.Idle), "idle")
+	var size int64
+	for _, path := range c.files {
+		if info, err := os.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	if len(c.files) > 0 {
+		gauge(c.size, float64(size))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	held, oldest, err := c.archive.Held(ctx)
+	if err != nil {
+		return // dependency_up says so
+	}
+	age := 0.0
+	if held > 0 {
+		age = time.Since(oldest).Seconds()
+	}
+	gauge(c.held, float64(held))
+	gauge(c.oldest, age)
+}
