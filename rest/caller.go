@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"net"
 	"net/http"
 	"strings"
@@ -22,15 +20,13 @@ func (a *API) withCaller(r *http.Request) (*schema.Caller, *http.Request) {
 
 // callerFromHeaders trusts no proxy and no request id from outside.
 func callerFromHeaders(r *http.Request) *schema.Caller {
-	var id [12]byte
-	_, _ = rand.Read(id[:]) // never fails
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr
 	}
 	key := r.Header.Get("Idempotency-Key")
 	return &schema.Caller{
-		RequestID:      hex.EncodeToString(id[:]),
+		RequestID:      schema.NewRequestID(),
 		Address:        address,
 		Bearer:         bearer(r.Header.Get("Authorization")),
 		AcceptLanguage: r.Header.Get("Accept-Language"),

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,15 +23,11 @@ const (
 // Formats tells whether single values have the format their field asks for.
 type Formats struct {
 	validate *validator.Validate
-	slug     *regexp.Regexp
 }
 
 // NewFormats returns the checks of single values.
 func NewFormats() *Formats {
-	return &Formats{
-		validate: validator.New(validator.WithRequiredStructEnabled()),
-		slug:     regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`),
-	}
+	return &Formats{validate: validator.New(validator.WithRequiredStructEnabled())}
 }
 
 // Email reports whether s is a bare e-mail address of at most 254 characters whose
@@ -47,7 +42,20 @@ func (f *Formats) Email(s string) bool {
 func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
 
 // Slug reports whether s is lower-case letters and digits joined by single - or _.
-func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && f.slug.MatchString(s) }
+func (f *Formats) Slug(s string) bool {
+	joined := true // a - or _ is not allowed here, nor is the end
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			joined = false
+		case (c == '-' || c == '_') && !joined:
+			joined = true
+		default:
+			return false
+		}
+	}
+	return !joined && len(s) <= MaxSlugLength
+}
 
 // Phone reports whether s has at least 5 digits. People write numbers in too many
 // ways to ask for more.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,7 +83,7 @@ func (c *InputChecker) Check(doc *ast.QueryDocument, op *ast.OperationDefinition
 		root = c.schema.Mutation
 	}
 	vars = withDefaults(op, vars)
-	w := walker{c: c}
+	w := walker{c: c, at: make([]step, 0, 8)}
 	c.checkSelections(&w, doc, root, op.SelectionSet, vars, 0)
 	return w.found
 }
@@ -123,8 +122,10 @@ func (c *InputChecker) checkField(w *walker, def *ast.FieldDefinition, field *as
 		if !given && rule.hasDefault {
 			continue
 		}
-		at := &path{name: rule.name, hidden: inputOnly}
-		w.check(rule, value, at)
+		w.hidden = inputOnly
+		w.enter(step{name: rule.name})
+		w.check(rule, value)
+		w.leave()
 	}
 }
 
@@ -170,65 +171,84 @@ func withDefaults(op *ast.OperationDefinition, vars map[string]any) map[string]a
 	return vars
 }
 
-// path is where a value stands. It is turned into text only where there is an error.
-type path struct {
-	parent *path
-	name   string // empty: an item of a list
-	index  int
-	hidden bool // the outermost `input`
+// step is one step on the way to a value: a name, or an item of a list.
+type step struct {
+	name  string // empty: an item
+	index int
 }
 
-func (p *path) String() string {
-	switch {
-	case p.parent == nil:
-		return p.name
-	case p.name == "":
-		return p.parent.String() + "[" + strconv.Itoa(p.index) + "]"
-	case p.parent.hidden:
-		return p.name
-	default:
-		return p.parent.String() + "." + p.name
-	}
-}
-
+// walker goes through the values of one field's arguments.
 type walker struct {
-	c     *InputChecker
-	found []FieldError
+	c      *InputChecker
+	at     []step // where it stands; text is made of it only where there is an error
+	hidden bool   // the first step is the only argument, `input`, which paths leave out
+	found  []FieldError
 }
 
-func (w *walker) fail(at *path, format string, args ...any) {
-	w.found = append(w.found, FieldError{Field: at.String(), Message: fmt.Sprintf(format, args...)})
+func (w *walker) enter(s step) { w.at = append(w.at, s) }
+func (w *walker) leave()       { w.at = w.at[:len(w.at)-1] }
+
+// path returns where the walker stands, as in contact.email or features[2].
+func (w *walker) path() string {
+	steps := w.at
+	if w.hidden && len(steps) > 1 && steps[1].name != "" {
+		steps = steps[1:]
+	}
+	var text strings.Builder
+	for i, s := range steps {
+		switch {
+		case s.name == "":
+			fmt.Fprintf(&text, "[%d]", s.index)
+		case i > 0:
+			text.WriteString("." + s.name)
+		default:
+			text.WriteString(s.name)
+		}
+	}
+	return text.String()
 }
 
-func (w *walker) check(rule argRule, value any, at *path) {
+// fail notes what is wrong with the value the walker stands at.
+func (w *walker) fail(format string, args ...any) {
+	w.found = append(w.found, FieldError{Field: w.path(), Message: fmt.Sprintf(format, args...)})
+}
+
+// failAt notes what is wrong with a member of that value.
+func (w *walker) failAt(name, format string, args ...any) {
+	w.enter(step{name: name})
+	w.fail(format, args...)
+	w.leave()
+}
+
+func (w *walker) check(rule argRule, value any) {
 	switch {
 	case value == nil && rule.typ.NonNull:
-		w.missing(rule.typ, at)
+		w.missing(rule.typ)
 	case value == nil:
 	case value == unreadable{}:
-		w.fail(at, "holds a value that can't be read, such as a number out of range")
+		w.fail("holds a value that can't be read, such as a number out of range")
 	case !rule.typ.NonNull && rule.bounds.takesEmpty() && value == "":
 		// An optional text that is empty counts as left out.
 	default:
-		w.value(rule.typ, rule.bounds, value, at)
+		w.value(rule.typ, rule.bounds, value)
 	}
 }
 
 // missing reports what is required of a value that is not there: of an object the
 // fields it would have to have, so that a person learns of all of them at once.
-func (w *walker) missing(typ *ast.Type, at *path) {
+func (w *walker) missing(typ *ast.Type) {
 	before := len(w.found)
 	if rule := w.c.inputs[typ.NamedType]; typ.Elem == nil && rule != nil && rule.def.Kind == ast.InputObject {
-		w.object(rule, map[string]any{}, at)
+		w.object(rule, map[string]any{})
 	}
 	if len(w.found) == before {
-		w.fail(at, "is required")
+		w.fail("is required")
 	}
 }
 
-func (w *walker) value(typ *ast.Type, b *bounds, value any, at *path) {
+func (w *walker) value(typ *ast.Type, b *bounds, value any) {
 	if typ.Elem != nil {
-		w.list(typ, b, value, at)
+		w.list(typ, b, value)
 		return
 	}
 	rule := w.c.inputs[typ.NamedType]
@@ -237,31 +257,31 @@ func (w *walker) value(typ *ast.Type, b *bounds, value any, at *path) {
 	}
 	switch rule.def.Kind {
 	case ast.InputObject:
-		w.object(rule, value, at)
+		w.object(rule, value)
 	case ast.Enum:
-		w.enum(rule.def, value, at)
+		w.enum(rule.def, value)
 	case ast.Scalar:
-		w.scalar(typ.NamedType, b, value, at)
+		w.scalar(typ.NamedType, b, value)
 	}
 }
 
-func (w *walker) list(typ *ast.Type, b *bounds, value any, at *path) {
+func (w *walker) list(typ *ast.Type, b *bounds, value any) {
 	items, ok := value.([]any)
 	if !ok {
 		items = []any{value} // a single value stands for a list of one
 	}
 	for i, item := range items {
-		here := &path{parent: at, index: i}
-		if item == nil {
-			if typ.Elem.NonNull {
-				w.fail(here, "may not be null")
-			}
-			continue
+		w.enter(step{index: i})
+		switch {
+		case item != nil:
+			w.value(typ.Elem, b, item)
+		case typ.Elem.NonNull:
+			w.fail("may not be null")
 		}
-		w.value(typ.Elem, b, item, here)
+		w.leave()
 	}
 	if b != nil && b.maxDistinct > 0 && distinct(items) > b.maxDistinct {
-		w.fail(at, "may hold at most %d different items", b.maxDistinct)
+		w.fail("may hold at most %d different items", b.maxDistinct)
 	}
 }
 
@@ -275,10 +295,10 @@ func distinct(items []any) int {
 	return len(seen)
 }
 
-func (w *walker) object(rule *inputRule, value any, at *path) {
+func (w *walker) object(rule *inputRule, value any) {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		w.fail(at, "must be an object")
+		w.fail("must be an object")
 		return
 	}
 	for _, f := range rule.fields {
@@ -286,8 +306,10 @@ func (w *walker) object(rule *inputRule, value any, at *path) {
 		if !given && f.hasDefault {
 			continue
 		}
-		w.check(f, v, &path{parent: at, name: f.name})
-		w.order(f, fields, at)
+		w.enter(step{name: f.name})
+		w.check(f, v)
+		w.order(f, fields)
+		w.leave()
 	}
 	var unknown []string
 	for name := range fields {
@@ -297,23 +319,23 @@ func (w *walker) object(rule *inputRule, value any, at *path) {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		w.fail(&path{parent: at, name: printable(name)}, "is not a field of %s", rule.def.Name)
+		w.failAt(printable(name), "is not a field of %s", rule.def.Name)
 	}
 }
 
 // order checks a number that may not be above the one of a field beside it.
-func (w *walker) order(f argRule, fields map[string]any, at *path) {
+func (w *walker) order(f argRule, fields map[string]any) {
 	if f.bounds == nil || f.bounds.notAbove == "" {
 		return
 	}
 	low, ok1 := number(fields[f.name])
 	high, ok2 := number(fields[f.bounds.notAbove])
 	if ok1 && ok2 && low > high {
-		w.fail(&path{parent: at, name: f.name}, "may not be above %q", f.bounds.notAbove)
+		w.fail("may not be above %q", f.bounds.notAbove)
 	}
 }
 
-func (w *walker) enum(def *ast.Definition, value any, at *path) {
+func (w *walker) enum(def *ast.Definition, value any) {
 	s, ok := value.(string)
 	if ok && def.EnumValues.ForName(s) != nil {
 		return
@@ -322,10 +344,10 @@ func (w *walker) enum(def *ast.Definition, value any, at *path) {
 	for i, v := range def.EnumValues {
 		names[i] = v.Name
 	}
-	w.fail(at, "must be one of %s", strings.Join(names, ", "))
+	w.fail("must be one of %s", strings.Join(names, ", "))
 }
 
-func (w *walker) scalar(name string, b *bounds, value any, at *path) {
+func (w *walker) scalar(name string, b *bounds, value any) {
 	switch name {
 	case "String", "ID":
 		s, ok := value.(string)
@@ -333,52 +355,52 @@ func (w *walker) scalar(name string, b *bounds, value any, at *path) {
 			if _, isNumber := integer(value); name == "ID" && isNumber {
 				return
 			}
-			w.fail(at, "must be a string")
+			w.fail("must be a string")
 			return
 		}
-		w.text(b, s, at)
+		w.text(b, s)
 	case "Int":
 		n, ok := integer(value)
 		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
-			w.fail(at, "must be a whole number of 32 bits")
+			w.fail("must be a whole number of 32 bits")
 			return
 		}
-		w.bounded(b, float64(n), at)
+		w.bounded(b, float64(n))
 	case "Float":
 		n, ok := number(value)
 		if !ok {
-			w.fail(at, "must be a number")
+			w.fail("must be a number")
 			return
 		}
-		w.bounded(b, n, at)
+		w.bounded(b, n)
 	case "Boolean":
 		if _, ok := value.(bool); !ok {
-			w.fail(at, "must be true or false")
+			w.fail("must be true or false")
 		}
 	default:
 		if b != nil && b.notEmpty && empty(value) {
-			w.fail(at, "may not be empty")
+			w.fail("may not be empty")
 		}
 	}
 }
 
-func (w *walker) text(b *bounds, s string, at *path) {
+func (w *walker) text(b *bounds, s string) {
 	// A text without bounds is a hint, which is dropped where it is not usable.
 	switch {
 	case b == nil:
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		w.fail(at, "may not hold control characters")
+		w.fail("may not hold control characters")
 	default:
 		if problem := b.text(s); problem != "" {
-			w.fail(at, "%s", problem)
+			w.fail("%s", problem)
 		}
 	}
 }
 
-func (w *walker) bounded(b *bounds, n float64, at *path) {
+func (w *walker) bounded(b *bounds, n float64) {
 	if b != nil {
 		if problem := b.number(n); problem != "" {
-			w.fail(at, "%s", problem)
+			w.fail("%s", problem)
 		}
 	}
 }

@@ -276,18 +276,6 @@ type TrackFormDataInput struct {
 	FirstName *string `json:"firstName,omitempty"`
 }
 
-// State of the calculator while a visitor is choosing.
-type TrackQuoteInput struct {
-	// Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
-	SessionID string `json:"sessionId"`
-	// What has been chosen so far.
-	Selections *TrackSelectionsInput `json:"selections,omitempty"`
-	// Range shown to the visitor, as far as it is known.
-	Estimate *TrackEstimateInput `json:"estimate,omitempty"`
-	// Contact hints, as far as they are typed.
-	FormData *TrackFormDataInput `json:"formData,omitempty"`
-}
-
 // Answer of `trackQuote`.
 type TrackQuotePayload struct {
 	// True: the state is stored.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -27,7 +26,7 @@ func (c *callers) read(r *http.Request, caller *schema.Caller) {
 		Signature:      first(r.Header, "Sanity-Webhook-Signature"),
 	}
 	if !isRequestID(caller.RequestID) {
-		caller.RequestID = newRequestID()
+		caller.RequestID = schema.NewRequestID()
 	}
 }
 
@@ -53,22 +52,6 @@ func isRequestID(id string) bool {
 		}
 	}
 	return true
-}
-
-// newRequestID returns 26 characters of 128 random bits. They have to differ, which
-// takes no secret: the generator of math/rand/v2 is seeded by the system and needs no
-// system call.
-func newRequestID() string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-	var id [26]byte
-	for half := range 2 {
-		bits := rand.Uint64()
-		for i := range 13 {
-			id[13*half+i] = letters[bits%32]
-			bits /= 32
-		}
-	}
-	return string(id[:])
 }
 
 func bearer(header string) string {
