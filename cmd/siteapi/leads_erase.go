@@ -119,6 +119,9 @@ func remains(s *Settings) []string {
 		"backups made before this keep it until they are removed; after a restore, erase again",
 		"copies that people have made: exports, downloaded PDFs, e-mails",
 	}
+	if kept, err := filepath.Glob(filepath.Join(s.DataDir, asideMark+"*")); err == nil && len(kept) > 0 {
+		list = append(list, fmt.Sprintf("%d folders %s… in DATA_DIR, which hold what restores have replaced", len(kept), asideMark))
+	}
 	if s.CMSDriver == "sanity" {
 		list = append(list, "the CMS keeps the history of documents for as long as its plan says")
 	}

@@ -169,6 +169,12 @@ func TestEraseEverywhere(t *testing.T) {
 	if r, err = s.erase(t, "hers@example.com"); err != nil {
 		t.Errorf("a rehearsal that finds nothing: %v %+v", err, r)
 	}
+	if err := os.Mkdir(filepath.Join(s.dataDir, asideMark+"x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ = s.erase(t, "hers@example.com"); !strings.Contains(strings.Join(r.Remains, "\n"), "1 folders "+asideMark) {
+		t.Errorf("what a restore has kept is not named: %q", r.Remains)
+	}
 }
 
 func TestEraseWithFileDrivers(t *testing.T) {
