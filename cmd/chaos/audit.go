@@ -117,28 +117,63 @@ func (l ledger) missing(leads []*lead) (n int) {
 	return n
 }
 
+// doubled returns how many submissions are in the ledger more than once for a target.
+func (l ledger) doubled() (n int) {
+	for _, targets := range l {
+		for _, times := range targets {
+			if times > 1 {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
 // delivered waits until nothing is on its way any more.
 func (s *service) delivered(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var left []underWay
 	for {
-		data, _, err := s.command(ctx, "deliveries", "list", "--json")
-		if err != nil {
-			return err
-		}
-		var list []struct{ State, Target, Held string }
-		if err := json.Unmarshal(data, &list); err != nil {
-			return err
-		}
-		if len(list) == 0 {
+		list, err := s.waiting(ctx)
+		switch {
+		case err == nil && len(list) == 0:
 			return nil
+		case err == nil:
+			left = list
+		case ctx.Err() == nil:
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d deliveries did not arrive within %v, one of them %+v", len(list), patience, list[0])
+			if len(left) == 0 {
+				return fmt.Errorf("waiting for the deliveries: %w", ctx.Err())
+			}
+			return fmt.Errorf("%d deliveries did not arrive within %v, one of them %+v", len(left), patience, left[0])
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// underWay is a delivery that did not arrive yet.
+type underWay struct {
+	ID                  int64
+	State, Target, Held string
+	NextAt              time.Time
+}
+
+// waiting asks the binary for deliveries that did not arrive yet.
+func (s *service) waiting(ctx context.Context) ([]underWay, error) {
+	data, _, err := s.command(ctx, "deliveries", "list", "--json")
+	if err != nil {
+		return nil, err
+	}
+	var list []underWay
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("reading the list of deliveries: %w", err)
+	}
+	return list, nil
 }
 
 // arrived compares what CMS and CRM hold with what was acknowledged, and returns what

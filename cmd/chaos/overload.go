@@ -22,9 +22,9 @@ const (
 	overload10      = 10                     // times the capacity
 	capacityLoad    = 400                    // connections that keep the service busy
 	overloadClients = 2000                   // connections of the overload
-	admittedWithin  = 3 * time.Second        // 99 of 100 admitted requests
-	shedWithin      = time.Second            // 99 of 100 refusals of submissions
-	undrawnWithin   = 3 * time.Second        // and of PDFs, which wait for their turn first
+	admittedWithin  = 5 * time.Second        // 99 of 100 admitted submissions
+	shedWithin      = time.Second            // 99 of 100 refused ones
+	drawnWithin     = 5 * time.Second        // 99 of 100 PDFs, admitted or refused: they wait for their turn first
 	afterwards      = 500 * time.Millisecond // a request once it is over
 	memoryBound     = 512                    // megabytes
 )
@@ -53,12 +53,12 @@ func overload(ctx context.Context, t *trial) (o outcome, err error) {
 		return o, err
 	}
 	storm := newStorm(s.base)
-	errs := []error{t.overloadWith(ctx, &o, s, storm, "submissions", shedWithin, storm.submission)}
+	errs := []error{t.overloadWith(ctx, &o, s, storm, "submissions", admittedWithin, shedWithin, storm.submission)}
 	if storm.first = storm.ids; len(storm.first) == 0 {
 		return o, errors.Join(append(errs, errors.New("no submission was acknowledged"))...)
 	}
 	o.Acknowledged = len(storm.first)
-	errs = append(errs, t.overloadWith(ctx, &o, s, storm, "PDFs", undrawnWithin, storm.document))
+	errs = append(errs, t.overloadWith(ctx, &o, s, storm, "PDFs", drawnWithin, drawnWithin, storm.document))
 	stored, err := s.readLedger(ctx)
 	if err != nil {
 		return o, err
@@ -80,7 +80,7 @@ func overload(ctx context.Context, t *trial) (o outcome, err error) {
 }
 
 // overloadWith overloads with one kind of request and says what did not hold.
-func (t *trial) overloadWith(ctx context.Context, o *outcome, s *service, storm *storm, what string, quickly time.Duration, next func() ([]byte, error)) error {
+func (t *trial) overloadWith(ctx context.Context, o *outcome, s *service, storm *storm, what string, patiently, quickly time.Duration, next func() ([]byte, error)) error {
 	length := time.Duration(t.times(15, 3)) * time.Second
 	calm := storm.blow(ctx, capacityLoad, 0, length/3, next)
 	capacity := float64(calm.answers[http.StatusOK]) / (length / 3).Seconds()
@@ -109,7 +109,7 @@ func (t *trial) overloadWith(ctx context.Context, o *outcome, s *service, storm 
 	}
 	claim(unless(rough.answers, 0, 200, 429, 503) == 0, "answers other than 200, 429 and 503: %v", rough.answers)
 	claim(rough.answers[0]*100 <= rough.sent, "%d of %d requests without an answer", rough.answers[0], rough.sent)
-	claim(part(admitted, 99) <= admittedWithin, "99 of 100 admitted requests took up to %v", part(admitted, 99))
+	claim(part(admitted, 99) <= patiently, "99 of 100 admitted requests took up to %v", part(admitted, 99))
 	claim(part(shed, 99) <= quickly, "99 of 100 refusals took up to %v", part(shed, 99))
 	claim(len(admitted) > 0, "nothing was admitted")
 	claim(status == http.StatusOK && recovered <= afterwards, "afterwards a read was answered with %d after %v", status, recovered)

@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestProofs carries short runs out. Overload and flapping are left to `make chaos`:
+// TestProofs carries short runs out. Overload, flapping and the clock are left to `make chaos`:
 // they would disturb whatever is tested beside them.
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	binary := build(t)
-	for name, times := range map[string]string{"kills": "3", "disk-full": "1", "read-only": "2", "clock": "5"} {
+	for name, times := range map[string]string{"kills": "3", "disk-full": "1", "read-only": "2"} {
 		t.Run(name, func(t *testing.T) {
 			var out, notes bytes.Buffer
 			if err := run(t.Context(), []string{name, "-binary", binary, "-short", "-kills", "3", "-seed", "7"}, &out, &notes); err != nil {
@@ -95,6 +95,9 @@ func TestLedger(t *testing.T) {
 	}
 	if n := l.missing([]*lead{{id: "good"}, {id: "half"}, {id: "twice"}, {id: "gone"}}); n != 3 {
 		t.Errorf("%d are missing, want 3", n)
+	}
+	if n := l.doubled(); n != 1 {
+		t.Errorf("%d are doubled, want 1", n)
 	}
 }
 

@@ -13,7 +13,9 @@ const clockSlack = time.Minute
 // setRight makes deliveries due that a clock put off which was ahead and has been put
 // right: those created or last tried in what is still to come, and those that wait
 // longer than anything makes a delivery wait. Without it they would not be tried until
-// the clock is where it was.
+// the clock is where it was. A try that began before the clock went ahead and failed
+// after it is not among them unless it waits longer than that: nothing tells its time
+// from one that the target asked for. It waits for a day at most.
 //
 // Times are compared with the database's clock, which set most of them.
 func (c *core) setRight(ctx context.Context) error {
