@@ -94,11 +94,11 @@ func (b *bodySource) tooLarge() *schema.Error {
 // checkHeaders refuses bodies in a form the route does not read. A body without a
 // Content-Type is taken for what the route accepts.
 func (b *bodySource) checkHeaders(w http.ResponseWriter, h http.Header, size int) *schema.Error {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := first(h, "Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		w.Header().Set("Accept-Encoding", "identity")
 		return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: "The body has to be sent without a Content-Encoding."}
 	}
-	switch given := h.Get("Content-Type"); given {
+	switch given := first(h, "Content-Type"); given {
 	case "application/json":
 		if b.takesMedia(given) {
 			break

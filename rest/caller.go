@@ -24,16 +24,25 @@ func callerFromHeaders(r *http.Request) *schema.Caller {
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	key := r.Header.Get("Idempotency-Key")
+	key := first(r.Header, "Idempotency-Key")
 	return &schema.Caller{
 		RequestID:      schema.NewRequestID(),
 		Address:        address,
-		Bearer:         bearer(r.Header.Get("Authorization")),
-		AcceptLanguage: r.Header.Get("Accept-Language"),
+		Bearer:         bearer(first(r.Header, "Authorization")),
+		AcceptLanguage: first(r.Header, "Accept-Language"),
 		IdempotencyKey: strings.Trim(key, `"`),
-		Challenge:      r.Header.Get("CF-Turnstile-Response"),
-		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
+		Challenge:      first(r.Header, "Cf-Turnstile-Response"),
+		Signature:      first(r.Header, "Sanity-Webhook-Signature"),
 	}
+}
+
+// first is http.Header.Get for a name in its canonical form, which is all of the work
+// that Get does where there is no such header.
+func first(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // bearer returns the token of an Authorization header, empty where it holds none.

@@ -156,19 +156,23 @@ func serveStock(ctx context.Context) error {
 // serveREST is the REST door over the real executor, in a process tuned like the service.
 func serveREST(ctx context.Context) error {
 	tuning.Memory(os.Getenv)
-	r, err := newResolver()
-	if err != nil {
-		return err
-	}
-	exec, err := resolvers.NewExecutor(r, resolvers.ExecutorOptions{})
-	if err != nil {
-		return err
-	}
-	api, err := rest.New(exec, schema.AST(), rest.Options{})
+	api, err := newREST()
 	if err != nil {
 		return err
 	}
 	return serveHandler(ctx, api)
+}
+
+func newREST() (http.Handler, error) {
+	r, err := newResolver()
+	if err != nil {
+		return nil, err
+	}
+	exec, err := resolvers.NewExecutor(r, resolvers.ExecutorOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return rest.New(exec, schema.AST(), rest.Options{})
 }
 
 // forgetful is a store that takes everything and keeps nothing.
