@@ -15,8 +15,8 @@ import (
 
 // ExecutorOptions adjusts an executor. The zero value is the strictest.
 type ExecutorOptions struct {
-	// Documents keeps parsed and validated documents by their text; nil: only the
-	// service's own operations are kept.
+	// Documents keeps parsed and validated documents by their text, none of which may have
+	// @defer; nil: only the service's own operations are kept.
 	Documents graphql.Cache[*ast.QueryDocument]
 	// TokenLimit is the most tokens a document may have; 0: no limit.
 	TokenLimit int
@@ -186,11 +186,12 @@ func inputErrorsOnly(params *graphql.RawParams, errs gqlerror.List) (*ast.QueryD
 	return doc, doc.Operations.ForName(params.OperationName)
 }
 
-// DispatchOperation executes an operation.
+// DispatchOperation executes an operation, without gqlgen's own detours where nothing
+// can be deferred.
 func (e *Executor) DispatchOperation(
 	ctx context.Context, opCtx *graphql.OperationContext,
 ) (graphql.ResponseHandler, context.Context) {
-	if _, ok := e.docs.own(opCtx.RawQuery); !ok {
+	if _, own := e.docs.own(opCtx.RawQuery); !own && e.docs.next == nil {
 		return e.inner.DispatchOperation(ctx, opCtx)
 	}
 	ctx = graphql.WithResponseContext(graphql.WithOperationContext(ctx, opCtx), e.present, recoverPanic)
