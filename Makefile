@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos chaos-leads fuzz soak test test-race build generate lint sdl playground browser-test clients audit openapi-lint bench clean
+.PHONY: help run demo chaos chaos-leads fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -34,7 +34,14 @@ test-race: ## run the tests with the race detector
 	$(GO) test -race ./...
 
 build: ## build bin/siteapi
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
+
+reproducible: build ## build it once more, in another folder and from nothing: every byte has to be the same
+	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
+	git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"' | tar cT - | tar x -C "$$copy" && \
+	if [ -d schema/playground/web/dist ]; then cp -r schema/playground/web/dist "$$copy/schema/playground/web/"; fi && \
+	GOCACHE="$$copy/.cache" $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
+	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
 
 generate: ## regenerate code from the schema
 	$(GO) tool gqlgen generate

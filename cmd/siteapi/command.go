@@ -65,6 +65,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			restoreCommand(getenv, out),
 			funnelCommand(getenv, out),
 			doctorCommand(getenv, out),
+			readyCommand(getenv, out),
 			deliveriesCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),

@@ -54,6 +54,9 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r) // whoever watches over the process is never refused
 		return
 	}
+	if r.Method != http.MethodPost && c != classGraphQL {
+		w.Header()["Content-Security-Policy"] = noDocument
+	}
 	counter := &g.busy[c]
 	defer counter.Add(-1)
 	if counter.Add(1) > most {
@@ -68,6 +71,11 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	g.next.ServeHTTP(w, r)
 }
+
+// noDocument tells a browser that what it opens as a page of its own is none: it loads
+// nothing, and nobody may frame it. What answers a script needs no such word. The
+// playground, which is a page, says otherwise.
+var noDocument = []string{"default-src 'none'; frame-ancestors 'none'"}
 
 // number is how many requests of a class are being worked on.
 func (g *gate) number(c class) int64 { return g.busy[c].Load() }

@@ -141,3 +141,23 @@ func TestBoundedRenderer(t *testing.T) {
 		t.Errorf("a client that is gone: %v", err)
 	}
 }
+
+// What a browser may open by its address can do nothing there; only the playground can.
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
+	for path, policy := range map[string]string{
+		"/api/cache/clear": noDocument[0], "/api/openapi.json": noDocument[0], "/nowhere": noDocument[0],
+		in.data["pdfUrl"].(string): noDocument[0], playgroundPath: "",
+	} {
+		h := s.do("GET", path, "").header
+		got := h.Get("Content-Security-Policy")
+		if policy != "" && got != policy || policy == "" && !strings.Contains(got, "frame-ancestors 'none'") {
+			t.Errorf("%s has the policy %q", path, got)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cross-Origin-Resource-Policy") == "" {
+			t.Errorf("%s lacks headers: %v", path, h)
+		}
+	}
+}
