@@ -1,0 +1,215 @@
+package main
+
+import (
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/rs/zerolog"
+)
+
+// lines of a packaging file without comments.
+func packaged(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			kept = append(kept, line)
+		}
+	}
+	return kept
+}
+
+func isSetting(name string) bool {
+	return slices.ContainsFunc(settings(), func(s setting) bool { return s.name == name })
+}
+
+// No engine builds the image here; what can be said about the file without one is.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	file := packaged(t, "Dockerfile")
+	text := strings.Join(file, "\n")
+	module, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
+	last := strings.LastIndex(text, "\nFROM ")
+	for _, want := range []string{
+		"golang:" + version + "-alpine AS build", "CGO_ENABLED=0", "-trimpath -buildvcs=false", "-X main.version=$VERSION", "npm ci",
+	} {
+		if !strings.Contains(text[:last], want) {
+			t.Errorf("it is not built with %q", want)
+		}
+	}
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", "ENV DATA_DIR=/data", `ENTRYPOINT ["/siteapi"]`, `CMD ["/siteapi", "ready"]`, "ca-certificates.crt"} {
+		if !strings.Contains(text[last:], want) {
+			t.Errorf("the image lacks %q", want)
+		}
+	}
+	ignored := packaged(t, "../../.dockerignore")
+	for _, line := range file {
+		words := strings.Fields(line)
+		if words[0] != "COPY" || strings.HasPrefix(words[1], "--from") {
+			continue
+		}
+		for _, from := range words[1 : len(words)-1] {
+			if _, err := os.Stat(filepath.Join("../..", from)); err != nil || slices.Contains(ignored, strings.TrimSuffix(from, "/")) {
+				t.Errorf("%s can't be copied: %v", from, err)
+			}
+		}
+	}
+	for _, secret := range []string{".git", "data", "**/.env", "**/node_modules"} {
+		if !slices.Contains(ignored, secret) {
+			t.Errorf("%s is sent to the engine", secret)
+		}
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil || !strings.Contains(string(makefile), "CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false") {
+		t.Errorf("`make build` has other flags than the image: %v", err)
+	}
+}
+
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Services map[string]struct {
+			Image       string
+			Environment map[string]string
+			ReadOnly    bool `yaml:"read_only"`
+			Volumes     []string
+			DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+			Healthcheck struct{ Test []string }
+		}
+		Volumes map[string]any
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"siteapi-1", "siteapi-2", "proxy", "postgres", "valkey"} {
+		s, ok := file.Services[name]
+		if !ok || s.Image == "" || strings.HasSuffix(s.Image, ":latest") {
+			t.Fatalf("the service %s is not there, or of no certain version: %+v", name, s)
+		}
+		for _, v := range s.Volumes {
+			from, _, _ := strings.Cut(v, ":")
+			if _, err := os.Stat(from); strings.HasPrefix(from, ".") && err != nil {
+				t.Errorf("%s mounts %v", name, err)
+			} else if _, ok := file.Volumes[from]; !strings.HasPrefix(from, ".") && !ok {
+				t.Errorf("%s mounts %s, which is no volume", name, from)
+			}
+		}
+	}
+	env := map[string]string{}
+	for name, value := range file.Services["siteapi-1"].Environment {
+		if !isSetting(name) {
+			t.Errorf("there is no setting %s", name)
+		}
+		// What an operator is asked for, and what is left out unless he says otherwise.
+		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
+		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
+	}
+	s, err := readSettings(func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatalf("the service would not start: %v", err)
+	}
+	if s.DatabaseURL == nil || s.CacheURL.Scheme != "valkey" || len(s.TrustedProxies) != 1 || s.DrainDelay < 2*time.Second ||
+		!file.Services["siteapi-2"].ReadOnly || file.Services["siteapi-2"].DependsOn["postgres"].Condition != "service_healthy" {
+		t.Errorf("the instances are not what they should be: %+v", file.Services["siteapi-2"])
+	}
+	proxy := strings.Join(packaged(t, "Caddyfile"), "\n")
+	for _, want := range []string{"siteapi-1:8080 siteapi-2:8080", "health_uri /readyz", "Strict-Transport-Security"} {
+		if !strings.Contains(proxy, want) {
+			t.Errorf("the proxy lacks %q", want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	unit, socket := packaged(t, "siteapi.service"), packaged(t, "siteapi.socket")
+	for _, want := range []string{
+		"Type=notify", "User=siteapi", "Requires=siteapi.socket", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=",
+		"StateDirectory=siteapi", "Environment=DATA_DIR=/var/lib/siteapi",
+	} {
+		if !slices.Contains(unit, want) {
+			t.Errorf("the unit lacks %s", want)
+		}
+	}
+	if !slices.Contains(socket, "ListenStream=8080") {
+		t.Errorf("the socket listens nowhere: %v", socket)
+	}
+	for _, line := range unit {
+		if name, ok := strings.CutPrefix(line, "Environment="); ok && !isSetting(strings.SplitN(name, "=", 2)[0]) {
+			t.Errorf("there is no setting %s", name)
+		}
+	}
+	tool, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
+			t.Fatalf("systemd-analyze is needed: %v", err)
+		}
+		return // the rest is systemd's own word
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"siteapi.service", "siteapi.socket"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = []byte(strings.Replace(string(data), "ExecStart=/usr/local/bin/siteapi", "ExecStart="+binary, 1))
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"verify", "--man=no", filepath.Join(dir, "siteapi.service"), filepath.Join(dir, "siteapi.socket")},
+		{"security", "--offline=yes", "--threshold=20", filepath.Join(dir, "siteapi.service")}, // tenths: 2.0 of 10
+	} {
+		out, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput()
+		if err != nil || args[0] == "verify" && strings.Contains(string(out), "siteapi") {
+			t.Errorf("systemd-analyze %s: %v\n%s", args[0], err, out)
+		}
+	}
+}
+
+func TestReadyCommand(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir())
+	address := "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")
+	for _, args := range [][]string{{"ready"}, {"ready", "--live"}} {
+		if out, code := command(t, []string{"ENVIRONMENT=development", address}, args...); code != 0 || !strings.Contains(out, `"ok"`) {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
+	}
+	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != exitFound || !strings.Contains(out, "does not answer") {
+		t.Errorf("with nobody there: %d %s", code, out)
+	}
+	h := &health{probes: []*probe{{name: "x", required: true, log: zerolog.Nop(), last: word{os.ErrClosed, time.Now()}, life: time.Hour}}}
+	down := httptest.NewServer(newAdmin(newMetrics(), h))
+	t.Cleanup(down.Close)
+	out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")}, "ready")
+	if code != exitFound || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {
+		t.Errorf("with its database away: %d %s", code, out)
+	}
+	for listen, want := range map[string]string{":8080": "127.0.0.1:8080", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "10.0.0.1:80": "10.0.0.1:80", "api:80": "api:80"} {
+		if got := ownAddress(listen); got != want {
+			t.Errorf("%s is reached at %s, want %s", listen, got, want)
+		}
+	}
+}
