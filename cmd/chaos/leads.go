@@ -57,6 +57,9 @@ func leads(ctx context.Context, args []string, out, notes io.Writer) (err error)
 	if r.submissions < 1 || r.kills < 0 || r.rate < 0 || r.rate >= 1 {
 		return errors.New("-submissions must be at least 1, -kills at least 0, -rate from 0 to below 1")
 	}
+	if _, err := os.Stat(*binary); err != nil {
+		return fmt.Errorf("the service is not built: run `make build` first: %w", err)
+	}
 	keep := r.dir != ""
 	if !keep {
 		if r.dir, err = os.MkdirTemp("", "siteapi-chaos-"); err != nil {

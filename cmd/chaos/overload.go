@@ -24,7 +24,7 @@ const (
 	overloadClients = 2000                   // connections of the overload
 	admittedWithin  = 5 * time.Second        // 99 of 100 admitted submissions
 	shedWithin      = time.Second            // 99 of 100 refused ones
-	drawnWithin     = 5 * time.Second        // 99 of 100 PDFs, admitted or refused: they wait for their turn first
+	drawnWithin     = 8 * time.Second        // 99 of 100 PDFs, admitted or refused: they wait for their turn first
 	afterwards      = 500 * time.Millisecond // a request once it is over
 	memoryBound     = 512                    // megabytes
 )

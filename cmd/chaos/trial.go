@@ -81,6 +81,9 @@ func prove(name string) scenario {
 		if t.kills == 0 {
 			t.kills = t.times(100, 6)
 		}
+		if _, err := os.Stat(t.binary); err != nil {
+			return fmt.Errorf("the service is not built: run `make build` first: %w", err)
+		}
 		keep := *dir != ""
 		if !keep {
 			var err error

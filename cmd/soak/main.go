@@ -45,6 +45,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if *length < 8*time.Second || flags.NArg() > 0 {
 		return errors.New("-time must be at least 8s, and there is nothing after the flags")
 	}
+	if _, err := os.Stat(*binary); err != nil {
+		return fmt.Errorf("the service is not built: run `make build` first: %w", err)
+	}
 	dir, err := os.MkdirTemp("", "siteapi-soak-")
 	if err != nil {
 		return err

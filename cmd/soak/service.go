@@ -32,9 +32,6 @@ func startService(ctx context.Context, binary, dir string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("the service is not built: run `make build` first: %w", err)
-	}
 	public, err1 := freeAddress(ctx)
 	admin, err2 := freeAddress(ctx)
 	if err := errors.Join(err1, err2); err != nil {
