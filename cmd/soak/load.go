@@ -75,9 +75,7 @@ func (l *load) kinds() []kind {
 func (l *load) begin(ctx context.Context) {
 	ctx, l.cancel = context.WithCancel(ctx)
 	for _, k := range l.kinds() {
-		l.tally[k.name] = &tally{} // all of them before anybody works
-	}
-	for _, k := range l.kinds() {
+		l.tally[k.name] = &tally{}
 		for worker := range k.workers {
 			l.group.Go(func() { l.work(ctx, k, worker) })
 		}
