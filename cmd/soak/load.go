@@ -75,7 +75,9 @@ func (l *load) kinds() []kind {
 func (l *load) begin(ctx context.Context) {
 	ctx, l.cancel = context.WithCancel(ctx)
 	for _, k := range l.kinds() {
-		l.tally[k.name] = &tally{}
+		l.tally[k.name] = &tally{} // all of them before anybody works
+	}
+	for _, k := range l.kinds() {
 		for worker := range k.workers {
 			l.group.Go(func() { l.work(ctx, k, worker) })
 		}
