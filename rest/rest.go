@@ -12,7 +12,6 @@ package rest
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 	"net/http"
 
@@ -57,7 +56,6 @@ type API struct {
 	routes    []*route
 	options   Options
 	openapi   static
-	files     *files
 }
 
 // New compiles the operation documents against the schema. Every problem in any of
@@ -82,9 +80,6 @@ func New(exec graphql.GraphExecutor, s *ast.Schema, o Options) (*API, error) {
 	a.openapi, err = describe(s, routes, o.Version)
 	if err != nil {
 		return nil, err
-	}
-	if a.files, err = newFiles(); err != nil {
-		return nil, fmt.Errorf("making room for downloads: %w", err)
 	}
 	a.resources = newResources(a)
 	if p, ok := exec.(Pinner); ok {
