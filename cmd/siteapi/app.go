@@ -247,7 +247,8 @@ func routeName(api *rest.API) func(r *http.Request) string {
 // filled hears of every fill of the cache that ended.
 func (a *app) filled(f cache.FillReport) {
 	a.metrics.fill(f)
-	if f.Err != nil {
+	// What is refused because there is too much to do is nobody's fault.
+	if _, busy := errors.AsType[*schema.Error](f.Err); f.Err != nil && !busy {
 		a.log.Warn().Str("key", f.Key).Bool("refresh", f.Refresh).Err(f.Err).Msg("filling a cache entry")
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"siteapi/schema"
 )
 
 // class is a kind of requests that compete for the same thing.
@@ -64,9 +62,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if rec, ok := w.(*recorder); ok {
 			rec.shed = true
 		}
-		refuse(w, r, &schema.Error{
-			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: busyWait,
-		})
+		refuse(w, r, busy())
 		return
 	}
 	g.next.ServeHTTP(w, r)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"siteapi/integrations/pdf"
+	"siteapi/schema"
 )
 
 func TestGate(t *testing.T) {
@@ -104,37 +105,50 @@ func (r *slowRenderer) Render(context.Context, pdf.Document) ([]byte, error) {
 
 func TestBoundedRenderer(t *testing.T) {
 	t.Parallel()
+	isBusy := func(err error) bool {
+		e, ok := errors.AsType[*schema.Error](err)
+		return ok && e.Code == schema.CodeUpstreamUnavailable && e.RetryAfter > 0
+	}
 	slow := &slowRenderer{let: make(chan struct{})}
 	b := newBoundedRenderer(slow, 3)
-	b.wait = 50 * time.Millisecond
-	results := make(chan error, 10)
+	b.wait = 300 * time.Millisecond
+	type result struct {
+		err  error
+		took time.Duration
+	}
+	results := make(chan result, 3+3*renderQueue+20)
+	began := time.Now()
 	for range cap(results) {
 		go func() {
 			_, err := b.Render(t.Context(), pdf.Document{})
-			results <- err
+			results <- result{err, time.Since(began)}
 		}()
 	}
-	for range 7 {
-		if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("one too many gets %v", err)
+	for i := range cap(results) - 3 {
+		r := <-results
+		if !isBusy(r.err) {
+			t.Errorf("one too many gets %v", r.err)
+		}
+		if soon := r.took < 250*time.Millisecond; soon != (i < 20) {
+			t.Errorf("number %d was refused after %v", i, r.took)
 		}
 	}
 	close(slow.let)
 	for range 3 {
-		if err := <-results; err != nil {
-			t.Error(err)
+		if r := <-results; r.err != nil {
+			t.Error(r.err)
 		}
 	}
 	if slow.most.Load() != 3 {
 		t.Errorf("%d were drawn at a time, want 3", slow.most.Load())
 	}
-	if _, err := b.Render(t.Context(), pdf.Document{}); err != nil {
-		t.Errorf("afterwards: %v", err)
+	if _, err := b.Render(t.Context(), pdf.Document{}); err != nil || b.waiting.Load() != 0 {
+		t.Errorf("afterwards: %v, %d wait", err, b.waiting.Load())
 	}
 	// Who goes away while waiting is told so.
-	b.turns <- struct{}{}
-	b.turns <- struct{}{}
-	b.turns <- struct{}{}
+	for range 3 {
+		b.turns <- struct{}{}
+	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Render(gone, pdf.Document{}); !errors.Is(err, context.Canceled) {

@@ -2,22 +2,30 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	"siteapi/integrations/pdf"
 	"siteapi/resolvers"
+	"siteapi/schema"
 )
 
-// renderWait is how long a document waits for its turn to be drawn.
-const renderWait = 2 * time.Second
+const (
+	// renderWait is how long a document waits for its turn to be drawn.
+	renderWait = 2 * time.Second
+	// renderQueue is how many documents may wait for each that can be drawn at a time: they
+	// are drawn within some tenths of a second.
+	renderQueue = 32
+)
 
 // boundedRenderer draws a few documents at a time, whatever door they are asked for at.
-// One that has waited too long for its turn is given up, so that no queue builds up.
+// A few more wait for their turn; what is beyond that, or waits too long, is refused, so
+// that those who wait are served in time.
 type boundedRenderer struct {
 	resolvers.Renderer
-	turns chan struct{}
-	wait  time.Duration
+	turns   chan struct{}
+	waiting atomic.Int64
+	wait    time.Duration
 }
 
 func newBoundedRenderer(r resolvers.Renderer, most int) *boundedRenderer {
@@ -29,14 +37,35 @@ func (b *boundedRenderer) Render(ctx context.Context, d pdf.Document) ([]byte, e
 	select {
 	case b.turns <- struct{}{}:
 	default:
-		limited, cancel := context.WithTimeout(ctx, b.wait)
-		defer cancel()
-		select {
-		case b.turns <- struct{}{}:
-		case <-limited.Done():
-			return nil, fmt.Errorf("waiting to draw a document: %w", limited.Err())
+		if err := b.queue(ctx); err != nil {
+			return nil, err
 		}
 	}
 	defer func() { <-b.turns }()
 	return b.Renderer.Render(ctx, d)
+}
+
+// queue waits for a turn.
+func (b *boundedRenderer) queue(ctx context.Context) error {
+	defer b.waiting.Add(-1)
+	if b.waiting.Add(1) > int64(renderQueue*cap(b.turns)) {
+		return busy()
+	}
+	patience := time.NewTimer(b.wait)
+	defer patience.Stop()
+	select {
+	case b.turns <- struct{}{}:
+		return nil
+	case <-patience.C:
+		return busy()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// busy is what a client is told where there is too much to do.
+func busy() *schema.Error {
+	return &schema.Error{
+		Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: busyWait,
+	}
 }
