@@ -39,6 +39,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return errors.Join(err, listener.Close(), a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
+	_ = events.Flush() // whoever waits for the service waits for this line
 	tell(log, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
 }
