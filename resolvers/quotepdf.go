@@ -20,6 +20,10 @@ const (
 	pdfContentType = "application/pdf"
 	shortIDLength  = 8
 	logoTimeout    = 3 * time.Second
+	// submissionTrust is how long a submission that was read is taken to be there still, by
+	// who asks for its document again. A submission that is erased is not handed out longer
+	// than this, whichever process erased it.
+	submissionTrust = 2 * time.Second
 )
 
 // pdfLife is how long a rendered document is kept.
@@ -35,10 +39,12 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		return nil, translate(err)
 	}
 	locale := pdfLocale(asked, submission.Locale, schema.CallerFrom(ctx).AcceptLanguage)
-	entry, err := r.renderedPdf(ctx, &submission, locale)
+	rendered, err := r.renderedPdf(ctx, &submission, locale)
 	if err != nil {
 		return nil, translate(err)
 	}
+	entry := rendered.entry
+	schema.LastingFrom(ctx).Stands = r.standing(rendered, locale)
 	return &schema.QuotePDF{
 		FileName:    "quote-" + shortID(submission.ID) + ".pdf",
 		ContentType: pdfContentType,
@@ -47,6 +53,24 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		Locale:      locale,
 		Content:     entry.Value,
 	}, nil
+}
+
+// standing returns whether a document is still the one that would be given: drawn with
+// the content of this moment and still in the cache, from which an erasure takes it
+// first. That the submission itself is still there is believed for a moment.
+func (r *Resolver) standing(d rendering, locale schema.Locale) func() bool {
+	until := r.Now().Add(submissionTrust)
+	return func() bool {
+		if !r.Now().Before(until) {
+			return false
+		}
+		ctx := context.Background() // neither look waits for anything
+		if revision, ok := r.content.revision(ctx, locale); !ok || revision != d.content {
+			return false
+		}
+		kept, ok := r.Cache.Peek(ctx, d.key)
+		return ok && kept.Revision == d.entry.Revision
+	}
 }
 
 // pdfLocale picks the language of a document: the one asked for, else the
@@ -76,10 +100,17 @@ func pdfLocale(asked *schema.Locale, submitted, acceptLanguage string) schema.Lo
 
 func shortID(id string) string { return id[:min(shortIDLength, len(id))] }
 
+// rendering is a document in the cache.
+type rendering struct {
+	key     string
+	content string // revision of the content it was drawn with
+	entry   cache.Entry
+}
+
 // renderedPdf returns the document of a submission in a language, rendered once for
 // all who ask. The key names the content it was drawn with, so an edit of the site's
 // settings shows in the very next document.
-func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale schema.Locale) (cache.Entry, error) {
+func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale schema.Locale) (rendering, error) {
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
 		// A quote must not wait for the CMS: it is drawn with what the service knows itself.
@@ -92,9 +123,10 @@ func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale 
 		// A document drawn while the logo can't be had must not stay once it can.
 		key += ":plain"
 	}
-	return r.Cache.Get(ctx, key, pdfLife(), func(ctx context.Context) ([]byte, error) {
+	entry, err := r.Cache.Get(ctx, key, pdfLife(), func(ctx context.Context) ([]byte, error) {
 		return r.PDF.Render(ctx, document)
 	})
+	return rendering{key: key, content: snap.revision, entry: entry}, err
 }
 
 func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot) pdf.Document {

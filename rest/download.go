@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"siteapi/schema"
@@ -20,45 +19,26 @@ type download struct {
 	Locale      string `json:"locale"`
 }
 
-// serveDownload sends a file. Ranges are not served: the files are small, and a part of
-// one could not be told from a part of its next rendering.
+// serveDownload runs an operation and sends the file it gives.
 func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
 	var sink schema.BinarySink
-	value, problem := a.run(schema.WithBinarySink(r.Context(), &sink), rt, vars, r.Header)
+	var lasting schema.Lasting
+	ctx := schema.WithLasting(schema.WithBinarySink(r.Context(), &sink), &lasting)
+	value, problem := a.run(ctx, rt, vars, r.Header)
 	if problem != nil {
 		WriteProblem(w, r, problem)
 		return
 	}
-	var file download
-	if err := json.Unmarshal(value, &file); err != nil {
+	var d download
+	if err := json.Unmarshal(value, &d); err != nil {
 		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the data of %s: %w", rt.name, err)})
 		return
 	}
-	h := w.Header()
-	h.Set("Cache-Control", "private, no-cache") // may be kept, has to be asked for again
-	h.Set("X-Robots-Tag", "noindex")
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // the site's pages may embed it
-	h.Set("X-Content-Type-Options", "nosniff")
-	if rt.localised {
-		h.Add("Vary", "Accept-Language")
+	f := newFile(rt, d, sink.Bytes)
+	if f.stands = lasting.Stands; f.stands != nil {
+		a.files.keep(rt, r, f)
 	}
-	if file.ETag != "" {
-		h.Set("ETag", file.ETag)
-		if matches(r.Header, file.ETag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
-	h.Set("Content-Type", file.ContentType)
-	h.Set("Content-Disposition", disposition(file.FileName))
-	h.Set("Content-Length", strconv.Itoa(len(sink.Bytes)))
-	h.Set("Accept-Ranges", "none")
-	if file.Locale != "" {
-		h.Set("Content-Language", file.Locale)
-	}
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(sink.Bytes) // a client that is gone can't be told
-	}
+	f.write(w, r)
 }
 
 // disposition offers a file for saving (RFC 6266): a name in safe ASCII for every

@@ -12,6 +12,7 @@ package rest
 import (
 	"context"
 	"embed"
+	"fmt"
 	"io/fs"
 	"net/http"
 
@@ -56,6 +57,7 @@ type API struct {
 	routes    []*route
 	options   Options
 	openapi   static
+	files     *files
 }
 
 // New compiles the operation documents against the schema. Every problem in any of
@@ -80,6 +82,9 @@ func New(exec graphql.GraphExecutor, s *ast.Schema, o Options) (*API, error) {
 	a.openapi, err = describe(s, routes, o.Version)
 	if err != nil {
 		return nil, err
+	}
+	if a.files, err = newFiles(); err != nil {
+		return nil, fmt.Errorf("making room for downloads: %w", err)
 	}
 	a.resources = newResources(a)
 	if p, ok := exec.(Pinner); ok {

@@ -15,6 +15,12 @@ import (
 
 // serve answers a request with what a route's operation gives.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route, caller *schema.Caller) {
+	if rt.download {
+		if f := a.files.find(rt, r); f != nil {
+			f.write(w, r)
+			return
+		}
+	}
 	vars := make(map[string]any, 1)
 	// The body first: a guard may need it to verify a signature.
 	problem := rt.bindBody(w, r, caller, vars)

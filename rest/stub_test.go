@@ -34,6 +34,7 @@ type stub struct {
 	args    []any
 	callers []schema.Caller
 	reply   func(field string) (any, error) // nil: the usual answers
+	stands  func() bool                     // whether a download may be sent again; nil: never
 }
 
 const testToken = "right"
@@ -211,6 +212,9 @@ var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	s.note(ctx, id, locale)
+	if s.stands != nil {
+		schema.LastingFrom(ctx).Stands = s.stands
+	}
 	return replied(s, "quotePdf", &schema.QuotePDF{
 		FileName: "quote-abc.pdf", ContentType: "application/pdf", Size: len(testPDF), Etag: `"v1"`,
 		Locale: schema.LocaleRo, Content: testPDF,
