@@ -167,8 +167,6 @@ func TestGarbage(t *testing.T) {
 			t.Error(err)
 		}
 		read(t, c, key, newContent("new").fill, "new")
-		if _, ok := c.Peek(t.Context(), key); !ok {
-			t.Errorf("%q isn't stored after an invalidation", key)
-		}
+		read(t, c, key, newContent("filled once more").fill, "new") // it was stored
 	}
 }
