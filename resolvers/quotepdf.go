@@ -20,17 +20,19 @@ const (
 	pdfContentType = "application/pdf"
 	shortIDLength  = 8
 	logoTimeout    = 3 * time.Second
-	// submissionTrust is how long a submission that was read is taken to be there still, by
-	// who asks for its document again. A submission that is erased is not handed out longer
-	// than this, whichever process erased it.
-	submissionTrust = 2 * time.Second
 )
+
+// SubmissionTrust is how long a submission that was read is taken to be there still, by
+// whoever asks for its document again. Who erases one in another process waits for as
+// long before saying that it is gone.
+const SubmissionTrust = 300 * time.Millisecond
 
 // pdfLife is how long a rendered document is kept.
 func pdfLife() cache.Lifetime { return cache.Lifetime{Fresh: time.Hour} }
 
 // quotePdf is the rule of the root field of that name.
 func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
+	until := r.Now().Add(SubmissionTrust) // from before it is read
 	submission, err := r.Quotes.Submission(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, notFound("There is no submission with this id.")
@@ -44,7 +46,7 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		return nil, translate(err)
 	}
 	entry := rendered.entry
-	schema.LastingFrom(ctx).Stands = r.standing(rendered, locale)
+	schema.LastingFrom(ctx).Stands = r.standing(rendered, locale, until)
 	return &schema.QuotePDF{
 		FileName:    "quote-" + shortID(submission.ID) + ".pdf",
 		ContentType: pdfContentType,
@@ -56,10 +58,9 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 }
 
 // standing returns whether a document is still the one that would be given: drawn with
-// the content of this moment and still in the cache, from which an erasure takes it
-// first. That the submission itself is still there is believed for a moment.
-func (r *Resolver) standing(d rendering, locale schema.Locale) func() bool {
-	until := r.Now().Add(submissionTrust)
+// the content of this moment and still in the cache. That the submission itself is still
+// there is believed until the given time.
+func (r *Resolver) standing(d rendering, locale schema.Locale, until time.Time) func() bool {
 	return func() bool {
 		if !r.Now().Before(until) {
 			return false

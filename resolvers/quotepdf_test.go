@@ -43,8 +43,8 @@ func TestPdfStands(t *testing.T) {
 		want   bool
 	}{
 		{"nothing happened", func(*testing.T, *Resolver, *oneQuote, *clock) {}, true},
-		{"a moment later", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(submissionTrust - time.Millisecond) }, true},
-		{"too long ago", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(submissionTrust) }, false},
+		{"a moment later", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(SubmissionTrust - time.Millisecond) }, true},
+		{"too long ago", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(SubmissionTrust) }, false},
 		{"the document was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "quote:pdf:one:*") }, false},
 		{"another was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "quote:pdf:two:*") }, true},
 		{"the content was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "content:*") }, false},
