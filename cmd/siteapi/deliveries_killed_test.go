@@ -119,7 +119,7 @@ func TestWrongTokens(t *testing.T) {
 	if code != 0 || strings.Count(out, "refused (HTTP 401)") != 2*leads {
 		t.Errorf("the operator is not told: %d\n%s", code, out)
 	}
-	for _, secret := range []string{"wrong-c", "@", "Ana", "Ionescu", "721"} {
+	for _, secret := range []string{"wrong-c", "@", "Ana", "Ionescu", "721 000", "721000"} {
 		if strings.Contains(out, secret) {
 			t.Errorf("the list holds %q:\n%s", secret, out)
 		}

@@ -113,6 +113,23 @@ func (g *gate) wait(t *testing.T) {
 	}
 }
 
+// waitServed reads an expired entry until its refresh has begun; each read has to be
+// answered with want. A read whose copy is dropped under it begins no refresh, so one
+// read may not be enough.
+func (g *gate) waitServed(t *testing.T, c cache.Cache, key string, life cache.Lifetime, want string) {
+	t.Helper()
+	eventually(t, "a refresh begins", func() bool {
+		get(t, c, key, life, g.fill, want)
+		select {
+		case <-g.began:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// release lets all fills go.
 func (g *gate) release() { close(g.open) }
 
 // answer is what a Get in the background brought.

@@ -75,8 +75,7 @@ func raceCases() map[string]func(*testing.T, cache.Cache) {
 			get(t, c, "k", life, newSource("first").fill, "first")
 			time.Sleep(40 * time.Millisecond)
 			old := newGate("old")
-			get(t, c, "k", long(), old.fill, "first")
-			old.wait(t)
+			old.waitServed(t, c, "k", long(), "first")
 			if err := gone(c, t.Context(), "k"); err != nil {
 				t.Fatal(err)
 			}

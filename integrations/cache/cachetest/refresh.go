@@ -20,11 +20,10 @@ func refreshCases() map[string]func(*testing.T, cache.Cache) {
 				t.Error("Peek calls an expired entry fresh")
 			}
 			g := newGate("new")
+			g.waitServed(t, c, "k", life, "old")
 			for range 50 {
 				get(t, c, "k", life, g.fill, "old")
 			}
-			g.wait(t)
-			get(t, c, "k", life, g.fill, "old")
 			g.release()
 			eventually(t, "the new value is served", func() bool {
 				e, err := c.Get(t.Context(), "k", long(), g.fill)
@@ -38,12 +37,7 @@ func refreshCases() map[string]func(*testing.T, cache.Cache) {
 			get(t, c, "k", life, newSource("old").fill, "old")
 			time.Sleep(70 * time.Millisecond)
 			g := newGate("new")
-			ctx, cancel := context.WithCancel(t.Context())
-			if a := receive(t, later(ctx, c, "k", life, g.fill)); string(a.entry.Value) != "old" {
-				t.Errorf("got %q, want the old value", a.entry.Value)
-			}
-			g.wait(t)
-			cancel()
+			g.waitServed(t, c, "k", life, "old") // the context of each of its reads has ended
 			g.release()
 			eventually(t, "the new value is served", func() bool {
 				e, err := c.Get(t.Context(), "k", long(), g.fill)

@@ -69,17 +69,17 @@ func sharedCases() map[string]func(t *testing.T, a, b cache.Cache) {
 			}
 		},
 		"an expired entry is refreshed by one": func(t *testing.T, a, b cache.Cache) {
-			life := cache.Lifetime{Fresh: 50 * time.Millisecond, Stale: time.Hour}
+			life := cache.Lifetime{Fresh: time.Second, Stale: time.Hour}
 			get(t, a, "k", life, newSource("old").fill, "old")
 			get(t, b, "k", life, forbidden(t), "old")
-			time.Sleep(70 * time.Millisecond)
+			time.Sleep(life.Fresh + 20*time.Millisecond)
 			g := newGate("new")
+			g.waitServed(t, a, "k", long(), "old")
 			for range 20 {
 				get(t, a, "k", long(), g.fill, "old")
 				get(t, b, "k", long(), g.fill, "old")
 				time.Sleep(5 * time.Millisecond)
 			}
-			g.wait(t)
 			g.release()
 			for _, c := range []cache.Cache{a, b} {
 				eventually(t, "both serve the new value", func() bool {

@@ -29,15 +29,15 @@ func TestCluster(t *testing.T) {
 	t.Run("alone", func(t *testing.T) {
 		t.Parallel()
 		cachetest.Run(t, func(t *testing.T) cache.Cache {
-			return open(t, valkey.Options{URL: nodes[0].URL(), Prefix: prefix()})
+			return open(t, valkey.Options{URL: nodes[0].URL(), Prefix: prefix(), Timeout: patient})
 		})
 	})
 	t.Run("shared", func(t *testing.T) {
 		t.Parallel()
 		cachetest.RunShared(t, func(t *testing.T) (a, b cache.Cache) {
 			p := prefix()
-			return open(t, valkey.Options{URL: nodes[1].URL() + "?addr=" + nodes[2].Addr(), Prefix: p}),
-				open(t, valkey.Options{URL: nodes[0].URL(), Prefix: p})
+			return open(t, valkey.Options{URL: nodes[1].URL() + "?addr=" + nodes[2].Addr(), Prefix: p, Timeout: patient}),
+				open(t, valkey.Options{URL: nodes[0].URL(), Prefix: p, Timeout: patient})
 		})
 	})
 }

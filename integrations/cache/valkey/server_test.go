@@ -27,8 +27,8 @@ func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi:mine?", "theirs", "siteapi2:e:{0000}x", "theirs", "siteapi:r:192.0.2.1", "1")
-	c := open(t, valkey.Options{URL: server.URL()})
-	other := open(t, valkey.Options{URL: server.URL(), Prefix: "siteapi:e:"}) // an awkward neighbour
+	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
+	other := open(t, valkey.Options{URL: server.URL(), Prefix: "siteapi:e:", Timeout: patient}) // an awkward neighbour
 	s := newContent("v")
 	read(t, c, "content:locale:en", s.fill, "v")
 	read(t, other, "content:locale:en", s.fill, "v")
@@ -47,7 +47,7 @@ func TestNeighbours(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Prefix: "p:"})
+	c := open(t, valkey.Options{URL: server.URL(), Prefix: "p:", Timeout: patient})
 	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := c.Get(t.Context(), "k", cache.Lifetime{Fresh: time.Hour, Stale: time.Hour}, func(context.Context) ([]byte, error) {
@@ -79,7 +79,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 func TestLeaseOfADeadInstance(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL()})
+	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
 	ask(t, server, "SET", valkey.LeaseName(valkey.DefaultPrefix, "k"), "someone", "PX", "300")
 	took := read(t, c, "k", newContent("v").fill, "v")
 	if took < 200*time.Millisecond || took > 2*time.Second {
@@ -91,7 +91,7 @@ func TestLeaseOfADeadInstance(t *testing.T) {
 func TestLeaseLasts(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	o := valkey.Options{URL: server.URL(), Lease: 600 * time.Millisecond}
+	o := valkey.Options{URL: server.URL(), Lease: 600 * time.Millisecond, Timeout: patient}
 	a, b, s := open(t, o), open(t, o), newContent("v")
 	slow := func(ctx context.Context) ([]byte, error) {
 		value, err := s.fill(ctx)
@@ -117,7 +117,7 @@ func TestLeaseLasts(t *testing.T) {
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL()})
+	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
 	s := newContent("old")
 	read(t, c, "k", func(ctx context.Context) ([]byte, error) {
 		ask(t, server, "SET", valkey.LeaseName(valkey.DefaultPrefix, "k"), "someone", "PX", "10")
@@ -134,7 +134,7 @@ func TestLostLease(t *testing.T) {
 func TestChangesByHand(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL()})
+	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
 	for _, command := range [][]string{
 		{"FLUSHALL"}, {"DEL", valkey.EntryName(valkey.DefaultPrefix, "k")}, {"PEXPIRE", valkey.EntryName(valkey.DefaultPrefix, "k"), "1"},
 		{"CLIENT", "KILL", "TYPE", "normal"},
@@ -158,7 +158,7 @@ func TestChangesByHand(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL()})
+	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
 	ask(t, server, "SET", valkey.EntryName(valkey.DefaultPrefix, "text"), "x")
 	ask(t, server, "HSET", valkey.EntryName(valkey.DefaultPrefix, "half"), "v", "x", "s", "0")
 	for _, key := range []string{"text", "half"} {

@@ -61,7 +61,8 @@ type Options struct {
 	// RetryAfter is the pause after a refresh that failed; it doubles with each further
 	// failure up to 30 s. Default: 1 s.
 	RetryAfter time.Duration
-	// Timeout bounds one command. Default: 500 ms.
+	// Timeout bounds one command; a sign of life must come within half of it. Default:
+	// 500 ms.
 	Timeout time.Duration
 	// Lease is how long the others wait for an instance that died while it filled.
 	// Default: 3 s.
@@ -108,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Cache, error) {
 	}
 	c := &Cache{opts: o, names: names{o.Prefix}, scripts: newScripts(), shelf: s, token: rand.Text}
 	c.link, err = link.Open(ctx, link.Options{
-		URL: o.URL, Timeout: min(o.Timeout, 250*time.Millisecond),
+		URL: o.URL, Timeout: o.Timeout / 2,
 		// Every change under the prefix is pushed, whoever read it. The alternative, being
 		// told only of what was read, needs two more commands with each read.
 		Tracking: []string{"BCAST", "PREFIX", c.names.entries()},
