@@ -189,7 +189,7 @@ func (a *app) buildDoors() error {
 	a.routes = routes.Routes()
 	door, err := gqlhttp.New(gqlhttp.Options{
 		Exec: executor, Documents: docs, AnswerBytes: cmp.Or(s.AnswerBytes, -1), Revision: a.resolver.Revision,
-		Observe: a.traces.observe(a.metrics.operation),
+		Caller: visitor, Observe: a.traces.observe(a.answered),
 	})
 	if err != nil {
 		return err
@@ -214,6 +214,14 @@ func (a *app) buildDoors() error {
 	}
 	a.handler = a.traces.handler(f, f.route)
 	return nil
+}
+
+// answered hears of every request that the GraphQL door has answered.
+func (a *app) answered(w http.ResponseWriter, _ *http.Request, e gqlhttp.Event) {
+	a.metrics.operation(e)
+	if v, ok := w.(*visit); ok {
+		v.quiet = e.Outcome == gqlhttp.Kept
+	}
 }
 
 // charge counts a root field against the limit of its REST route, where it has one.

@@ -28,49 +28,62 @@ type front struct {
 	log     zerolog.Logger
 }
 
-// visit is all that the front remembers of a request, in one piece of memory.
+// visit is all that the front remembers of a request, in one piece of memory. It is what
+// the doors write their answer to.
 type visit struct {
+	recorder
 	began  time.Time
 	caller schema.Caller
 	id     [1]string // value of the header X-Request-Id
-	out    recorder
+	shed   bool      // it was too much: counted, and no error of anybody's
+	quiet  bool      // one of very many alike: logged at level debug
+}
+
+// visitor returns who sent the request that w answers.
+func visitor(w http.ResponseWriter, r *http.Request) *schema.Caller {
+	if v, ok := w.(*visit); ok {
+		return &v.caller
+	}
+	return schema.CallerFrom(r.Context())
 }
 
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{began: time.Now(), out: recorder{ResponseWriter: w}}
+	v := &visit{began: time.Now(), recorder: recorder{ResponseWriter: w}}
 	f.callers.read(r, &v.caller)
-	r = r.WithContext(schema.WithCaller(r.Context(), &v.caller))
+	if r.URL.Path != graphqlPath { // that door asks for the caller when it needs one
+		r = r.WithContext(schema.WithCaller(r.Context(), &v.caller))
+	}
 	h := w.Header()
 	v.id[0] = v.caller.RequestID
 	h["X-Request-Id"] = v.id[:]
 	h["X-Content-Type-Options"] = nosniff
 	defer f.end(v, r)
 	if f.cors.apply(h, r) {
-		v.out.WriteHeader(http.StatusNoContent)
+		v.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if f.limit != nil {
 		if refused := f.limit(r, &v.caller); refused != nil {
-			refuse(&v.out, r, refused)
+			refuse(v, r, refused)
 			return
 		}
 	}
-	f.next.ServeHTTP(&v.out, r)
+	f.next.ServeHTTP(v, r)
 }
 
 // end is deferred: it answers where the handler panicked, counts the request and logs it.
 func (f *front) end(v *visit, r *http.Request) {
+	defer f.finish(v, r) // also of an answer that can only be cut off
 	if value := recover(); value != nil {
-		f.recovered(&v.out, r, value)
+		f.recovered(v, r, value)
 	}
-	f.finish(v, r)
 }
 
 // refuse answers with an error in the form of the door that was asked.
 func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if r.URL.Path == graphqlPath {
-		gqlhttp.WriteError(w, r, e)
+		gqlhttp.WriteError(w, r, visitor(w, r).RequestID, e)
 		return
 	}
 	rest.WriteProblem(w, r, e)
@@ -83,16 +96,16 @@ var nosniff = []string{"nosniff"}
 
 // recovered answers a request whose handler panicked. An answer that has begun can
 // only be cut off.
-func (f *front) recovered(rec *recorder, r *http.Request, v any) {
-	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v)
+func (f *front) recovered(v *visit, r *http.Request, value any) {
+	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(value)
 	}
-	id := schema.CallerFrom(r.Context()).RequestID
-	f.log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
-	if rec.status != 0 {
+	id := v.caller.RequestID
+	f.log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(value)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+	if v.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	refuse(rec, r, &schema.Error{
+	refuse(v, r, &schema.Error{
 		Code: schema.CodeInternal, Message: "Something went wrong on our side. Request id: " + id,
 	})
 }
@@ -101,19 +114,23 @@ func (f *front) recovered(rec *recorder, r *http.Request, v any) {
 // of a submission, which is all it takes to read it.
 func (f *front) finish(v *visit, r *http.Request) {
 	took := time.Since(v.began)
-	status := cmp.Or(v.out.status, http.StatusOK)
+	status := cmp.Or(v.status, http.StatusOK)
 	if f.observe != nil {
 		f.observe(f.route(r), status, took)
 	}
-	event := f.log.Info()
-	if status >= http.StatusInternalServerError && !v.out.shed {
-		event = f.log.Error()
+	level := zerolog.InfoLevel
+	switch {
+	case v.quiet:
+		level = zerolog.DebugLevel
+	case status >= http.StatusInternalServerError && !v.shed:
+		level = zerolog.ErrorLevel
 	}
+	event := f.log.WithLevel(level)
 	if event == nil {
 		return
 	}
 	event.Ctx(r.Context()).Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
-		Int("status", status).Int64("bytes", v.out.bytes).Dur("took_ms", took).Msg("request")
+		Int("status", status).Int64("bytes", v.bytes).Dur("took_ms", took).Msg("request")
 }
 
 // recorder remembers what was answered.
@@ -121,7 +138,6 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
-	shed   bool // it was too much: counted, and no error of anybody's
 }
 
 // WriteHeader remembers the status.

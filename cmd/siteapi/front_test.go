@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,6 +134,42 @@ func TestFrontSurvivesPanics(t *testing.T) {
 		_ = resp.Body.Close()
 		if resp.ContentLength >= 0 {
 			t.Error("half an answer looks like a whole one")
+		}
+	}
+	eventually(t, "the request that was cut off is logged", func() bool {
+		return strings.Contains(log.String(), `"path":"/late","status":200,"bytes":4`)
+	})
+}
+
+// TestKeptAnswersAreLoggedForDebugging: the many answers that are sent from kept bytes
+// don't drown the log.
+func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"info", "debug"} {
+		s := startService(t, map[string]string{"LOG_LEVEL": level})
+		for i := range 5 {
+			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
+		}
+		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
+		var found []string
+		for line := range strings.Lines(s.log.String()) {
+			var event struct {
+				Level     string `json:"level"`
+				RequestID string `json:"request_id"`
+			}
+			if err := json.Unmarshal([]byte(line), &event); err != nil {
+				t.Fatal(err)
+			}
+			if event.RequestID != "" {
+				found = append(found, event.RequestID+" "+event.Level)
+			}
+		}
+		want := []string{"read-0 info", "read-1 info", "wrong info"} // kept the second time it is made
+		if level == "debug" {
+			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info"}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
 		}
 	}
 }

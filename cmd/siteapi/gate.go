@@ -59,8 +59,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer counter.Add(-1)
 	if counter.Add(1) > most {
 		g.shed(c)
-		if rec, ok := w.(*recorder); ok {
-			rec.shed = true
+		if v, ok := w.(*visit); ok {
+			v.shed = true
 		}
 		refuse(w, r, busy())
 		return

@@ -44,7 +44,7 @@ func TestGate(t *testing.T) {
 			var refused atomic.Int64
 			for range 100 {
 				wg.Go(func() {
-					w := &recorder{ResponseWriter: httptest.NewRecorder()}
+					w := &visit{recorder: recorder{ResponseWriter: httptest.NewRecorder()}}
 					g.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, tt.body))
 					if !w.shed {
 						return

@@ -106,7 +106,7 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	m.latency.of(route).Observe(took.Seconds())
 }
 
-func (m *metrics) operation(_ *http.Request, e gqlhttp.Event) {
+func (m *metrics) operation(e gqlhttp.Event) {
 	m.operations.of(operationLabels{e.Operation, e.Outcome, e.Code}).Inc()
 }
 

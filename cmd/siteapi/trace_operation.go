@@ -94,14 +94,17 @@ func noteCode(span trace.Span, err *gqlerror.Error) {
 	}
 }
 
+// hearing is told what the GraphQL door made of a request.
+type hearing = func(http.ResponseWriter, *http.Request, gqlhttp.Event)
+
 // observe adds to the span of a request what the GraphQL door made of it, such as that
 // an answer was kept and nothing ran.
-func (t *traces) observe(next func(*http.Request, gqlhttp.Event)) func(*http.Request, gqlhttp.Event) {
+func (t *traces) observe(next hearing) hearing {
 	if t == nil {
 		return next
 	}
-	return func(r *http.Request, e gqlhttp.Event) {
-		next(r, e)
+	return func(w http.ResponseWriter, r *http.Request, e gqlhttp.Event) {
+		next(w, r, e)
 		trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("siteapi.outcome", e.Outcome.String()))
 	}
 }

@@ -232,11 +232,11 @@ func (s *setup) handler(t testing.TB, events chan gqlhttp.Event) (http.Handler, 
 	if s.options.Revision == nil {
 		s.options.Revision = s.site.rev
 	}
-	s.options.Caller = func(r *http.Request) *schema.Caller {
+	s.options.Caller = func(_ http.ResponseWriter, r *http.Request) *schema.Caller {
 		return &schema.Caller{RequestID: "req-1", Bearer: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 	}
 	if events != nil {
-		s.options.Observe = func(_ *http.Request, e gqlhttp.Event) {
+		s.options.Observe = func(_ http.ResponseWriter, _ *http.Request, e gqlhttp.Event) {
 			select {
 			case events <- e:
 			default: // a test that does not look

@@ -40,8 +40,8 @@ type Event struct {
 	Status int
 }
 
-func (h *Handler) tell(r *http.Request, e Event) {
+func (h *Handler) tell(w http.ResponseWriter, r *http.Request, e Event) {
 	if h.observe != nil {
-		h.observe(r, e)
+		h.observe(w, r, e)
 	}
 }

@@ -44,12 +44,13 @@ type Options struct {
 	// change nothing and answers are not readable across origins, so this is off by
 	// default: urql and graphql-request send no such header.
 	RequireHeader bool
-	// Caller says who sent a request that has no caller with a request id in its
-	// context. Nil: the context's caller is used as it is.
-	Caller func(r *http.Request) *schema.Caller
+	// Caller says who sent the request that is answered by w: putting a caller into the
+	// context of each request would cost those that a kept answer is sent to more than
+	// anything else about it. Nil: the caller is in the context.
+	Caller func(w http.ResponseWriter, r *http.Request) *schema.Caller
 	// Observe is told about each request once it is answered. It may be called
 	// concurrently and must be quick. Nil: nobody is told.
-	Observe func(r *http.Request, e Event)
+	Observe func(w http.ResponseWriter, r *http.Request, e Event)
 }
 
 // Handler is the GraphQL door. It serves any path it is mounted at.
@@ -60,8 +61,8 @@ type Handler struct {
 	answers       *answers
 	persisted     *persisted
 	requireHeader bool
-	caller        func(r *http.Request) *schema.Caller
-	observe       func(r *http.Request, e Event)
+	caller        func(w http.ResponseWriter, r *http.Request) *schema.Caller
+	observe       func(w http.ResponseWriter, r *http.Request, e Event)
 
 	decoders sync.Pool // *decoder
 	buffers  sync.Pool // *buffer

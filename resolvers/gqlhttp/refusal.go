@@ -48,7 +48,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, m media, e *ref
 	}
 	b := h.buffer()
 	defer h.release(b)
-	b.data = appendError(b.data, e.code, e.message, h.callerOf(r).RequestID, e.retryAfter)
+	b.data = appendError(b.data, e.code, e.message, h.callerOf(w, r).RequestID, e.retryAfter)
 	if e.allow != "" {
 		w.Header().Set("Allow", e.allow)
 	}
@@ -56,14 +56,14 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, m media, e *ref
 		w.Header().Set("Retry-After", strconv.Itoa(seconds(e.retryAfter)))
 	}
 	writeUncached(w, m, status, b.data)
-	h.tell(r, Event{Outcome: Refused, Code: e.code, Status: status})
+	h.tell(w, r, Event{Outcome: Refused, Code: e.code, Status: status})
 }
 
 // WriteError answers a GraphQL request with an error of the server around the door,
 // such as a rate limit, in the shape and media type the client expects.
-func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+func WriteError(w http.ResponseWriter, r *http.Request, requestID string, e *schema.Error) {
 	m, _ := negotiate(r.Header["Accept"])
-	body := appendError(nil, e.Code, e.Message, schema.CallerFrom(r.Context()).RequestID, e.RetryAfter)
+	body := appendError(nil, e.Code, e.Message, requestID, e.RetryAfter)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds(e.RetryAfter)))
 	}

@@ -38,7 +38,7 @@ func (h *Handler) send(
 			event.Code = schema.ErrorCode(result.Errors[0])
 		}
 		writeUncached(w, m, http.StatusOK, b.data)
-		h.tell(r, event)
+		h.tell(w, r, event)
 		return
 	}
 	p := newPage(m, b.data, c.plan.hint.header())
@@ -46,7 +46,7 @@ func (h *Handler) send(
 		h.answers.keep(c, p, kindOf(c.get, m), revisions)
 	}
 	event.Status = p.write(w, r)
-	h.tell(r, event)
+	h.tell(w, r, event)
 }
 
 // appendAnswer appends an answer as it is sent. Errors follow the data.
@@ -145,7 +145,7 @@ func (h *Handler) failWith(w http.ResponseWriter, r *http.Request, m media, stat
 	defer h.release(b)
 	b.data = append(append(append(b.data, `{"errors":`...), data...), '}')
 	writeUncached(w, m, status, b.data)
-	h.tell(r, Event{Outcome: Refused, Code: firstCode(errs), Status: status})
+	h.tell(w, r, Event{Outcome: Refused, Code: firstCode(errs), Status: status})
 }
 
 // statusOf returns the status of a code in a request that was not executed. Codes of
@@ -160,8 +160,8 @@ func statusOf(code schema.Code) int {
 }
 
 // withRequestID puts the id of the request into errors of this door.
-func (h *Handler) withRequestID(r *http.Request, errs gqlerror.List) gqlerror.List {
-	id := h.callerOf(r).RequestID
+func (h *Handler) withRequestID(w http.ResponseWriter, r *http.Request, errs gqlerror.List) gqlerror.List {
+	id := h.callerOf(w, r).RequestID
 	for _, err := range errs {
 		err.Extensions[schema.ExtensionRequestID] = id
 	}
@@ -178,7 +178,7 @@ func (h *Handler) recover(w http.ResponseWriter, r *http.Request, m media) {
 	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(value)
 	}
-	ctx := graphql.StartOperationTrace(schema.WithCaller(r.Context(), h.callerOf(r)))
+	ctx := graphql.StartOperationTrace(schema.WithCaller(r.Context(), h.callerOf(w, r)))
 	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{})
 	err := &gqlerror.Error{Err: fmt.Errorf("panic: %v", value), Message: "internal error"}
 	h.failWith(w, r, m, http.StatusInternalServerError, h.exec.DispatchError(ctx, gqlerror.List{err}).Errors)

@@ -125,7 +125,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, raw []b
 	kept, hash := h.answers.find(kindOf(get, m), raw)
 	if kept != nil && kept.page != nil && h.answers.current(kept.revisions) {
 		status := kept.page.write(w, r)
-		h.tell(r, Event{Outcome: Kept, Operation: kept.call.plan.label, Status: status})
+		h.tell(w, r, Event{Outcome: Kept, Operation: kept.call.plan.label, Status: status})
 		return
 	}
 	defer h.recover(w, r, m)
@@ -155,7 +155,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, m media, req *
 		doc, errs = h.docs.load(req.query)
 	}
 	if doc == nil {
-		h.fail(w, r, m, h.withRequestID(r, errs))
+		h.fail(w, r, m, h.withRequestID(w, r, errs))
 		return nil
 	}
 	op, p, refused := doc.operation(req.operation)
@@ -177,7 +177,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, m media, req *
 
 // run executes an operation and sends what comes out.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) {
-	ctx := h.context(r, c)
+	ctx := h.context(w, r, c)
 	if h.limits.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, h.limits.Time)
@@ -209,12 +209,12 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 }
 
 // context returns the context an operation runs in.
-func (h *Handler) context(r *http.Request, c *call) context.Context {
+func (h *Handler) context(w http.ResponseWriter, r *http.Request, c *call) context.Context {
 	ctx := graphql.StartOperationTrace(r.Context())
 	if !c.invalid && !c.kept {
 		ctx = withDocument(ctx, c.doc)
 	}
-	caller := h.callerOf(r)
+	caller := h.callerOf(w, r)
 	if c.op.Operation == ast.Mutation {
 		// Signatures are over the body. It is copied, since a mutation may go on with it
 		// after the answer.
@@ -222,19 +222,15 @@ func (h *Handler) context(r *http.Request, c *call) context.Context {
 		own.Body = slices.Clone(c.raw)
 		caller = &own
 	}
-	if caller != schema.CallerFrom(r.Context()) {
-		ctx = schema.WithCaller(ctx, caller)
-	}
-	return ctx
+	return schema.WithCaller(ctx, caller)
 }
 
 // callerOf returns who sent a request.
-func (h *Handler) callerOf(r *http.Request) *schema.Caller {
-	caller := schema.CallerFrom(r.Context())
-	if caller.RequestID == "" && h.caller != nil {
-		return h.caller(r)
+func (h *Handler) callerOf(w http.ResponseWriter, r *http.Request) *schema.Caller {
+	if h.caller != nil {
+		return h.caller(w, r)
 	}
-	return caller
+	return schema.CallerFrom(r.Context())
 }
 
 // decode reads a request's parameters.

@@ -188,8 +188,7 @@ func TestWriteError(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 		r.Header.Set("Accept", accept)
-		r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "req-1"}))
-		gqlhttp.WriteError(w, r, &schema.Error{Code: schema.CodeRateLimited, Message: `Too "many".`, RetryAfter: 1500 * time.Millisecond})
+		gqlhttp.WriteError(w, r, "req-1", &schema.Error{Code: schema.CodeRateLimited, Message: `Too "many".`, RetryAfter: 1500 * time.Millisecond})
 		const body = `{"errors":[{"message":"Too \"many\".","extensions":{"code":"RATE_LIMITED","requestId":"req-1","retryAfter":2}}]}`
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" || w.Body.String() != body ||
 			w.Header().Get("Content-Type") != want+"; charset=utf-8" {
