@@ -14,20 +14,22 @@ type callers struct {
 	proxies []netip.Prefix // whose word on the client's address is believed
 }
 
-// read notes who sent a request.
+// read notes who sent a request, all but its id.
 func (c *callers) read(r *http.Request, caller *schema.Caller) {
-	*caller = schema.Caller{
-		RequestID:      first(r.Header, "X-Request-Id"),
-		Address:        c.address(r),
-		Bearer:         bearer(first(r.Header, "Authorization")),
-		AcceptLanguage: first(r.Header, "Accept-Language"),
-		IdempotencyKey: idempotencyKey(first(r.Header, "Idempotency-Key")),
-		Challenge:      first(r.Header, "Cf-Turnstile-Response"),
-		Signature:      first(r.Header, "Sanity-Webhook-Signature"),
+	caller.Address = c.address(r)
+	caller.Bearer = bearer(first(r.Header, "Authorization"))
+	caller.AcceptLanguage = first(r.Header, "Accept-Language")
+	caller.IdempotencyKey = idempotencyKey(first(r.Header, "Idempotency-Key"))
+	caller.Challenge = first(r.Header, "Cf-Turnstile-Response")
+	caller.Signature = first(r.Header, "Sanity-Webhook-Signature")
+}
+
+// requestID returns the id that a request brought, or a new one.
+func requestID(h http.Header) string {
+	if id := first(h, "X-Request-Id"); isRequestID(id) {
+		return id
 	}
-	if !isRequestID(caller.RequestID) {
-		caller.RequestID = schema.NewRequestID()
-	}
+	return schema.NewRequestID()
 }
 
 // first is http.Header.Get for a name in its canonical form, which is all of the work

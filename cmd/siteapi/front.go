@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,27 +33,41 @@ type front struct {
 // the doors write their answer to.
 type visit struct {
 	recorder
-	began  time.Time
-	caller schema.Caller
-	id     [1]string // value of the header X-Request-Id
-	shed   bool      // it was too much: counted, and no error of anybody's
-	quiet  bool      // one of very many alike: logged at level debug
+	began   time.Time
+	callers *callers // to read the caller once somebody asks; nil: it has been read
+	caller  schema.Caller
+	id      [1]string // value of the header X-Request-Id
+	shed    bool      // it was too much: counted, and no error of anybody's
+	quiet   bool      // answered from kept bytes, one of very many alike: logged at level debug
+}
+
+// visits are such as nobody needs any more.
+var visits = sync.Pool{New: func() any { return new(visit) }}
+
+// who returns who sent the request.
+func (v *visit) who(r *http.Request) *schema.Caller {
+	if v.callers != nil {
+		v.callers.read(r, &v.caller)
+		v.callers = nil
+	}
+	return &v.caller
 }
 
 // visitor returns who sent the request that w answers.
 func visitor(w http.ResponseWriter, r *http.Request) *schema.Caller {
 	if v, ok := w.(*visit); ok {
-		return &v.caller
+		return v.who(r)
 	}
 	return schema.CallerFrom(r.Context())
 }
 
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{began: time.Now(), recorder: recorder{ResponseWriter: w}}
-	f.callers.read(r, &v.caller)
+	v, _ := visits.Get().(*visit)
+	*v = visit{began: time.Now(), recorder: recorder{ResponseWriter: w}, callers: f.callers}
+	v.caller.RequestID = requestID(r.Header)
 	if r.URL.Path != graphqlPath { // that door asks for the caller when it needs one
-		r = r.WithContext(schema.WithCaller(r.Context(), &v.caller))
+		r = r.WithContext(schema.WithCaller(r.Context(), v.who(r)))
 	}
 	h := w.Header()
 	v.id[0] = v.caller.RequestID
@@ -64,7 +79,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if f.limit != nil {
-		if refused := f.limit(r, &v.caller); refused != nil {
+		if refused := f.limit(r, v.who(r)); refused != nil {
 			refuse(v, r, refused)
 			return
 		}
@@ -74,9 +89,19 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // end is deferred: it answers where the handler panicked, counts the request and logs it.
 func (f *front) end(v *visit, r *http.Request) {
-	defer f.finish(v, r) // also of an answer that can only be cut off
+	defer f.leave(v, r) // also after an answer that can only be cut off
 	if value := recover(); value != nil {
 		f.recovered(v, r, value)
+	}
+}
+
+// leave ends a visit. One that was answered from kept bytes is used again: nothing ran
+// that could still hold on to it.
+func (f *front) leave(v *visit, r *http.Request) {
+	f.finish(v, r)
+	if v.quiet {
+		*v = visit{}
+		visits.Put(v)
 	}
 }
 

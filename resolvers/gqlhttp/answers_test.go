@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,30 @@ func TestContentByLocale(t *testing.T) {
 	}
 }
 
+// TestLengthIsKnown: short answers are counted by the server, long ones and those that
+// come without their body by the door.
+func TestLengthIsKnown(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, nil)
+	shell := len(phoneAnswer(""))
+	for _, size := range []int{1, 2047 - shell, 2048 - shell, 2049 - shell, 5000} {
+		d.set(strings.Repeat("1", size))
+		want := strconv.Itoa(shell + size)
+		params := url.Values{"query": {phoneQuery}}.Encode()
+		for range 3 { // executed, executed, kept
+			for name, got := range map[string]reply{
+				"POST": d.ask(t, "", phoneQuery),
+				"GET":  d.do(t, http.MethodGet, params, nil, nil),
+				"HEAD": d.do(t, http.MethodHead, params, nil, nil),
+			} {
+				if got.status != http.StatusOK || got.header.Get("Content-Length") != want {
+					t.Errorf("%s of %s bytes: %d %v", name, want, got.status, got.header)
+				}
+			}
+		}
+	}
+}
+
 func TestHeadersForCaches(t *testing.T) {
 	t.Parallel()
 	public := "public, max-age=0, must-revalidate"
@@ -243,7 +268,7 @@ func TestHeadersForCaches(t *testing.T) {
 	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.status != http.StatusOK || got.body != phoneAnswer("new") {
 		t.Errorf("after a change: %d %s", got.status, got.body)
 	}
-	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public || got.header.Get("ETag") == "" {
+	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public || got.header.Get("ETag") == "" || got.header.Get("Vary") != "" {
 		t.Errorf("POST: %v", got.header)
 	}
 	// A condition on a POST is not for reading.

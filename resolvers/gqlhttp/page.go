@@ -48,18 +48,26 @@ func etagOf(m media, body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(sum[:0])[:15]) + `"`
 }
 
+// countedBody is the size in bytes up to which the server counts an answer itself, with
+// less work than a header takes: an answer that fits into its buffer.
+const countedBody = 2048
+
 // write sends a page, or 304 to a reader that has it.
 func (p *page) write(w http.ResponseWriter, r *http.Request) (status int) {
 	header := w.Header()
 	header["Etag"] = p.etag
 	header["Cache-Control"] = p.cacheControl
-	addVary(header)
-	if r.Method != http.MethodPost && matches(r.Header["If-None-Match"], p.etag[0]) {
-		w.WriteHeader(http.StatusNotModified)
-		return http.StatusNotModified
+	if r.Method != http.MethodPost {
+		addVary(header)
+		if matches(r.Header["If-None-Match"], p.etag[0]) {
+			w.WriteHeader(http.StatusNotModified)
+			return http.StatusNotModified
+		}
 	}
 	header["Content-Type"] = p.contentType
-	header["Content-Length"] = p.length
+	if len(p.body) > countedBody || r.Method == http.MethodHead {
+		header["Content-Length"] = p.length
+	}
 	_, _ = w.Write(p.body) // the reader is gone: nothing left to do
 	return http.StatusOK
 }
@@ -75,7 +83,8 @@ func writeUncached(w http.ResponseWriter, m media, status int, body []byte) {
 	_, _ = w.Write(body) // the reader is gone: nothing left to do
 }
 
-// addVary says that the answer depends on Accept, beside what others have said.
+// addVary says that the answer depends on Accept, beside what others have said. It is
+// for caches, which don't keep the answer to a POST for anybody else.
 func addVary(header http.Header) {
 	if others, ok := header["Vary"]; ok {
 		header["Vary"] = append(slices.Clip(others), varyAccept...)

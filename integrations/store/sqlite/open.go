@@ -51,7 +51,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{clock: o.Clock, hooks: hooks{underWay: o.UnderWay, cancel: o.Cancel}}
-	writes, err := s.pool(ctx, o.Path, conns(1), busy(0), pragma("cache_size(-8000)"))
+	writes, err := s.pool(ctx, o.Path, conns(1), busy(0))
 	if err == nil {
 		err = migrate(ctx, writes, o)
 	}
