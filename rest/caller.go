@@ -8,18 +8,12 @@ import (
 	"siteapi/schema"
 )
 
-// withCaller returns the request's caller, and the request with one in its context.
-// Usually the server's middleware has put it there.
-func (a *API) withCaller(r *http.Request) (*schema.Caller, *http.Request) {
+// callerOf returns the caller in the context of a request, where a server's middleware
+// may have put one. Otherwise it trusts no proxy and no request id from outside.
+func callerOf(_ http.ResponseWriter, r *http.Request) *schema.Caller {
 	if c := schema.CallerFrom(r.Context()); c.RequestID != "" {
-		return c, r
+		return c
 	}
-	c := a.options.Caller(r)
-	return c, r.WithContext(schema.WithCaller(r.Context(), c))
-}
-
-// callerFromHeaders trusts no proxy and no request id from outside.
-func callerFromHeaders(r *http.Request) *schema.Caller {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,19 +20,33 @@ type download struct {
 	Locale      string `json:"locale"`
 }
 
+// serveKept sends a file that was made before, if there is one.
+func (a *API) serveKept(w http.ResponseWriter, r *http.Request, rt *route) bool {
+	f := a.files.find(rt, r)
+	if f == nil {
+		return false
+	}
+	f.write(w, r)
+	if a.options.OnKept != nil {
+		a.options.OnKept(w)
+	}
+	return true
+}
+
 // serveDownload runs an operation and sends the file it gives.
-func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
+func (a *API) serveDownload(ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
 	var sink schema.BinarySink
 	var lasting schema.Lasting
-	ctx := schema.WithLasting(schema.WithBinarySink(r.Context(), &sink), &lasting)
+	requestID := schema.CallerFrom(ctx).RequestID
+	ctx = schema.WithLasting(schema.WithBinarySink(ctx, &sink), &lasting)
 	value, problem := a.run(ctx, rt, vars, r.Header)
 	if problem != nil {
-		WriteProblem(w, r, problem)
+		WriteProblem(w, r, requestID, problem)
 		return
 	}
 	var d download
 	if err := json.Unmarshal(value, &d); err != nil {
-		WriteProblem(w, r, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the data of %s: %w", rt.name, err)})
+		WriteProblem(w, r, requestID, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the data of %s: %w", rt.name, err)})
 		return
 	}
 	f := newFile(rt, d, sink.Bytes)

@@ -16,9 +16,8 @@ import (
 func TestProblemDocuments(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest("GET", "/x", nil)
-	r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1"}))
 	w := httptest.NewRecorder()
-	WriteProblem(w, r, &schema.Error{
+	WriteProblem(w, r, "r1", &schema.Error{
 		Code: schema.CodeBadUserInput, Message: "No.",
 		Fields: []schema.FieldError{{Field: "contact.email", Message: "is required"}},
 	})
@@ -29,7 +28,7 @@ func TestProblemDocuments(t *testing.T) {
 	}
 	for _, code := range schema.Codes() {
 		w := httptest.NewRecorder()
-		WriteProblem(w, r, &schema.Error{Code: code, Message: "secret", RetryAfter: 1500 * time.Millisecond})
+		WriteProblem(w, r, "r1", &schema.Error{Code: code, Message: "secret", RetryAfter: 1500 * time.Millisecond})
 		if w.Code != code.Status() || !strings.Contains(w.Body.String(), `"code":"`+string(code)+`"`) {
 			t.Errorf("%s: got %d %s", code, w.Code, w.Body)
 		}
@@ -42,7 +41,7 @@ func TestProblemDocuments(t *testing.T) {
 		}
 	}
 	w = httptest.NewRecorder()
-	WriteProblem(w, r, &schema.Error{Code: "UNHEARD_OF", Message: "secret"})
+	WriteProblem(w, r, "r1", &schema.Error{Code: "UNHEARD_OF", Message: "secret"})
 	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || !strings.Contains(w.Body.String(), `"code":"INTERNAL"`) {
 		t.Errorf("an unknown code: %d %s", w.Code, w.Body)
 	}

@@ -37,9 +37,12 @@ type Options struct {
 	// learns nothing else. The caller's Body is nil where the body was too large to be read.
 	// Nil: nobody is refused before the executor does.
 	Authorize func(ctx context.Context, field *ast.FieldDefinition) error
-	// Caller makes the caller of a request whose context holds none with a request id; nil:
-	// from the request's headers and a random id.
-	Caller func(r *http.Request) *schema.Caller
+	// Caller says who sent the request that is answered by w. Nil: the caller in the
+	// request's context, or one made from its headers and a random id.
+	Caller func(w http.ResponseWriter, r *http.Request) *schema.Caller
+	// OnKept is told of each answer by w that was made before and sent again. Nil: nobody
+	// is told.
+	OnKept func(w http.ResponseWriter)
 	// Version is the service's version, for the OpenAPI description; empty: "0.0.0".
 	Version string
 }
@@ -72,7 +75,7 @@ func New(exec graphql.GraphExecutor, s *ast.Schema, o Options) (*API, error) {
 		o.Documents = own
 	}
 	if o.Caller == nil {
-		o.Caller = callerFromHeaders
+		o.Caller = callerOf
 	}
 	routes, err := compile(s, o.Documents)
 	if err != nil {

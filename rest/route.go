@@ -96,16 +96,15 @@ func (res *resource) route(method string) *route {
 
 // ServeHTTP serves a request for a path below /api/.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	caller, r := a.withCaller(r)
 	res := a.resource(r)
 	if res == nil {
-		WriteProblem(w, r, &schema.Error{
+		WriteProblem(w, r, a.options.Caller(w, r).RequestID, &schema.Error{
 			Code: schema.CodeNotFound, Message: "There is no route at this path. GET " + DescriptionPath + " lists them.",
 		})
 		return
 	}
 	if rt := res.route(r.Method); rt != nil {
-		a.serve(w, r, rt, caller)
+		a.serve(w, r, rt)
 		return
 	}
 	switch {
@@ -116,7 +115,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		w.Header().Set("Allow", res.allow)
-		WriteProblem(w, r, &schema.Error{
+		WriteProblem(w, r, a.options.Caller(w, r).RequestID, &schema.Error{
 			Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + res.allow + ".",
 		})
 	}

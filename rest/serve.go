@@ -14,13 +14,12 @@ import (
 )
 
 // serve answers a request with what a route's operation gives.
-func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route, caller *schema.Caller) {
-	if rt.download {
-		if f := a.files.find(rt, r); f != nil {
-			f.write(w, r)
-			return
-		}
+func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
+	if rt.download && a.serveKept(w, r, rt) {
+		return
 	}
+	caller := a.options.Caller(w, r)
+	ctx := schema.WithCaller(r.Context(), caller)
 	vars := make(map[string]any, 1)
 	// The body first: a guard may need it to verify a signature.
 	problem := rt.bindBody(w, r, caller, vars)
@@ -28,26 +27,32 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route, caller *s
 		problem = rt.bindQuery(r, vars)
 	}
 	if problem != nil {
-		WriteProblem(w, r, a.refuse(r.Context(), rt, problem))
+		WriteProblem(w, r, caller.RequestID, a.refuse(ctx, rt, problem))
 		return
 	}
 	if rt.download {
-		a.serveDownload(w, r, rt, vars)
+		a.serveDownload(ctx, w, r, rt, vars)
 		return
 	}
-	value, problem := a.run(r.Context(), rt, vars, r.Header)
+	value, problem := a.run(ctx, rt, vars, r.Header)
 	if problem != nil {
-		WriteProblem(w, r, problem)
+		WriteProblem(w, r, caller.RequestID, problem)
 		return
 	}
 	h := w.Header()
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(value))}
 	h["Cache-Control"] = noStore
+	if len(value) > countedBody || r.Method == http.MethodHead {
+		h["Content-Length"] = []string{strconv.Itoa(len(value))}
+	}
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(value) // a client that is gone can't be told
 	}
 }
+
+// countedBody is the size in bytes up to which the server counts an answer itself, with
+// less work than a header takes: an answer that fits into its buffer.
+const countedBody = 2048
 
 // Header values that never change. They are handed out as they are, which spares an
 // allocation each: nobody appends to them in place, since they have no room.

@@ -181,7 +181,7 @@ func (a *app) buildDoors() error {
 	executor := a.traces.executor(exec)
 	routes, err := rest.New(executor, schema.AST(), rest.Options{
 		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
-		Version:   versionText(),
+		Caller:    visitor, OnKept: kept, Version: versionText(),
 	})
 	if err != nil {
 		return err
@@ -219,8 +219,8 @@ func (a *app) buildDoors() error {
 // answered hears of every request that the GraphQL door has answered.
 func (a *app) answered(w http.ResponseWriter, _ *http.Request, e gqlhttp.Event) {
 	a.metrics.operation(e)
-	if v, ok := w.(*visit); ok {
-		v.quiet = e.Outcome == gqlhttp.Kept
+	if e.Outcome == gqlhttp.Kept {
+		kept(w)
 	}
 }
 

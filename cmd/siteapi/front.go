@@ -38,7 +38,7 @@ type visit struct {
 	caller  schema.Caller
 	id      [1]string // value of the header X-Request-Id
 	shed    bool      // it was too much: counted, and no error of anybody's
-	quiet   bool      // answered from kept bytes, one of very many alike: logged at level debug
+	kept    bool      // answered with what was made before, one of very many alike: logged at level debug
 }
 
 // visits are such as nobody needs any more.
@@ -53,7 +53,8 @@ func (v *visit) who(r *http.Request) *schema.Caller {
 	return &v.caller
 }
 
-// visitor returns who sent the request that w answers.
+// visitor returns who sent the request that w answers. It is asked for rather than put
+// into the context of every request, which would have to be copied for that.
 func visitor(w http.ResponseWriter, r *http.Request) *schema.Caller {
 	if v, ok := w.(*visit); ok {
 		return v.who(r)
@@ -61,14 +62,18 @@ func visitor(w http.ResponseWriter, r *http.Request) *schema.Caller {
 	return schema.CallerFrom(r.Context())
 }
 
+// kept notes that w answers with what was made before.
+func kept(w http.ResponseWriter) {
+	if v, ok := w.(*visit); ok {
+		v.kept = true
+	}
+}
+
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v, _ := visits.Get().(*visit)
 	*v = visit{began: time.Now(), recorder: recorder{ResponseWriter: w}, callers: f.callers}
 	v.caller.RequestID = requestID(r.Header)
-	if r.URL.Path != graphqlPath { // that door asks for the caller when it needs one
-		r = r.WithContext(schema.WithCaller(r.Context(), v.who(r)))
-	}
 	h := w.Header()
 	v.id[0] = v.caller.RequestID
 	h["X-Request-Id"] = v.id[:]
@@ -95,11 +100,11 @@ func (f *front) end(v *visit, r *http.Request) {
 	}
 }
 
-// leave ends a visit. One that was answered from kept bytes is used again: nothing ran
-// that could still hold on to it.
+// leave ends a visit. One that was answered with what was kept is used again: nothing
+// ran that could still hold on to it.
 func (f *front) leave(v *visit, r *http.Request) {
 	f.finish(v, r)
-	if v.quiet {
+	if v.kept {
 		*v = visit{}
 		visits.Put(v)
 	}
@@ -107,11 +112,12 @@ func (f *front) leave(v *visit, r *http.Request) {
 
 // refuse answers with an error in the form of the door that was asked.
 func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	id := visitor(w, r).RequestID
 	if r.URL.Path == graphqlPath {
-		gqlhttp.WriteError(w, r, visitor(w, r).RequestID, e)
+		gqlhttp.WriteError(w, r, id, e)
 		return
 	}
-	rest.WriteProblem(w, r, e)
+	rest.WriteProblem(w, r, id, e)
 }
 
 // Values of the headers every answer has, made once. They stay few: more than eight
@@ -145,7 +151,7 @@ func (f *front) finish(v *visit, r *http.Request) {
 	}
 	level := zerolog.InfoLevel
 	switch {
-	case v.quiet:
+	case v.kept:
 		level = zerolog.DebugLevel
 	case status >= http.StatusInternalServerError && !v.shed:
 		level = zerolog.ErrorLevel

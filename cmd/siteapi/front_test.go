@@ -151,6 +151,10 @@ func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
 			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
 		}
 		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
+		pdf := "/api/quote/pdf?id=" + s.submit(t, "logged")
+		for i := range 3 {
+			s.do("GET", pdf, "", fmt.Sprintf("X-Request-Id: pdf-%d", i))
+		}
 		var found []string
 		for line := range strings.Lines(s.log.String()) {
 			var event struct {
@@ -160,13 +164,13 @@ func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &event); err != nil {
 				t.Fatal(err)
 			}
-			if event.RequestID != "" {
+			if strings.Contains(line, `"message":"request"`) && !strings.Contains(line, `"path":"/api/quote/submit"`) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
-		want := []string{"read-0 info", "read-1 info", "wrong info"} // kept the second time it is made
+		want := []string{"read-0 info", "read-1 info", "wrong info", "pdf-0 info"} // kept the second time it is made
 		if level == "debug" {
-			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info"}
+			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info", "pdf-0 info", "pdf-1 debug", "pdf-2 debug"}
 		}
 		if !slices.Equal(found, want) {
 			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"siteapi/rest"
 	"siteapi/schema/playground"
 )
 
@@ -19,7 +18,7 @@ func newPlayground(s *Settings) (http.Handler, error) {
 		Path: playgroundPath, GraphQLPath: graphqlPath, Introspection: s.Introspection,
 		CacheToken:   shown(s.CacheTokens, devCacheToken, "<CACHE_API_TOKEN>"),
 		WebhookToken: shown(s.WebhookSecrets, devWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-		Random:       rand.Text, Refuse: rest.WriteProblem,
+		Random:       rand.Text, Refuse: refuse,
 	})
 }
 
