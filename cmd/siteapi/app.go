@@ -219,8 +219,11 @@ func (a *app) buildDoors() error {
 // answered hears of every request that the GraphQL door has answered.
 func (a *app) answered(w http.ResponseWriter, _ *http.Request, e gqlhttp.Event) {
 	a.metrics.operation(e)
-	if e.Outcome == gqlhttp.Kept {
+	switch v, _ := w.(*visit); {
+	case e.Outcome == gqlhttp.Kept:
 		kept(w)
+	case e.Operation == "trackQuote" && e.Code == "" && v != nil:
+		v.tracked = true
 	}
 }
 

@@ -38,7 +38,8 @@ type visit struct {
 	caller  schema.Caller
 	id      [1]string // value of the header X-Request-Id
 	shed    bool      // it was too much: counted, and no error of anybody's
-	kept    bool      // answered with what was made before, one of very many alike: logged at level debug
+	kept    bool      // answered with what was made before
+	tracked bool      // the state of a session was noted through GraphQL
 }
 
 // visits are such as nobody needs any more.
@@ -151,8 +152,8 @@ func (f *front) finish(v *visit, r *http.Request) {
 	}
 	level := zerolog.InfoLevel
 	switch {
-	case v.kept:
-		level = zerolog.DebugLevel
+	case v.kept, v.tracked, r.URL.Path == trackPath && status == http.StatusOK:
+		level = zerolog.DebugLevel // one of very many alike
 	case status >= http.StatusInternalServerError && !v.shed:
 		level = zerolog.ErrorLevel
 	}

@@ -141,9 +141,8 @@ func TestFrontSurvivesPanics(t *testing.T) {
 	})
 }
 
-// TestKeptAnswersAreLoggedForDebugging: the many answers that are sent from kept bytes
-// don't drown the log.
-func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
+// TestWhatIsLoggedForDebugging: what comes in great numbers doesn't drown the log.
+func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"info", "debug"} {
 		s := startService(t, map[string]string{"LOG_LEVEL": level})
@@ -155,6 +154,11 @@ func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
 		for i := range 3 {
 			s.do("GET", pdf, "", fmt.Sprintf("X-Request-Id: pdf-%d", i))
 		}
+		s.do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
+		s.do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
+		const track = `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`
+		s.query(track, map[string]any{"i": object{"sessionId": "logged"}}, "X-Request-Id: graphql-track")
+		s.query(track, map[string]any{"i": object{"sessionId": ""}}, "X-Request-Id: wrong-track")
 		var found []string
 		for line := range strings.Lines(s.log.String()) {
 			var event struct {
@@ -168,9 +172,10 @@ func TestKeptAnswersAreLoggedForDebugging(t *testing.T) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
-		want := []string{"read-0 info", "read-1 info", "wrong info", "pdf-0 info"} // kept the second time it is made
+		want := []string{"read-0 info", "read-1 info", "wrong info", "pdf-0 info", "bad-track info", "wrong-track info"} // kept the second time it is made
 		if level == "debug" {
-			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info", "pdf-0 info", "pdf-1 debug", "pdf-2 debug"}
+			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info", "pdf-0 info", "pdf-1 debug", "pdf-2 debug",
+				"rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
 		}
 		if !slices.Equal(found, want) {
 			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)

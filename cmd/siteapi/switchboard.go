@@ -35,5 +35,8 @@ func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// graphqlPath is where the GraphQL door is.
-const graphqlPath = "/graphql"
+// graphqlPath is where the GraphQL door is, trackPath where sessions are tracked.
+const (
+	graphqlPath = "/graphql"
+	trackPath   = "/api/quote/track"
+)
