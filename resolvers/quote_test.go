@@ -83,8 +83,9 @@ func TestPdfLocale(t *testing.T) {
 		{nil, "", ";;;=q", "en"},
 	}
 	for _, tt := range tests {
-		if got := pdfLocale(tt.asked, tt.submitted, tt.accept); got != tt.want {
-			t.Errorf("pdfLocale(%v, %q, %q) = %s, want %s", tt.asked, tt.submitted, tt.accept, got, tt.want)
+		got, negotiated := pdfLocale(tt.asked, tt.submitted, tt.accept)
+		if got != tt.want || negotiated != (tt.submitted == "") {
+			t.Errorf("pdfLocale(%v, %q, %q) = %s, want %s; negotiated: %v", tt.asked, tt.submitted, tt.accept, got, tt.want, negotiated)
 		}
 	}
 }

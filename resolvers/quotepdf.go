@@ -40,13 +40,14 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	if err != nil {
 		return nil, translate(err)
 	}
-	locale := pdfLocale(asked, submission.Locale, schema.CallerFrom(ctx).AcceptLanguage)
+	locale, negotiated := pdfLocale(asked, submission.Locale, schema.CallerFrom(ctx).AcceptLanguage)
 	rendered, err := r.renderedPdf(ctx, &submission, locale)
 	if err != nil {
 		return nil, translate(err)
 	}
 	entry := rendered.entry
-	schema.LastingFrom(ctx).Stands = r.standing(rendered, locale, until)
+	lasting := schema.LastingFrom(ctx)
+	lasting.Stands, lasting.Negotiated = r.standing(rendered, locale, until), negotiated
 	return &schema.QuotePDF{
 		FileName:    "quote-" + shortID(submission.ID) + ".pdf",
 		ContentType: pdfContentType,
@@ -75,14 +76,19 @@ func (r *Resolver) standing(d rendering, locale schema.Locale, until time.Time) 
 }
 
 // pdfLocale picks the language of a document: the one asked for, else the
-// submission's, else the best match of Accept-Language, else the default.
-func pdfLocale(asked *schema.Locale, submitted, acceptLanguage string) schema.Locale {
+// submission's, else what Accept-Language says, and then it was negotiated.
+func pdfLocale(asked *schema.Locale, submitted, acceptLanguage string) (l schema.Locale, negotiated bool) {
 	if asked != nil {
-		return *asked
+		return *asked, false
 	}
 	if l, ok := schema.ParseLocale(submitted); ok {
-		return l
+		return l, false
 	}
+	return preferred(acceptLanguage), true
+}
+
+// preferred is the best match of Accept-Language, else the default.
+func preferred(acceptLanguage string) schema.Locale {
 	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
 	if err != nil || len(wanted) == 0 {
 		return schema.DefaultLocale

@@ -49,7 +49,7 @@ func (a *API) serveDownload(ctx context.Context, w http.ResponseWriter, r *http.
 		WriteProblem(w, r, requestID, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the data of %s: %w", rt.name, err)})
 		return
 	}
-	f := newFile(rt, d, sink.Bytes)
+	f := newFile(d, sink.Bytes, lasting.Negotiated)
 	if f.stands = lasting.Stands; f.stands != nil {
 		a.files.keep(rt, r, f)
 	}

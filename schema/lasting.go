@@ -9,6 +9,8 @@ type Lasting struct {
 	// Stands reports whether the answer is still the one that would be given. It is asked
 	// before each repetition, so it is quick. Nil: the answer is given once.
 	Stands func() bool
+	// Negotiated reports that the caller's AcceptLanguage decided on the answer.
+	Negotiated bool
 }
 
 type lastingKey struct{}

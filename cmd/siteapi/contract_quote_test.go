@@ -335,8 +335,13 @@ func TestContractPDFLanguage(t *testing.T) {
 	delete(input, "locale")
 	id := s.through("REST", "submitQuote", object{"input": input}).data["submissionId"].(string)
 	for accept, want := range map[string]string{"": "en", "es-ES,es;q=0.9": "es", "fr, ro;q=0.3": "ro", "zh": "en"} {
-		if got := s.do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).header.Get("Content-Language"); got != want {
-			t.Errorf("Accept-Language %q: %s, want %s", accept, got, want)
+		got := s.do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).header
+		if got.Get("Content-Language") != want || got.Get("Vary") != "Accept-Language" {
+			t.Errorf("Accept-Language %q: %v, want %s", accept, got, want)
+		}
+		got = s.do("GET", "/api/quote/pdf?locale=es&id="+id, "", "Accept-Language: "+accept).header
+		if got.Get("Content-Language") != "es" || got.Get("Vary") != "" {
+			t.Errorf("asked for es, Accept-Language %q: %v", accept, got)
 		}
 	}
 }

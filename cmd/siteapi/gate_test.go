@@ -163,7 +163,7 @@ func TestSecurityHeaders(t *testing.T) {
 	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
 	for path, policy := range map[string]string{
 		"/api/cache/clear": noDocument[0], "/api/openapi.json": noDocument[0], "/nowhere": noDocument[0],
-		in.data["pdfUrl"].(string): noDocument[0], playgroundPath: "",
+		playgroundPath: "",
 	} {
 		h := s.do("GET", path, "").header
 		got := h.Get("Content-Security-Policy")
@@ -173,5 +173,8 @@ func TestSecurityHeaders(t *testing.T) {
 		if h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s lacks headers: %v", path, h)
 		}
+	}
+	if h := s.do("GET", in.data["pdfUrl"].(string), "").header; !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") {
+		t.Errorf("a document is opened rather than saved: %v", h)
 	}
 }
