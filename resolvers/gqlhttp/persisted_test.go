@@ -143,16 +143,17 @@ func TestTrustedDocuments(t *testing.T) {
 	}
 	write("folder/deep/phone.graphql", phoneQuery)
 	write("folder/notes.txt", "not a document")
+	write("saved/phone.gql", phoneQuery+"\n") // as an editor saves it
 	apollo := write("apollo.json", asBody(t, map[string]any{
 		"format": "apollo-persisted-query-manifest", "version": 1,
 		"operations": []any{map[string]any{"id": sha(phoneQuery), "name": "Phone", "type": "query", "body": phoneQuery}},
 	}))
 	plain := write("plain.json", asBody(t, map[string]string{sha(phoneQuery): phoneQuery}))
-	for _, path := range []string{filepath.Join(dir, "folder"), apollo, plain} {
+	for path, documents := range map[string]int{filepath.Join(dir, "folder"): 1, filepath.Join(dir, "saved"): 2, apollo: 1, plain: 1} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			list, err := gqlhttp.ReadTrusted(path)
-			if err != nil || len(list) != 1 {
+			if err != nil || len(list) != documents {
 				t.Fatalf("got %v, %v", list, err)
 			}
 			d := newDoor(t, func(s *setup) { s.policy.Trusted, s.policy.TrustedOnly = list, true })

@@ -30,7 +30,8 @@ type TrustedDocument struct {
 // ReadTrusted reads trusted documents from a folder or a manifest.
 //
 // A folder is searched for *.graphql and *.gql files, at any depth; each is one
-// document, whose id is the SHA-256 of its text. A manifest is a JSON file, either in
+// document, whose id is the SHA-256 of its text, with or without the white space around
+// it: editors end a file with a new line, clients send none. A manifest is a JSON file, either in
 // Apollo's format (`"format": "apollo-persisted-query-manifest"`) or an object from id
 // to document, as graphql-codegen and Relay write it.
 func ReadTrusted(path string) ([]TrustedDocument, error) {
@@ -66,7 +67,11 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 		if err != nil {
 			return err
 		}
-		list = append(list, TrustedDocument{ID: hashText(string(text)), Name: path, Text: string(text)})
+		whole := string(text)
+		list = append(list, TrustedDocument{ID: hashText(whole), Name: path, Text: whole})
+		if bare := strings.TrimSpace(whole); bare != whole {
+			list = append(list, TrustedDocument{ID: hashText(bare), Name: path, Text: bare})
+		}
 		return nil
 	})
 	return list, err
