@@ -150,6 +150,9 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 			t.Fatalf("broken: %q", got)
 		}
 	}
+	if err := d.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "line 1, column 16") {
+		t.Errorf("Ping with a broken file: %v", err)
+	}
 	if n := out.count("can't be used"); n != 1 {
 		t.Errorf("the same trouble was logged %d times", n)
 	}
@@ -170,6 +173,9 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 	write(t, path, `[{"_id":"c","_type":"page"}]`)
 	if got := pages(t, d); !slices.Equal(got, []string{"c"}) {
 		t.Fatalf("mended: %q", got)
+	}
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("Ping with a mended file: %v", err)
 	}
 	if out.count("can be read again") != 1 {
 		t.Error("that the file is well again was not logged")

@@ -95,7 +95,8 @@ func Open(opts Options) (*Driver, error) {
 	return d, nil
 }
 
-// Ping looks whether the content file is still there and submissions can be stored.
+// Ping looks whether the content file can be used as it is now and submissions can be
+// stored.
 func (d *Driver) Ping(ctx context.Context) error {
 	const op = "looking at content and folder"
 	if err := ctx.Err(); err != nil {
@@ -105,6 +106,13 @@ func (d *Driver) Ping(ctx context.Context) error {
 		if _, err := os.Stat(d.opts.Path); err != nil {
 			return fail(op, err)
 		}
+	}
+	d.refresh()
+	d.mu.Lock()
+	broken := d.broken
+	d.mu.Unlock()
+	if broken != "" {
+		return fail(op, errors.New(broken))
 	}
 	probe, err := os.CreateTemp(d.dir, tempPrefix)
 	if err != nil {
