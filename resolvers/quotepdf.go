@@ -23,8 +23,8 @@ const (
 )
 
 // SubmissionTrust is how long a submission that was read is taken to be there still, by
-// whoever asks for its document again. Who erases one in another process waits for as
-// long before saying that it is gone.
+// whoever asks for its document again. `siteapi leads erase`, which runs in another
+// process, waits for as long before it says that one is gone.
 const SubmissionTrust = 300 * time.Millisecond
 
 // pdfLife is how long a rendered document is kept.

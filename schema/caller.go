@@ -2,8 +2,7 @@ package schema
 
 import "context"
 
-// Caller is what a door knows of the request that brought an operation. It is the
-// only thing, beside the deadline, that travels in a context.
+// Caller is what a door knows of the request that brought an operation.
 type Caller struct {
 	RequestID      string // accepted or made by the server; never empty at a door
 	Address        string // client's IP address, behind proxies the one they vouch for

@@ -36,10 +36,9 @@ type visit struct {
 	began   time.Time
 	callers *callers // to read the caller once somebody asks; nil: it has been read
 	caller  schema.Caller
-	id      [1]string // value of the header X-Request-Id
-	shed    bool      // it was too much: counted, and no error of anybody's
-	kept    bool      // answered with what was made before
-	tracked bool      // the state of a session was noted through GraphQL
+	shed    bool // it was too much: counted, and no error of anybody's
+	kept    bool // answered with what was made before
+	tracked bool // the state of a session was noted through GraphQL
 }
 
 // visits are such as nobody needs any more.
@@ -76,8 +75,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	*v = visit{began: time.Now(), recorder: recorder{ResponseWriter: w}, callers: f.callers}
 	v.caller.RequestID = requestID(r.Header)
 	h := w.Header()
-	v.id[0] = v.caller.RequestID
-	h["X-Request-Id"] = v.id[:]
+	h["X-Request-Id"] = []string{v.caller.RequestID} // its own: the server reads it after the visit
 	h["X-Content-Type-Options"] = nosniff
 	defer f.end(v, r)
 	if f.cors.apply(h, r) {
@@ -121,9 +119,8 @@ func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, id, e)
 }
 
-// Values of the headers every answer has, made once. They stay few: more than eight
-// headers in all cost Go's maps a larger table, twice. What speaks to browsers of pages
-// and of what pages embed is sent with the playground and with downloads.
+// nosniff is the value of a header that nearly every answer has, made once. Such headers
+// stay few: more than eight in all cost Go's maps a larger table, twice.
 var nosniff = []string{"nosniff"}
 
 // recovered answers a request whose handler panicked. An answer that has begun can

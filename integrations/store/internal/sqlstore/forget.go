@@ -16,7 +16,7 @@ import (
 
 // hintTries is how often the hints of one session are removed again because the
 // visitor went on meanwhile. Only PostgreSQL lets that happen inside a transaction.
-const hintTries = 10
+const hintTries = 100
 
 // forgetHints removes what the visitor typed of the contact form from a session. With
 // an address only if that is what was typed; it reports whether it was.
