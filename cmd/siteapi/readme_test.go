@@ -11,13 +11,18 @@ import (
 	"siteapi/schema"
 )
 
-func readme(t *testing.T) string {
+// manual reads pages of the documentation, named from the project's root.
+func manual(t *testing.T, pages ...string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var all strings.Builder
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
 	}
-	return string(text)
+	return all.String()
 }
 
 // example is a command of the README with the answer it promises.
@@ -59,7 +64,7 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 			t.Skipf("%s is not installed", tool)
 		}
 	}
-	text := readme(t)
+	text := manual(t, "README.md")
 	list := examples(text)
 	if len(list) < 14 {
 		t.Fatalf("the README has %d examples, the routes alone need 14", len(list))
@@ -76,9 +81,9 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 	}
 }
 
-func TestReadmeNamesEverything(t *testing.T) {
+func TestManualsNameEverything(t *testing.T) {
 	t.Parallel()
-	text := readme(t)
+	text := manual(t, "cmd/siteapi/README.md", "rest/README.md")
 	for _, item := range settings() {
 		if !strings.Contains(text, "| `"+item.name+"` |") {
 			t.Errorf("the setting %s is missing", item.name)
