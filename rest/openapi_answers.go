@@ -87,6 +87,9 @@ func problemText(code schema.Code) (when, detail string) {
 	case schema.CodeUnsupportedMediaType:
 		return "The body is not sent as JSON in UTF-8 without a content coding.",
 			"The body has to be JSON, sent with the Content-Type application/json."
+	case schema.CodeIdempotencyKeyReused:
+		return "The Idempotency-Key stands for other content of this session. Nothing was stored.",
+			"This Idempotency-Key was used for other content. Send a new key for a new attempt."
 	case schema.CodeRateLimited:
 		return "This client sends too many requests.", "Too many requests. Please wait."
 	case schema.CodeUpstreamUnavailable:

@@ -14,6 +14,7 @@ const (
 	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"     // 405
 	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"      // 413
 	CodeUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE" // 415
+	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED" // 422
 	CodeRateLimited          Code = "RATE_LIMITED"           // 429
 	CodeUpstreamUnavailable  Code = "UPSTREAM_UNAVAILABLE"   // 503
 	CodeInternal             Code = "INTERNAL"               // 500
@@ -34,6 +35,8 @@ func (c Code) Status() int {
 		return http.StatusRequestEntityTooLarge
 	case CodeUnsupportedMediaType:
 		return http.StatusUnsupportedMediaType
+	case CodeIdempotencyKeyReused:
+		return http.StatusUnprocessableEntity
 	case CodeRateLimited:
 		return http.StatusTooManyRequests
 	case CodeUpstreamUnavailable:
@@ -47,7 +50,7 @@ func (c Code) Status() int {
 func Codes() []Code {
 	return []Code{
 		CodeBadUserInput, CodeUnauthenticated, CodeNotFound, CodeMethodNotAllowed, CodePayloadTooLarge,
-		CodeUnsupportedMediaType, CodeRateLimited, CodeUpstreamUnavailable, CodeInternal,
+		CodeUnsupportedMediaType, CodeIdempotencyKeyReused, CodeRateLimited, CodeUpstreamUnavailable, CodeInternal,
 	}
 }
 
