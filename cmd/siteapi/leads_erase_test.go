@@ -114,7 +114,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("%v %+v", err, r)
 	}
 	for unit, n := range map[string]int{"deliveries": 4, "documents": 2, "contacts": 1, "submissions": 2, "repetitions": 1, "sessions": 1} {
-		if p := r.at(unit); p.Found != n || p.Erased != 0 || p.State != holdingFound {
+		if p := r.at(unit); *p.Found != n || p.Erased != 0 || p.State != holdingFound {
 			t.Errorf("a rehearsal says of %s: %+v, want %d found", unit, p, n)
 		}
 	}
@@ -132,7 +132,7 @@ func TestEraseEverywhere(t *testing.T) {
 		if unit == "PDFs" {
 			n = max(n, p.Erased) // one may have been drawn twice, before and after a change of content
 		}
-		if p.Found != n || p.Erased != n || p.State != holdingErased {
+		if *p.Found != n || p.Erased != n || p.State != holdingErased {
 			t.Errorf("the receipt says of %s: %+v, want %d erased", unit, p, n)
 		}
 	}
@@ -162,7 +162,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("again: %v %+v", err, r)
 	}
 	for _, p := range r.Places {
-		if p.Found != 0 || p.Erased != 0 || p.State != holdingEmpty {
+		if *p.Found != 0 || p.Erased != 0 || p.State != holdingEmpty {
 			t.Errorf("again: %+v", p)
 		}
 	}

@@ -70,6 +70,7 @@ func (e *erasure) run(ctx context.Context) error {
 		(*p.at).found(p.find(ctx))
 	}
 	kept = e.receipt.add("cache", "PDFs")
+	kept.State, kept.Found = holdingUnknown, nil // nobody can look into it
 	tables := []*holding{
 		e.receipt.add("database", "submissions"), e.receipt.add("database", "repetitions"), e.receipt.add("database", "sessions"),
 	}
@@ -77,7 +78,6 @@ func (e *erasure) run(ctx context.Context) error {
 		tables[i].found(n, nil)
 	}
 	if !e.receipt.Erasing {
-		kept.State = holdingUnknown
 		return nil
 	}
 	waiting.erased(e.withdraw(ctx))
@@ -85,9 +85,14 @@ func (e *erasure) run(ctx context.Context) error {
 		documents.found(e.findDocuments(ctx)) // without that nobody knows what to erase
 	}
 	if !documents.failed() {
-		documents.erased(documents.Found, e.cms.Erase(ctx, e.known))
+		documents.all(e.cms.Erase(ctx, e.known))
 	}
-	contact.erased(contact.Found, e.crm.Erase(ctx, e.email))
+	if contact.failed() {
+		contact.found(e.findContact(ctx))
+	}
+	if !contact.failed() {
+		contact.all(e.crm.Erase(ctx, e.email))
+	}
 	if waiting.failed() || documents.failed() || contact.failed() {
 		for _, t := range tables {
 			t.skip("kept: a repetition finds the rest by it")
@@ -141,7 +146,10 @@ func (e *erasure) findDocuments(ctx context.Context) (int, error) {
 
 func (e *erasure) findContact(ctx context.Context) (int, error) {
 	missing, err := e.crm.Missing(ctx, []string{e.email})
-	return 1 - len(missing), err
+	if err != nil {
+		return 0, err
+	}
+	return 1 - len(missing), nil
 }
 
 // withdraw ends the deliveries and waits for tries under way.
@@ -193,8 +201,12 @@ func (e *erasure) eraseTables(ctx context.Context, tables []*holding) {
 	tables[0].erased(n, failed)
 	traces, err := e.data.archive.EraseTraces(ctx, e.email)
 	// What belonged to a submission went with it.
-	tables[1].erased(max(tables[1].Found, int(traces.Repeats)), err)
-	tables[2].erased(max(tables[2].Found, int(traces.Sessions)), err)
+	if err == nil {
+		traces.Repeats = max(traces.Repeats, int64(*tables[1].Found))
+		traces.Sessions = max(traces.Sessions, int64(*tables[2].Found))
+	}
+	tables[1].erased(int(traces.Repeats), err)
+	tables[2].erased(int(traces.Sessions), err)
 	if err := e.shrink(ctx); err != nil {
 		tables[0].erased(n, errors.Join(failed, err))
 	}

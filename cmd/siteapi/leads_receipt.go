@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,8 +36,8 @@ const (
 // holding is a place in which something of a person may lie.
 type holding struct {
 	Place  string `json:"place"`
-	Unit   string `json:"unit"` // what is counted
-	Found  int    `json:"found"`
+	Unit   string `json:"unit"`  // what is counted
+	Found  *int   `json:"found"` // null: it could not be asked
 	Erased int    `json:"erased"`
 	State  string `json:"state"`
 	Detail string `json:"detail,omitempty"`
@@ -44,41 +45,54 @@ type holding struct {
 
 // add adds one to the receipt.
 func (r *receipt) add(name, unit string) *holding {
-	p := &holding{Place: name, Unit: unit, State: holdingEmpty}
+	p := &holding{Place: name, Unit: unit, Found: new(int), State: holdingEmpty}
 	r.Places = append(r.Places, p)
 	return p
 }
 
 // found notes what a look came to.
 func (p *holding) found(n int, err error) {
-	p.Found = n
+	p.Found = &n
 	switch {
 	case err != nil:
+		p.Found = nil
 		p.fail(err)
 	case n > 0:
 		p.State = holdingFound
 	}
 }
 
-// erased notes what an erasure came to.
+// erased notes what an erasure came to: n were removed.
 func (p *holding) erased(n int, err error) {
-	p.Found, p.Erased = max(p.Found, n), n
+	p.Erased = n
+	if p.Found != nil {
+		p.Found = new(max(*p.Found, n))
+	}
 	switch {
 	case err != nil:
 		p.fail(err)
-	case p.Found > 0:
+	case p.Found == nil || *p.Found > 0:
 		p.State = holdingErased
 	default:
 		p.State = holdingEmpty
 	}
 }
 
+// all notes that everything that was found was erased, or how it failed: then nothing counts.
+func (p *holding) all(err error) {
+	n := 0
+	if err == nil && p.Found != nil {
+		n = *p.Found
+	}
+	p.erased(n, err)
+}
+
 // cleared notes how many entries went from a cache, which nobody can look into.
 func (p *holding) cleared(n int, detail string, err error) {
-	p.erased(n, err)
 	if err == nil {
-		p.Detail = detail
+		p.Found, p.Detail = &n, detail
 	}
+	p.erased(n, err)
 }
 
 // skip notes that something was left alone.
@@ -99,7 +113,9 @@ func (p *holding) failed() bool { return p.State == holdingFailed }
 func (r *receipt) verdict() error {
 	found, open := 0, 0
 	for _, p := range r.Places {
-		found += p.Found
+		if p.Found != nil {
+			found += *p.Found
+		}
 		if p.State == holdingFailed || p.State == holdingKept {
 			open++
 		}
@@ -124,7 +140,11 @@ func (r *receipt) print(out io.Writer) error {
 	_, _ = fmt.Fprintf(w, "%s, %s\n", r.Email, r.StartedAt.Format(time.RFC3339))
 	_, _ = fmt.Fprintln(w, "PLACE\tWHAT\tFOUND\tERASED\tSTATE\t")
 	for _, p := range r.Places {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", p.Place, p.Unit, p.Found, p.Erased, p.State, p.Detail)
+		found := "?"
+		if p.Found != nil {
+			found = strconv.Itoa(*p.Found)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Place, p.Unit, found, p.Erased, p.State, p.Detail)
 	}
 	if err := w.Flush(); err != nil {
 		return err

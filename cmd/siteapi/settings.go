@@ -212,17 +212,22 @@ func onOff(value string) (bool, error) {
 	}
 }
 
+// durationMost is the longest duration a setting takes: longer ones overflow in days, and nobody means them.
+const durationMost = 36500 * 24 * time.Hour
+
 // duration reads Go's form of a duration, and whole days as in 90d.
 func duration(value string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(value, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err == nil && n >= 0 {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
 	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 {
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		var n int64
+		n, err = strconv.ParseInt(days, 10, 64)
+		d = time.Duration(min(n, int64(durationMost/(24*time.Hour))+1)) * 24 * time.Hour
+	}
+	switch {
+	case err != nil || d < 0:
 		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d")
+	case d > durationMost:
+		return 0, errors.New("must be at most 36500d")
 	}
 	return d, nil
 }
