@@ -40,12 +40,9 @@ type library struct {
 // shelf is the content of one locale as this process knows it.
 type shelf struct {
 	locale  schema.Locale
-	decoded atomic.Pointer[snapshot] // of the latest revision seen
-	fills   atomic.Uint64            // numbers the fills, in the order they began
+	decoded atomic.Pointer[snapshot] // what was served last: also the fallback copy
 
 	mu       sync.Mutex
-	lastGood *snapshot
-	goodFill uint64 // the fill that brought lastGood
 	failures int
 	pause    time.Time // no fetch is tried before
 }
@@ -80,9 +77,6 @@ func (l *library) read(ctx context.Context, locale schema.Locale) (*snapshot, er
 	if entry, ok := l.deps.Cache.Peek(ctx, key); ok {
 		return l.open(s, entry)
 	}
-	if s.resting(l.deps.Now()) {
-		return l.fallBack(s, errResting)
-	}
 	entry, err := l.deps.Cache.Get(ctx, key, l.deps.ContentLife, func(ctx context.Context) ([]byte, error) {
 		return l.fetch(ctx, s)
 	})
@@ -95,7 +89,9 @@ func (l *library) read(ctx context.Context, locale schema.Locale) (*snapshot, er
 	return l.open(s, entry)
 }
 
-var errResting = errors.New("the CMS failed a moment ago")
+// errResting ends a fill that is not tried because the CMS failed a moment ago. The cache
+// is asked nevertheless: another instance may have filled it.
+var errResting = unavailable("The CMS failed a moment ago.", nil)
 
 // revision names the content of a locale that is served right now; false where a read
 // would have to fetch it.
@@ -114,19 +110,26 @@ func (l *library) open(s *shelf, entry cache.Entry) (*snapshot, error) {
 		return nil, err
 	}
 	s.decoded.Store(decoded)
+	if l.deps.Kept != nil {
+		if err := l.deps.Kept.Save(contentKey(s.locale), entry.Value); err != nil {
+			l.deps.Log.Warn().Err(err).Str("locale", string(s.locale)).Msg("keeping the last good copy of the content")
+		}
+	}
 	return decoded, nil
 }
 
 // fetch reads a locale's content from the CMS. It is the fill of the cache entry.
 func (l *library) fetch(ctx context.Context, s *shelf) ([]byte, error) {
-	number := s.fills.Add(1)
+	if s.resting(l.deps.Now()) {
+		return nil, errResting
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.deps.FillTimeout)
 	defer cancel()
 	docs, err := l.deps.CMS.Fetch(ctx, cms.Query{Types: l.types, Locale: string(s.locale)})
 	if err == nil {
 		var value []byte
 		if value, err = json.Marshal(docs); err == nil {
-			l.keep(s, number, value)
+			s.wake()
 			l.deps.Count(Event{"content_fill", "ok"})
 			return value, nil
 		}
@@ -137,42 +140,22 @@ func (l *library) fetch(ctx context.Context, s *shelf) ([]byte, error) {
 	return nil, err
 }
 
-// keep remembers a good copy, unless a fetch that began later has brought one already.
-func (l *library) keep(s *shelf, number uint64, value []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failures, s.pause = 0, time.Time{}
-	if number < s.goodFill {
-		return
-	}
-	decoded, err := decodeSnapshot(value, cache.RevisionOf(value), s.locale, l.deps.Log)
-	if err != nil {
-		return
-	}
-	s.lastGood, s.goodFill = decoded, number
-	if l.deps.Kept == nil {
-		return
-	}
-	if err := l.deps.Kept.Save(contentKey(s.locale), value); err != nil {
-		l.deps.Log.Warn().Err(err).Str("locale", string(s.locale)).Msg("keeping the last good copy of the content")
-	}
-}
-
 // fallBack serves the last good copy while the CMS is away.
 func (l *library) fallBack(s *shelf, cause error) (*snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lastGood == nil && l.deps.Kept != nil {
-		s.lastGood = l.load(s)
+	copied := s.decoded.Load()
+	if copied == nil && l.deps.Kept != nil {
+		if copied = l.load(s); copied != nil && !s.decoded.CompareAndSwap(nil, copied) {
+			copied = s.decoded.Load()
+		}
 	}
-	if s.lastGood == nil {
+	if copied == nil {
 		return nil, unavailable("The content is not available at the moment.", cause)
 	}
 	l.deps.Count(Event{"content_last_good", string(s.locale)})
 	if !errors.Is(cause, errResting) {
 		l.deps.Log.Warn().Err(cause).Str("locale", string(s.locale)).Msg("serving the last good copy of the content")
 	}
-	return s.lastGood, nil
+	return copied, nil
 }
 
 // load reads the copy that an earlier process kept; nil where there is none to use.

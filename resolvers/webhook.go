@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	if !ok || len(object) == 0 {
 		return nil, badInput(schema.FieldError{Field: "payload", Message: "must be a JSON object that is not empty"})
 	}
-	delivery := deliveryKey(schema.CallerFrom(ctx))
+	delivery := deliveryKey(schema.CallerFrom(ctx), object)
 	if keys, known := r.seen.get(delivery); known {
 		r.Count(Event{"webhook", "repeated"})
 		return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
@@ -109,14 +110,14 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }
 
-// deliveryKey recognises a repetition: the same idempotency key with the same body.
-// Nothing but the sender's discipline keeps it from using a key for two notifications,
-// of which neither may be lost. Empty: the delivery has none.
-func deliveryKey(c *schema.Caller) string {
-	if c.IdempotencyKey == "" {
+// deliveryKey recognises a repetition: the same idempotency key with the same payload.
+// A GraphQL request can carry several payloads under one key. Empty: the delivery has none.
+func deliveryKey(c *schema.Caller, payload map[string]any) string {
+	text, err := json.Marshal(payload)
+	if c.IdempotencyKey == "" || err != nil {
 		return ""
 	}
-	return digest(c.IdempotencyKey, string(c.Body))
+	return digest(c.IdempotencyKey, string(text))
 }
 
 // recentKeys remembers for a while which deliveries of the CMS were carried out. It

@@ -40,8 +40,7 @@ func ParseURL(text string) (valkey.ClientOption, error) {
 		return none, errors.New("the address can't be read: it should look like valkey://user:password@host:6379/0, " +
 			"with special characters of a password percent-encoded")
 	}
-	scheme := strings.TrimSuffix(u.Scheme, "s")
-	if scheme != "valkey" && scheme != "redis" {
+	if !slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) {
 		return none, fmt.Errorf("the address must begin with %s, followed by ://", schemes)
 	}
 	if u.Hostname() == "" {

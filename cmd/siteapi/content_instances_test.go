@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+)
+
+// stubCMS answers Sanity's query API with one document, or with 500 while it is down.
+type stubCMS struct {
+	*httptest.Server
+	title  atomic.Value // string
+	down   atomic.Bool
+	failed atomic.Int64 // requests answered with 500
+}
+
+func startStubCMS(t *testing.T, title string) *stubCMS {
+	t.Helper()
+	s := &stubCMS{}
+	s.title.Store(title)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if s.down.Load() {
+			s.failed.Add(1)
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"result":[{"_id":"h","_type":"heroSection","language":"es","title":%q}]}`, s.title.Load())
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *stubCMS) env(cacheURL string) []string {
+	return []string{
+		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL, "CMS_RATE=0",
+	}
+}
+
+const heroQuery = `{ content(documentType: "heroSection", locale: es) { fields } }`
+
+// showsWithin fails the test unless an instance serves a title within a time.
+func (r *running) showsWithin(limit time.Duration, title string) {
+	r.t.Helper()
+	var got string
+	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		if got = r.ask(heroQuery); strings.Contains(got, title) {
+			return
+		}
+		if time.Now().After(end) {
+			r.t.Fatalf("after %v the answer is %s, want %q", limit, got, title)
+		}
+	}
+}
+
+func (r *running) invalidateAll() {
+	r.t.Helper()
+	if status, _, body := r.call("POST", "/api/cache/invalidate", `{"type":"all"}`, "Authorization: Bearer "+devCacheToken); status != 200 {
+		r.t.Fatalf("invalidating: %d %s", status, body)
+	}
+}
+
+// TestFallbackCopyOfWhatWasServed starts an instance on a warm cache. What it served from
+// there is its fallback copy once the CMS fails, also after a restart.
+func TestFallbackCopyOfWhatWasServed(t *testing.T) {
+	t.Parallel()
+	valkey, cms := valkeyserver.Start(t), startStubCMS(t, "first title")
+	env := cms.env(valkey.URL())
+	launch(t, t.TempDir(), env...).showsWithin(10*time.Second, "first title")
+	dir := t.TempDir()
+	b := launch(t, dir, env...)
+	b.showsWithin(0, "first title")
+	cms.down.Store(true)
+	b.invalidateAll()
+	for range 3 {
+		b.showsWithin(0, "first title")
+	}
+	if cms.failed.Load() == 0 {
+		t.Error("the CMS was not asked")
+	}
+	_ = b.end(9)
+	launch(t, dir, env...).showsWithin(0, "first title")
+}
+
+// TestContentOfAnotherInstanceDuringAPause has an instance fail at the CMS until it pauses
+// for several seconds. Content that another instance stores meanwhile is served at once.
+func TestContentOfAnotherInstanceDuringAPause(t *testing.T) {
+	t.Parallel()
+	valkey, cms := valkeyserver.Start(t), startStubCMS(t, "first title")
+	env := cms.env(valkey.URL())
+	a, b := launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)
+	for _, r := range []*running{a, b} {
+		r.showsWithin(10*time.Second, "first title")
+	}
+	cms.down.Store(true)
+	a.invalidateAll()
+	// Each failure is two requests (one is retried), and the pause after the third is 4 s.
+	eventually(t, "the CMS was asked several times", func() bool {
+		b.showsWithin(0, "first title")
+		return cms.failed.Load() >= 6
+	})
+	cms.title.Store("second title")
+	cms.down.Store(false)
+	a.invalidateAll()
+	a.showsWithin(time.Second, "second title")
+	b.showsWithin(time.Second, "second title")
+}
