@@ -50,7 +50,7 @@ func (d *Driver) load() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opts.Path == "" {
-		docs, err := parse(sample, d.decoder())
+		docs, _, err := parse(sample, d.decoder())
 		if err != nil {
 			return fmt.Errorf("reading the embedded sample: %w", err)
 		}
@@ -61,12 +61,12 @@ func (d *Driver) load() error {
 	if err != nil {
 		return fmt.Errorf("reading the content file: %w", err)
 	}
-	docs, err := parse(data, d.decoder())
+	docs, malformed, err := parse(data, d.decoder())
 	if err != nil {
 		return fmt.Errorf("reading the content file %s: %w", d.opts.Path, err)
 	}
 	d.docs, d.state, d.good = docs, next, next.sum
-	d.hidden(docs)
+	d.report(docs, malformed)
 	return nil
 }
 
@@ -90,14 +90,14 @@ func (d *Driver) refresh() int {
 	}
 	d.state = next
 	if next.sum != d.good {
-		docs, err := parse(data, d.decoder())
+		docs, malformed, err := parse(data, d.decoder())
 		if err != nil {
 			d.trouble(err)
 			return d.revision
 		}
 		d.docs, d.good = docs, next.sum
 		d.revision++
-		d.hidden(docs)
+		d.report(docs, malformed)
 	}
 	if d.broken != "" {
 		d.broken = ""
@@ -115,8 +115,12 @@ func (d *Driver) trouble(err error) {
 	}
 }
 
-// hidden says how many documents will never be served, since an editor may wonder.
-func (d *Driver) hidden(docs []cms.Document) {
+// report logs what of a content file is not served: malformed entries, and documents that
+// are private by their id.
+func (d *Driver) report(docs []cms.Document, malformed []error) {
+	for _, err := range malformed {
+		d.opts.Log.Warn().Err(err).Str("file", d.opts.Path).Msg("leaving out a malformed entry of the content file")
+	}
 	n := 0
 	for _, doc := range docs {
 		if !cms.IsPublic(doc.ID) {

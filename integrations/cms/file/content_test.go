@@ -95,28 +95,46 @@ func TestForms(t *testing.T) {
 func TestOpenRefusesBrokenContent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":             {"", "line 1, column 1: the file is empty"},
-		"blank":             {" \n\n", "line 3, column 1: the file is empty"},
-		"cut off":           {"[\n{\"_id\":\"a\"", "line 2, column 10: unexpected end"},
-		"comma":             {"[\n  {\"_id\":\"a\",\n  }\n]", "line 3, column 3: invalid character '}'"},
-		"two values":        {"[] []", "line 1, column 4: invalid character '['"},
-		"number":            {"7", "line 1, column 1: neither an array"},
-		"text":              {`"x"`, "line 1, column 1: neither an array"},
-		"wrapped nonsense":  {`{"documents":7}`, `"documents" is not an array`},
-		"not a document":    {"[\n 7]", "line 2, column 2: a document is not a JSON object"},
-		"no id":             {"[\n  {\"_type\":\"a\"}]", "line 2, column 3: _id"},
-		"no type":           {`[{"_id":"a"}]`, `line 1, column 2: document "a": _type is missing`},
-		"twice":             {"[{\"_id\":\"a\",\"_type\":\"t\"},\n{\"_id\":\"a\",\"_type\":\"t\"}]", `line 2, column 1: a second document has the _id "a"`},
-		"broken line":       {"{\"_id\":\"a\",\"_type\":\"t\"}\n  {\"_id\": }\n", "line 2, column 11: invalid character '}'"},
-		"cut-off last line": {"{\"_id\":\"a\",\"_type\":\"t\"}\n{\"_id\":\"b", "line 2, column 9: unexpected end"},
-		"not UTF-8":         {"[\n\"\xff\"]", "line 2, column 2: this is not UTF-8 text"},
-		"HTML":              {"<html>", "line 1, column 1: invalid character '<'"},
+		"empty":            {"", "line 1, column 1: the file is empty"},
+		"blank":            {" \n\n", "line 3, column 1: the file is empty"},
+		"cut off":          {"[\n{\"_id\":\"a\"", "line 2, column 10: unexpected end"},
+		"comma":            {"[\n  {\"_id\":\"a\",\n  }\n]", "line 3, column 3: invalid character '}'"},
+		"two values":       {"[] []", "line 1, column 4: invalid character '['"},
+		"number":           {"7", "line 1, column 1: neither an array"},
+		"text":             {`"x"`, "line 1, column 1: neither an array"},
+		"wrapped nonsense": {`{"documents":7}`, `"documents" is not an array`},
+		"not a document":   {"[\n 7]", "line 2, column 2: a document is not a JSON object"},
+		"no id":            {"[\n  {\"_type\":\"a\"}]", "line 2, column 3: _id"},
+		"no type":          {`[{"_id":"a"}]`, `line 1, column 2: document "a": _type is missing`},
+		"not UTF-8":        {"[\n\"\xff\"]", "line 2, column 2: this is not UTF-8 text"},
+		"HTML":             {"<html>", "line 1, column 1: invalid character '<'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, path, _, err := open(t, tc.text)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%v, want %q and the file's name", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMalformedEntriesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"no document":       {`[{"_id":"a","_type":"page"}, 7]`, "line 1, column 30: a document is not a JSON object"},
+		"twice":             {"[{\"_id\":\"a\",\"_type\":\"page\"},\n{\"_id\":\"a\",\"_type\":\"t\"}]", `line 2, column 1: a second document has the _id`},
+		"broken line":       {"{\"_id\":\"a\",\"_type\":\"page\"}\n  {\"_id\": }\n", "line 2, column 11: invalid character '}'"},
+		"cut-off last line": {"{\"_id\":\"a\",\"_type\":\"page\"}\n{\"_id\":\"b", "line 2, column 9: unexpected end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _, out, err := open(t, tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pages(t, d); !slices.Equal(got, []string{"a"}) || out.count(tc.want) != 1 {
+				t.Errorf("%q served, logged %s", got, out.b.String())
 			}
 		})
 	}

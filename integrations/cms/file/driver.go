@@ -3,7 +3,8 @@
 //
 // The content file holds an array of documents, an object {"documents": […]}, or one
 // document per line as `sanity dataset export` writes them. It is read again whenever it
-// changes. A file that can't be read or parsed then leaves the content as it was, and
+// changes. A file that can't be read or parsed then leaves the content as it was, an entry
+// that is no document is left out, and
 // the trouble is logged once.
 //
 // Known limits: references between documents are not followed except those to image

@@ -18,36 +18,41 @@ type located struct {
 	offset int
 }
 
-// parse reads a content file in any of its three forms. Errors begin with line and
-// column, counted from 1 in bytes.
-func parse(data []byte, dec cms.Decoder) ([]cms.Document, error) {
+// parse reads a content file in any of its three forms. Entries that are no documents are
+// left out and returned as errors of their own, unless there is nothing else. Errors begin
+// with line and column, counted from 1 in bytes.
+func parse(data []byte, dec cms.Decoder) (docs []cms.Document, malformed []error, err error) {
 	if at := invalidUTF8(data); at >= 0 {
-		return nil, position(data, at, errors.New("this is not UTF-8 text"))
+		return nil, nil, position(data, at, errors.New("this is not UTF-8 text"))
 	}
-	raws, err := split(data)
+	raws, malformed, err := split(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dec.AssetURL = assets(raws, dec.AssetURL)
-	docs := make([]cms.Document, 0, len(raws))
+	docs = make([]cms.Document, 0, len(raws))
 	seen := make(map[string]bool, len(raws))
 	for _, r := range raws {
 		doc, err := dec.Decode(r.raw)
-		if err != nil {
-			return nil, position(data, r.offset, err)
+		if err == nil && seen[doc.ID] {
+			err = fmt.Errorf("a second document has the _id %q", doc.ID)
 		}
-		if seen[doc.ID] {
-			return nil, position(data, r.offset, fmt.Errorf("a second document has the _id %q", doc.ID))
+		if err != nil {
+			malformed = append(malformed, position(data, r.offset, err))
+			continue
 		}
 		seen[doc.ID] = true
 		docs = append(docs, doc)
 	}
+	if len(docs) == 0 && len(malformed) > 0 {
+		return nil, nil, malformed[0]
+	}
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
-	return docs, nil
+	return docs, malformed, nil
 }
 
-// split finds the documents of a file.
-func split(data []byte) ([]located, error) {
+// split finds the documents of a file, and the lines that are none where each line is one.
+func split(data []byte) (docs []located, malformed []error, err error) {
 	start := 0
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		start = len("\ufeff")
@@ -57,33 +62,36 @@ func split(data []byte) ([]located, error) {
 	}
 	body := data[start:]
 	if len(body) == 0 {
-		return nil, position(data, len(data), errors.New("the file is empty"))
+		return nil, nil, position(data, len(data), errors.New("the file is empty"))
 	}
 	if err := valid(body); err != nil {
 		// Not one JSON value: several lines with one each, or broken.
 		if body[0] == '{' {
 			if first, _, more := bytes.Cut(body, []byte("\n")); more && json.Valid(first) {
-				return lines(data, start)
+				docs, malformed = lines(data, start)
+				return docs, malformed, nil
 			}
 		}
-		return nil, position(data, start+err.offset, err)
+		return nil, nil, position(data, start+err.offset, err)
 	}
 	if body[0] == '[' {
-		return elements(data, start)
+		docs, err = elements(data, start)
+		return docs, nil, err
 	}
 	var wrapper map[string]json.RawMessage
 	if body[0] != '{' || json.Unmarshal(body, &wrapper) != nil {
-		return nil, position(data, start, errors.New("neither an array of documents nor a document"))
+		return nil, nil, position(data, start, errors.New("neither an array of documents nor a document"))
 	}
 	if list, ok := wrapper["documents"]; ok && wrapper["_type"] == nil {
 		// A RawMessage is a copy, so where it came from is looked up. It begins with a
 		// bracket unless it is not an array.
 		if list[0] != '[' {
-			return nil, position(data, start, errors.New(`"documents" is not an array`))
+			return nil, nil, position(data, start, errors.New(`"documents" is not an array`))
 		}
-		return elements(data, start+bytes.LastIndex(body, list))
+		docs, err = elements(data, start+bytes.LastIndex(body, list))
+		return docs, nil, err
 	}
-	return []located{{raw: body, offset: start}}, nil
+	return []located{{raw: body, offset: start}}, nil, nil
 }
 
 // elements returns the elements of the array that begins at an offset.
@@ -103,20 +111,21 @@ func elements(data []byte, start int) ([]located, error) {
 	return out, nil
 }
 
-// lines returns the documents of a file with one on each line. Empty lines are skipped.
-func lines(data []byte, start int) ([]located, error) {
-	out := []located{}
+// lines returns the documents of a file with one on each line, and what is wrong with the
+// lines that are not JSON. Empty lines are skipped.
+func lines(data []byte, start int) (docs []located, malformed []error) {
 	for start < len(data) {
 		line, _, _ := bytes.Cut(data[start:], []byte("\n"))
 		if text := bytes.TrimSpace(line); len(text) > 0 {
 			if err := valid(text); err != nil {
-				return nil, position(data, start+bytes.Index(line, text)+err.offset, err)
+				malformed = append(malformed, position(data, start+bytes.Index(line, text)+err.offset, err))
+			} else {
+				docs = append(docs, located{raw: text, offset: start + bytes.Index(line, text)})
 			}
-			out = append(out, located{raw: text, offset: start + bytes.Index(line, text)})
 		}
 		start += len(line) + 1
 	}
-	return out, nil
+	return docs, malformed
 }
 
 // syntaxError is what is wrong with a JSON text, and where.

@@ -19,7 +19,7 @@
 //	401, 403                                   Refused (the token)
 //	402, 404                                   Refused (the plan; project, dataset or version)
 //	408, 423, 425, 5xx                         Unavailable
-//	409, the document exists                   success
+//	409, the document exists                   looked up: success if stored, else Unavailable
 //	409, anything else                         Unavailable (a concurrent transaction)
 //	429                                        Limited, with Retry-After if it is sent
 //	any 4xx but 429 whose body is not JSON     Unavailable (a proxy's page, not Sanity's)

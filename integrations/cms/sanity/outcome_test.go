@@ -33,6 +33,7 @@ func outcomes() map[string]outcome {
 	page := func(status int) sanitytest.Fault { return sanitytest.Fault{Mode: sanitytest.HTML, Status: status} }
 	after := func(f sanitytest.Fault, header string) sanitytest.Fault { f.RetryAfter = header; return f }
 	with := func(f sanitytest.Fault, body string) sanitytest.Fault { f.Body = body; return f }
+	acted := func(f sanitytest.Fault) sanitytest.Fault { f.Acted = true; return f }
 	const (
 		away     = upstream.Unavailable
 		refused  = upstream.Refused
@@ -68,7 +69,8 @@ func outcomes() map[string]outcome {
 		"405":                          {fault: answer(405), put: rejected, fetch: rejected},
 		"408":                          {fault: answer(408), put: away, fetch: away},
 		"409, anything":                {fault: answer(409), put: away, fetch: away},
-		"409, it exists":               {fault: with(answer(409), exists), fetch: away},
+		"409, it does not exist":       {fault: with(answer(409), exists), put: away, fetch: away, calls: 2},
+		"409, it exists":               {fault: acted(with(answer(409), exists)), fetch: away, calls: 2},
 		"410":                          {fault: answer(410), put: rejected, fetch: rejected},
 		"413":                          {fault: answer(413), put: rejected, fetch: rejected},
 		"422":                          {fault: answer(422), put: rejected, fetch: rejected},

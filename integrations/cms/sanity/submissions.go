@@ -45,10 +45,7 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	id := cms.SubmissionID(s.ID)
 	private := []string{s.Contact.Email, s.Contact.FirstName, s.Contact.LastName, s.Contact.Phone, s.Contact.Company, s.SessionID}
 	answer, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, private...)
-	if errors.Is(err, errExists) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}
 	for _, r := range answer.Results {
@@ -56,13 +53,13 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 			return nil
 		}
 	}
-	// The answer is a success that does not name the document.
+	// The answer does not name the document, or claims that it exists already.
 	there, err := d.existing(ctx, op, groqQuery{text: idsQuery, params: map[string]any{"ids": []string{id}}})
 	if err != nil {
 		return err
 	}
 	if !there[id] {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the transaction succeeded without storing the document"}
+		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the document is not stored, whatever the answer said"}
 	}
 	return nil
 }
