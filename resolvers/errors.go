@@ -34,7 +34,12 @@ func translate(err error) error {
 	case errors.Is(err, cache.ErrUnavailable):
 		return unavailable("The cache is not available at the moment.", err)
 	case errors.Is(err, store.ErrUnavailable):
-		return unavailable("The request can't be stored at the moment. Please try again.", err)
+		return unavailable("The request can't be stored at the moment, though it may have been. "+
+			"Please send the same again: that is safe and makes no second lead.", err)
+	case errors.Is(err, store.ErrKeyReused):
+		return &schema.Error{
+			Code: schema.CodeIdempotencyKeyReused, Message: "This Idempotency-Key was used for other content. Send a new key for a new attempt.",
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("The request took too long.", err)
 	default:

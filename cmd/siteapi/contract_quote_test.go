@@ -213,8 +213,15 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		t.Error("other content got the same id")
 	}
 	third := submit("REST", func(o object) { o["locale"] = "en" }, `Idempotency-Key: "key-1"`)
-	if again := submit("GraphQL", func(o object) { o["locale"] = "es" }, "Idempotency-Key: key-1"); again != third {
-		t.Error("a repeated Idempotency-Key with other content got another id")
+	if again := submit("GraphQL", func(o object) { o["locale"] = "en" }, "Idempotency-Key: key-1"); again != third {
+		t.Error("a repeated Idempotency-Key with the same content got another id")
+	}
+	spanish := validSubmission("same")
+	spanish["locale"] = "es"
+	for _, door := range []string{"GraphQL", "REST"} {
+		if got := s.through(door, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1"); got.code != "IDEMPOTENCY_KEY_REUSED" {
+			t.Errorf("%s: the key with other content: %s", door, got.raw)
+		}
 	}
 	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {
 		t.Error("another visitor who happens to use the same key lost his lead")

@@ -51,7 +51,7 @@ func (e *erasure) run(ctx context.Context) error {
 		e.leads = append(e.leads, s.ID)
 	}
 	e.receipt.Submissions = append([]string{}, e.leads...)
-	traces, err := e.data.archive.Traces(ctx, e.email)
+	sessions, err := e.data.archive.CountHints(ctx, e.email)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (e *erasure) run(ctx context.Context) error {
 	kept = e.receipt.add("cache", "PDFs")
 	kept.State, kept.Found = holdingUnknown, nil // nobody can look into it
 	tables := []*holding{
-		e.receipt.add("database", "submissions"), e.receipt.add("database", "repetitions"), e.receipt.add("database", "sessions"),
+		e.receipt.add("database", "submissions"), e.receipt.add("database", "sessions"),
 	}
-	for i, n := range []int{len(e.leads), int(traces.Repeats), int(traces.Sessions)} {
+	for i, n := range []int{len(e.leads), int(sessions)} {
 		tables[i].found(n, nil)
 	}
 	if !e.receipt.Erasing {
@@ -180,7 +180,7 @@ func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 	}
 }
 
-// eraseTables removes submissions, repetitions and sessions, in that order of places.
+// eraseTables removes submissions and contact hints, in that order of places.
 func (e *erasure) eraseTables(ctx context.Context, tables []*holding) {
 	n := 0
 	var failed error
@@ -199,14 +199,12 @@ func (e *erasure) eraseTables(ctx context.Context, tables []*holding) {
 		failed = errors.Join(failed, err)
 	}
 	tables[0].erased(n, failed)
-	traces, err := e.data.archive.EraseTraces(ctx, e.email)
-	// What belonged to a submission went with it.
+	sessions, err := e.data.archive.EraseHints(ctx, e.email)
+	// What was typed in the session of a submission went with it.
 	if err == nil {
-		traces.Repeats = max(traces.Repeats, int64(*tables[1].Found))
-		traces.Sessions = max(traces.Sessions, int64(*tables[2].Found))
+		sessions = max(sessions, int64(*tables[1].Found))
 	}
-	tables[1].erased(int(traces.Repeats), err)
-	tables[2].erased(int(traces.Sessions), err)
+	tables[1].erased(int(sessions), err)
 	if err := e.shrink(ctx); err != nil {
 		tables[0].erased(n, errors.Join(failed, err))
 	}

@@ -17,8 +17,11 @@ var (
 	// ErrNotFound means there is nothing stored under that id.
 	ErrNotFound = errors.New("not found")
 	// ErrUnavailable means the database can't take the request now (away, busy, full,
-	// read-only): nothing of it was stored, and it may be repeated later.
+	// read-only). Where the connection broke during the commit it may have been stored
+	// all the same, whole: a submission sent again finds the first one.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrKeyReused means that the idempotency key stands for other content.
+	ErrKeyReused = errors.New("the idempotency key stands for other content")
 )
 
 // NewSubmission is a submission with what makes a repetition of it recognisable.
@@ -28,7 +31,7 @@ type NewSubmission struct {
 	// key is a repetition of the first.
 	ContentKey string
 	// IdempotencyKey is a digest of session and Idempotency-Key header, empty where the
-	// client sent none. A second submission with the same key is a repetition of the first.
+	// client sent none. It stands for the content it first came with.
 	IdempotencyKey string
 }
 
@@ -39,8 +42,8 @@ type Quotes interface {
 	Track(ctx context.Context, v quote.Visit) error
 	// Submit stores a submission together with its pending deliveries in one
 	// transaction. A repetition returns the submission that is stored already and false,
-	// and remembers the new idempotency key if there is one. Where the same idempotency
-	// key comes with other content, that content is kept beside the first submission.
+	// and remembers the new idempotency key if there is one. An idempotency key that
+	// stands for other content is an ErrKeyReused, and nothing is stored.
 	// A submission that is Held gets no deliveries yet.
 	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
 	// Submission returns a stored submission, or ErrNotFound.
@@ -60,12 +63,6 @@ type Filter struct {
 	Newest bool
 	// Held narrows to those held for review.
 	Held bool
-}
-
-// Traces counts what is stored of an e-mail address beside the submissions made with it.
-type Traces struct {
-	Sessions int64 // sessions in whose state the visitor has typed it
-	Repeats  int64 // repetitions with it, kept beside whatever submission
 }
 
 // SessionFilter narrows a listing of sessions. Zero fields don't narrow.
@@ -97,12 +94,12 @@ type Archive interface {
 	// Erase removes a submission with its pending deliveries, and what the visitor
 	// typed of the contact form from the state of its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string) error
-	// Traces looks for an address, letter case ignored, beside the submissions made with
-	// it. There is no index for that: it reads all sessions.
-	Traces(ctx context.Context, email string) (Traces, error)
-	// EraseTraces removes what Traces finds: the repetitions, and of the sessions what the
-	// visitor typed of the contact form. It returns how much it removed.
-	EraseTraces(ctx context.Context, email string) (Traces, error)
+	// CountHints returns the number of sessions in which an address was typed, letter
+	// case ignored. There is no index for that: it reads all sessions.
+	CountHints(ctx context.Context, email string) (int64, error)
+	// EraseHints removes from those sessions what was typed of the contact form and
+	// returns their number.
+	EraseHints(ctx context.Context, email string) (int64, error)
 }
 
 // Load is how busy a driver is.

@@ -47,29 +47,24 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 	return translate("erasing a submission", err)
 }
 
-// Traces looks for an address beside the submissions made with it.
-func (s *Store) Traces(ctx context.Context, email string) (store.Traces, error) {
-	t, err := sqlstore.CountTraces(ctx, s.pool, email)
-	return t, translate("looking for an address", err)
+// CountHints returns the number of sessions in which an address was typed.
+func (s *Store) CountHints(ctx context.Context, email string) (int64, error) {
+	n, err := sqlstore.CountHints(ctx, s.pool, email)
+	return n, translate("looking for an address", err)
 }
 
-// EraseTraces removes what Traces finds, some at a time.
-func (s *Store) EraseTraces(ctx context.Context, email string) (t store.Traces, err error) {
-	forget := func(sessions []string, repeats []sqlstore.RepeatKey) error {
-		var removed store.Traces
+// EraseHints removes what was typed of the contact form from those sessions, some at a time.
+func (s *Store) EraseHints(ctx context.Context, email string) (removed int64, err error) {
+	err = sqlstore.InChunks(sqlstore.Hinted(ctx, s.pool, email), func(some []string) error {
+		var n int64
 		err := s.pool.transact(ctx, true, func(ctx context.Context, tx pgx.Tx, _ trial) error {
-			removed, err = sqlstore.ForgetTraces(ctx, executor{tx}, email, sessions, repeats)
+			n, err = sqlstore.EraseHints(ctx, executor{tx}, email, some)
 			return err
 		})
-		t.Sessions += removed.Sessions
-		t.Repeats += removed.Repeats
+		removed += n
 		return err
-	}
-	err = sqlstore.InChunks(sqlstore.Hinted(ctx, s.pool, email), func(some []string) error { return forget(some, nil) })
-	if err == nil {
-		err = sqlstore.InChunks(sqlstore.Repeated(ctx, s.pool, email), func(some []sqlstore.RepeatKey) error { return forget(nil, some) })
-	}
-	return t, translate("erasing the traces of an address", err)
+	})
+	return removed, translate("erasing contact hints", err)
 }
 
 // hooks binds the options' hooks to a transaction.

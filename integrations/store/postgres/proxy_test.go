@@ -18,7 +18,8 @@ type proxy struct {
 	server   string
 
 	mu     sync.Mutex
-	marker []byte // nil: nothing is to be cut
+	marker []byte
+	cuts   int // how many connections are still to be cut
 }
 
 func startProxy(t *testing.T, server string) *proxy {
@@ -43,19 +44,19 @@ func startProxy(t *testing.T, server string) *proxy {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// cutAfter makes the proxy cut off the next connection over which a client sends the
+// cutAfter makes the proxy cut off the next connections over which a client sends the
 // marker: what it sent goes through, the answer does not.
-func (p *proxy) cutAfter(marker string) {
+func (p *proxy) cutAfter(marker string, times int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.marker = []byte(marker)
+	p.marker, p.cuts = []byte(marker), times
 }
 
-// hasCut reports whether that has happened.
-func (p *proxy) hasCut() bool {
+// left returns how many of those cuts have not happened.
+func (p *proxy) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.marker == nil
+	return p.cuts
 }
 
 func (p *proxy) serve(client net.Conn) {
@@ -75,7 +76,7 @@ func (p *proxy) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if p.cuts(buffer[:n]) {
+		if p.cut(buffer[:n]) {
 			client.Close()
 			if _, err := server.Write(buffer[:n]); err == nil {
 				_, _ = server.Read(buffer) // the answer nobody gets
@@ -88,13 +89,13 @@ func (p *proxy) serve(client net.Conn) {
 	}
 }
 
-func (p *proxy) cuts(sent []byte) bool {
+func (p *proxy) cut(sent []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.marker == nil || !bytes.Contains(sent, p.marker) {
+	if p.cuts == 0 || !bytes.Contains(sent, p.marker) {
 		return false
 	}
-	p.marker = nil
+	p.cuts--
 	return true
 }
 

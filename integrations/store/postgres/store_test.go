@@ -28,6 +28,7 @@ func subject(url string) storetest.Subject {
 		return c
 	}
 	return storetest.Subject{
+		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, h storetest.Hooks) (storetest.Store, error) {
 			return postgres.Open(ctx, options(url, h))
 		},

@@ -189,22 +189,41 @@ func lostAnswer(t *testing.T, at string) {
 	u.Host = p.address()
 	db := subject(u.String()).MustOpen(t, h)
 	for i, key := range []string{"", "key"} {
-		p.cutAfter("commit")
+		p.cutAfter("commit", 1)
 		sub := storetest.Submission(i)
 		sub.IdempotencyKey = key
 		got, created, err := db.Submit(t.Context(), sub)
 		if err != nil || !created || got.ID != sub.Submission.ID {
 			t.Errorf("submission %d: %q, new %v, %v", i, got.ID, created, err)
 		}
-		if !p.hasCut() {
+		if p.left() != 0 {
 			t.Error("the connection was not cut")
 		}
 		if jobs := s.Strings(t, `SELECT submission_id FROM jobs`); len(jobs) != i+1 {
 			t.Errorf("%d jobs, want %d", len(jobs), i+1)
 		}
 	}
-	p.cutAfter("commit")
-	if err := db.Erase(t.Context(), "id-000000"); err != nil || !p.hasCut() {
-		t.Errorf("erasing, cut %v: %v", p.hasCut(), err)
+	p.cutAfter("commit", 1)
+	if err := db.Erase(t.Context(), "id-000000"); err != nil || p.left() != 0 {
+		t.Errorf("erasing, %d cuts left: %v", p.left(), err)
+	}
+
+	// Where no answer ever comes the request is refused although it is stored. Sent
+	// again it finds what is there.
+	const many = 100
+	sub := storetest.Submission(7)
+	sub.IdempotencyKey = "key 7"
+	p.cutAfter("commit", many)
+	if _, _, err := db.Submit(t.Context(), sub); !errors.Is(err, store.ErrUnavailable) || p.left() == many {
+		t.Errorf("without an answer: %v, %d cuts left, want ErrUnavailable", err, p.left())
+	}
+	p.cutAfter("", 0)
+	again := sub
+	again.Submission.ID = "another"
+	if got, created, err := db.Submit(t.Context(), again); err != nil || created || got.ID != sub.Submission.ID {
+		t.Errorf("sent again: %q, new %v, %v, want the first", got.ID, created, err)
+	}
+	if jobs := s.Strings(t, `SELECT submission_id FROM jobs WHERE submission_id LIKE '%7'`); len(jobs) != 1 {
+		t.Errorf("%d jobs, want 1", len(jobs))
 	}
 }

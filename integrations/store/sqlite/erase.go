@@ -40,26 +40,21 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 	return named("erasing a submission", o.missing)
 }
 
-// Traces looks for an address beside the submissions made with it.
-func (s *Store) Traces(ctx context.Context, email string) (store.Traces, error) {
-	t, err := sqlstore.CountTraces(ctx, s.read, email)
-	return t, translate("looking for an address", err)
+// CountHints returns the number of sessions in which an address was typed.
+func (s *Store) CountHints(ctx context.Context, email string) (int64, error) {
+	n, err := sqlstore.CountHints(ctx, s.read, email)
+	return n, translate("looking for an address", err)
 }
 
-// EraseTraces removes what Traces finds, some at a time.
-func (s *Store) EraseTraces(ctx context.Context, email string) (t store.Traces, err error) {
-	forget := func(o *forgetOp) error {
-		o.email = email
+// EraseHints removes what was typed of the contact form from those sessions, some at a time.
+func (s *Store) EraseHints(ctx context.Context, email string) (removed int64, err error) {
+	err = sqlstore.InChunks(sqlstore.Hinted(ctx, s.read, email), func(some []string) error {
+		o := &forgetOp{email: email, sessions: some}
 		err := s.group.Do(ctx, o)
-		t.Sessions += o.removed.Sessions
-		t.Repeats += o.removed.Repeats
-		return named("erasing the traces of an address", err)
-	}
-	err = sqlstore.InChunks(sqlstore.Hinted(ctx, s.read, email), func(some []string) error { return forget(&forgetOp{sessions: some}) })
-	if err == nil {
-		err = sqlstore.InChunks(sqlstore.Repeated(ctx, s.read, email), func(some []sqlstore.RepeatKey) error { return forget(&forgetOp{repeats: some}) })
-	}
-	return t, translate("looking for an address", err)
+		removed += o.removed
+		return named("erasing contact hints", err)
+	})
+	return removed, translate("looking for an address", err)
 }
 
 // in binds the hooks to a transaction.
@@ -117,19 +112,18 @@ func (o *pruneSubmissionsOp) apply(ctx context.Context, b *batch) (err error) {
 	return err
 }
 
-// forgetOp removes what is left of an address in some sessions and some repetitions.
+// forgetOp removes what is left of an address in some sessions.
 type forgetOp struct {
 	email    string
 	sessions []string
-	repeats  []sqlstore.RepeatKey
 
-	removed store.Traces
+	removed int64
 }
 
 func (o *forgetOp) apply(ctx context.Context, b *batch) (err error) {
 	if err := b.flush(ctx); err != nil {
 		return err
 	}
-	o.removed, err = sqlstore.ForgetTraces(ctx, b.w.db, o.email, o.sessions, o.repeats)
+	o.removed, err = sqlstore.EraseHints(ctx, b.w.db, o.email, o.sessions)
 	return err
 }

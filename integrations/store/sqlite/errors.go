@@ -21,7 +21,7 @@ func translate(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrKeyReused):
 		return fmt.Errorf("%s: %w", op, err)
 	case passes(err):
 		return fmt.Errorf("%s: %w: %w", op, store.ErrUnavailable, err)

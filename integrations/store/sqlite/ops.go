@@ -25,10 +25,15 @@ type submitOp struct {
 
 	first   quote.Submission
 	created bool
+	refused error // [store.ErrKeyReused], which must not undo the rest of the batch
 }
 
 func (o *submitOp) apply(ctx context.Context, b *batch) (err error) {
+	o.refused = nil
 	o.first, o.created, err = sqlstore.Submit(ctx, b.w.db, o.row, o.key)
+	if errors.Is(err, store.ErrKeyReused) {
+		o.refused, err = err, nil
+	}
 	if o.created && o.row.Held == 0 {
 		b.created = append(b.created, o.first.ID)
 	}

@@ -56,7 +56,7 @@ func (s *Store) Submit(ctx context.Context, n store.NewSubmission) (quote.Submis
 	if err := s.group.Do(ctx, o); err != nil {
 		return quote.Submission{}, false, named("submitting a quote", err)
 	}
-	return o.first, o.created, nil
+	return o.first, o.created, named("submitting a quote", o.refused)
 }
 
 // Submission returns a stored submission, or [store.ErrNotFound].

@@ -30,6 +30,7 @@ func subject(t testing.TB, path string) storetest.Subject {
 		}
 	})
 	return storetest.Subject{
+		Migrations: "../internal/sqlstore/migrations/sqlite",
 		Open: func(ctx context.Context, h storetest.Hooks) (storetest.Store, error) {
 			return sqlite.Open(ctx, options(path, h))
 		},

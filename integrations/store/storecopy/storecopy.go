@@ -1,6 +1,5 @@
 // Package storecopy moves the contents of one store into another: sessions,
-// submissions with their idempotency keys and repetitions, and the deliveries that
-// were not finished.
+// submissions with their idempotency keys, and the deliveries that were not finished.
 //
 // Stop the service before the last copy: what is written to the old store afterwards
 // is not seen. A copy may be interrupted and repeated; what is there already stays,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"siteapi/integrations/quote"
-	"siteapi/integrations/store"
 )
 
 // Only what is old enough goes, with all that belongs to it, and nothing whose
@@ -93,14 +92,10 @@ func pruneFailing(t *testing.T, s Subject) {
 
 // An address is found wherever it was typed, in whatever letter case, and goes from
 // there; the submissions made with it are not touched.
-func traces(t *testing.T, s Subject) {
+func hints(t *testing.T, s Subject) {
 	db := s.MustOpen(t, Hooks{})
-	first, other, own := Submission(1), Submission(2), Submission(3)
-	first.IdempotencyKey, other.IdempotencyKey = "key", "key"
-	other.Submission.Contact.Email = "Mine@Example.com"
+	own := Submission(3)
 	own.Submission.Contact.Email = "mine@example.com"
-	wantSubmit(t, db, first, first.Submission, true)
-	wantSubmit(t, db, other, first.Submission, false) // kept beside the first
 	wantSubmit(t, db, own, own.Submission, true)
 	hinted := Visit("hinted", When())
 	hinted.Hints = quote.Hints{Email: "MINE@example.com", FirstName: "Ana"}
@@ -111,25 +106,22 @@ func traces(t *testing.T, s Subject) {
 		}
 	}
 	for _, email := range []string{"nobody@example.com", "ine@example.com", ""} {
-		if got, err := db.Traces(t.Context(), email); err != nil || got != (store.Traces{}) {
-			t.Errorf("%q: %+v %v, want nothing", email, got, err)
+		if got, err := db.CountHints(t.Context(), email); err != nil || got != 0 {
+			t.Errorf("%q: %d %v, want nothing", email, got, err)
 		}
 	}
-	if got, err := db.EraseTraces(t.Context(), ""); err != nil || got != (store.Traces{}) {
-		t.Errorf("no address at all erased %+v %v", got, err)
+	if got, err := db.EraseHints(t.Context(), ""); err != nil || got != 0 {
+		t.Errorf("no address at all erased %d %v", got, err)
 	}
-	want := store.Traces{Sessions: 1, Repeats: 1}
-	if got, err := db.Traces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {
-		t.Errorf("found %+v %v, want %+v", got, err, want)
+	if got, err := db.CountHints(t.Context(), "mine@EXAMPLE.com"); err != nil || got != 1 {
+		t.Errorf("found %d %v, want 1", got, err)
 	}
-	if got, err := db.EraseTraces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {
-		t.Errorf("erased %+v %v, want %+v", got, err, want)
+	for _, want := range []int64{1, 0} {
+		if got, err := db.EraseHints(t.Context(), "mine@EXAMPLE.com"); err != nil || got != want {
+			t.Errorf("erased %d %v, want %d", got, err, want)
+		}
 	}
-	if got, err := db.EraseTraces(t.Context(), "mine@EXAMPLE.com"); err != nil || got != (store.Traces{}) {
-		t.Errorf("erased again %+v %v, want nothing", got, err)
-	}
-	wantCount(t, db, 2)
-	wantStrings(t, s, `SELECT content_key FROM submission_repeats`)
+	wantCount(t, db, 1)
 	wantSession(t, db, quote.Session{
 		ID: "hinted", Selections: hinted.Selections, Estimate: hinted.Estimate, FirstSeen: When(), LastSeen: When(), Visits: 1,
 	})
@@ -139,7 +131,7 @@ func traces(t *testing.T, s Subject) {
 	if err := db.Erase(t.Context(), own.Submission.ID); err != nil {
 		t.Fatal(err)
 	}
-	for _, query := range []string{`SELECT state FROM sessions`, `SELECT body FROM submissions`, `SELECT body FROM submission_repeats`} {
+	for _, query := range []string{`SELECT state FROM sessions`, `SELECT body FROM submissions`} {
 		for _, text := range s.Strings(t, query) {
 			if strings.Contains(strings.ToLower(text), "mine@") {
 				t.Errorf("%s still gives %s", query, text)
@@ -148,38 +140,27 @@ func traces(t *testing.T, s Subject) {
 	}
 }
 
-// tracesOfMany: more than is erased in one transaction, among others.
-func tracesOfMany(t *testing.T, s Subject) {
+// hintsOfMany: more than is erased in one transaction, among others.
+func hintsOfMany(t *testing.T, s Subject) {
 	db := s.MustOpen(t, Hooks{})
-	first := Submission(0)
-	first.IdempotencyKey = "key"
-	wantSubmit(t, db, first, first.Submission, true)
 	const n = 1300
 	fill(t, n, func(i int) error {
 		v := Visit(fmt.Sprint("s", i), When())
-		again := Submission(i + 1)
-		again.IdempotencyKey = "key"
 		if i%2 == 0 {
 			v.Hints.Email = "many@example.com"
-			again.Submission.Contact.Email = "many@example.com"
 		}
-		_, _, err := db.Submit(t.Context(), again)
-		return errors.Join(err, db.Track(t.Context(), v))
+		return db.Track(t.Context(), v)
 	})
-	want := store.Traces{Sessions: n / 2, Repeats: n / 2}
-	if got, err := db.EraseTraces(t.Context(), "many@example.com"); err != nil || got != want {
-		t.Errorf("erased %+v %v, want %+v", got, err, want)
+	if got, err := db.EraseHints(t.Context(), "many@example.com"); err != nil || got != n/2 {
+		t.Errorf("erased %d %v, want %d", got, err, n/2)
 	}
-	if got, err := db.Traces(t.Context(), "many@example.com"); err != nil || got != (store.Traces{}) {
-		t.Errorf("left are %+v %v", got, err)
-	}
-	if got := len(s.Strings(t, `SELECT content_key FROM submission_repeats`)); got != n/2 {
-		t.Errorf("%d repetitions are left, want the %d of others", got, n/2)
+	if got, err := db.CountHints(t.Context(), "many@example.com"); err != nil || got != 0 {
+		t.Errorf("left are %d %v", got, err)
 	}
 }
 
-// tracesWhileTracked: erasing beside visitors who go on loses none of their choices.
-func tracesWhileTracked(t *testing.T, s Subject) {
+// hintsWhileTracked: erasing beside visitors who go on loses none of their choices.
+func hintsWhileTracked(t *testing.T, s Subject) {
 	db := s.MustOpen(t, Hooks{})
 	const visits = 200
 	ctx, stop := context.WithCancel(t.Context())
@@ -196,12 +177,12 @@ func tracesWhileTracked(t *testing.T, s Subject) {
 		}
 	})
 	for ctx.Err() == nil {
-		if _, err := db.EraseTraces(t.Context(), "ana@example.com"); err != nil {
+		if _, err := db.EraseHints(t.Context(), "ana@example.com"); err != nil {
 			t.Error(err)
 		}
 	}
 	wg.Wait()
-	if _, err := db.EraseTraces(t.Context(), "ana@example.com"); err != nil {
+	if _, err := db.EraseHints(t.Context(), "ana@example.com"); err != nil {
 		t.Error(err)
 	}
 	got, err := db.Session(t.Context(), "busy")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,7 @@ func submitContentAtOnce(t *testing.T, s Subject) {
 	}
 }
 
-// Two instances get different content under one key at the same moment.
+// Two instances get different content under one key at the same moment: one is stored.
 func submitKeyAtOnce(t *testing.T, s Subject) {
 	h := s.jobs(t)
 	dbs := []Store{s.MustOpen(t, h), s.MustOpen(t, h)}
@@ -45,10 +46,6 @@ func submitKeyAtOnce(t *testing.T, s Subject) {
 		}
 		wantCount(t, dbs[0], int64(round+1))
 	}
-	kept := s.Strings(t, `SELECT content_key FROM submission_repeats`)
-	if len(kept) != 5*(clients-1) {
-		t.Errorf("%d payloads were kept beside the submissions, want %d", len(kept), 5*(clients-1))
-	}
 }
 
 // atOnce submits from several goroutines and returns the ids that came back with the
@@ -63,6 +60,9 @@ func atOnce(t *testing.T, dbs []Store, clients int, make func(i int) store.NewSu
 		n := make(i)
 		wg.Go(func() {
 			got, isNew, err := dbs[i%len(dbs)].Submit(t.Context(), n)
+			if errors.Is(err, store.ErrKeyReused) {
+				return
+			}
 			if err != nil {
 				t.Error(err)
 				return

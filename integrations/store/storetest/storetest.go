@@ -38,6 +38,8 @@ type Subject struct {
 	Open func(ctx context.Context, h Hooks) (Store, error)
 	// Exec runs a statement in the database, past the store.
 	Exec func(t testing.TB, query string)
+	// Migrations is the folder of the driver's migrations.
+	Migrations string
 	// Strings runs a query for one column of text, past the store.
 	Strings func(t testing.TB, query string) []string
 }
@@ -68,9 +70,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prune":                         prune,
 		"prune/submissions":             pruneSubmissions,
 		"prune/failing":                 pruneFailing,
-		"traces":                        traces,
-		"traces/many":                   tracesOfMany,
-		"traces/while they change":      tracesWhileTracked,
+		"hints":                         hints,
+		"hints/many":                    hintsOfMany,
+		"hints/while they change":       hintsWhileTracked,
 		"erase":                         erase,
 		"erase/failing cancellation":    eraseFailing,
 		"request ended":                 requestEnded,
@@ -78,6 +80,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"close":                         closing,
 		"start/many at once":            startMany,
 		"start/newer tables":            startNewer,
+		"start/released tables":         startReleased,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

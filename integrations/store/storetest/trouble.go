@@ -2,12 +2,18 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
 
@@ -143,4 +149,57 @@ func startNewer(t *testing.T, s Subject) {
 	s.Exec(t, `ALTER TABLE submissions ADD COLUMN later text`)
 	wantSubmit(t, s.MustOpen(t, Hooks{}), Submission(2), Submission(2).Submission, true)
 	wantCount(t, first, 2)
+}
+
+// A database of each release comes up to date with what it holds.
+func startReleased(t *testing.T, s Subject) {
+	s.Exec(t, `CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`)
+	migrate := func(version int, name string) {
+		text, err := os.ReadFile(filepath.Join(s.Migrations, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Exec(t, string(text))
+		s.Exec(t, fmt.Sprintf(`INSERT INTO store_migrations VALUES (%d, '%s')`, version, name))
+	}
+	body := func(n int) string {
+		text, err := json.Marshal(Submission(n).Submission)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(string(text), "'", "''")
+	}
+	repeat := `INSERT INTO submission_repeats VALUES ('id-000001', '%s', 'key', '` + "%s" + `', %d)`
+	when := When().UnixMilli()
+	migrate(1, "0001_quotes.sql")
+	s.Exec(t, fmt.Sprintf(`INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at)
+VALUES ('id-000001', 'session-1', 'ana.1@example.com', '%s', 'content-1', %d)`, body(1), When().Add(time.Second).UnixMilli()))
+	s.Exec(t, fmt.Sprintf(`INSERT INTO submission_keys VALUES ('key', 'id-000001', %d)`, when))
+	s.Exec(t, fmt.Sprintf(repeat, "content-2", body(2), When().Add(2*time.Second).UnixMilli()))
+	s.Exec(t, fmt.Sprintf(repeat, "content-1", body(9), when)) // a lead already
+	migrate(2, "0002_held.sql")
+	s.Exec(t, fmt.Sprintf(`INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at, held)
+VALUES ('id-000003', 'session-3', 'ana.3@example.com', '%s', 'content-3', %d, 1)`, body(3), When().Add(3*time.Second).UnixMilli()))
+
+	db := s.MustOpen(t, Hooks{})
+	var got []quote.Submission
+	for sub, err := range db.Submissions(t.Context(), store.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, sub)
+	}
+	want := []quote.Submission{Submission(1).Submission, Submission(2).Submission, Submission(3).Submission}
+	want[1].Held, want[2].Held = true, true
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("stored are\n%+v\nwant\n%+v", got, want)
+	}
+	if n := length(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com", Held: true})); n != 1 {
+		t.Errorf("%d are found by the address of what was a repetition, want 1", n)
+	}
+	again := Submission(1)
+	again.IdempotencyKey = "key"
+	wantSubmit(t, db, again, Submission(1).Submission, false)
+	again.ContentKey = "content-4"
+	wantReused(t, db, again)
 }

@@ -78,9 +78,6 @@ func InChunks[T any](rows iter.Seq2[T, error], do func([]T) error) error {
 	return do(some)
 }
 
-// RepeatKey names a repetition.
-type RepeatKey struct{ SubmissionID, ContentKey string }
-
 // Hinted yields the ids of the sessions in whose state an address was typed.
 func Hinted(ctx context.Context, db DB, email string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -103,80 +100,30 @@ func Hinted(ctx context.Context, db DB, email string) iter.Seq2[string, error] {
 	}
 }
 
-// Repeated yields the repetitions that were made with an address.
-func Repeated(ctx context.Context, db DB, email string) iter.Seq2[RepeatKey, error] {
-	return func(yield func(RepeatKey, error) bool) {
-		for after := (RepeatKey{}); ; {
-			var bodies []string
-			var page []RepeatKey
-			err := db.Query(ctx, `SELECT submission_id, content_key, body FROM submission_repeats
-WHERE (submission_id, content_key) > ($1, $2) ORDER BY submission_id, content_key LIMIT `+pageSize,
-				[]any{after.SubmissionID, after.ContentKey}, func(scan Scan) error {
-					var k RepeatKey
-					var body string
-					err := scan(&k.SubmissionID, &k.ContentKey, &body)
-					page, bodies = append(page, k), append(bodies, body)
-					return err
-				})
-			if err != nil {
-				yield(RepeatKey{}, fmt.Errorf("listing the repetitions: %w", err))
-				return
-			}
-			for i, k := range page {
-				var s quote.Submission
-				if err := json.Unmarshal([]byte(bodies[i]), &s); err != nil {
-					yield(RepeatKey{}, fmt.Errorf("decoding a repetition of submission %q: %w", k.SubmissionID, err))
-					return
-				}
-				if sameAddress(s.Contact.Email, email) && !yield(k, nil) {
-					return
-				}
-			}
-			if len(page) == 0 {
-				return
-			}
-			after = page[len(page)-1]
-		}
-	}
-}
-
-// CountTraces counts what is stored of an address beside the submissions made with it.
-func CountTraces(ctx context.Context, db DB, email string) (t store.Traces, err error) {
+// CountHints returns the number of sessions in whose state an address was typed.
+func CountHints(ctx context.Context, db DB, email string) (n int64, err error) {
 	for _, err := range Hinted(ctx, db, email) {
 		if err != nil {
-			return t, err
+			return n, err
 		}
-		t.Sessions++
+		n++
 	}
-	for _, err := range Repeated(ctx, db, email) {
-		if err != nil {
-			return t, err
-		}
-		t.Repeats++
-	}
-	return t, nil
+	return n, nil
 }
 
-// ForgetTraces removes what the visitors of some sessions typed of the contact form,
-// where it is still this address, and some repetitions, inside the transaction db.
-func ForgetTraces(ctx context.Context, db DB, email string, sessions []string, repeats []RepeatKey) (t store.Traces, err error) {
+// EraseHints removes what the visitors of some sessions typed of the contact form,
+// where it is still this address, inside the transaction db.
+func EraseHints(ctx context.Context, db DB, email string, sessions []string) (n int64, err error) {
 	for _, id := range sessions {
 		done, err := forgetHints(ctx, db, id, email)
 		if err != nil {
-			return t, err
+			return n, err
 		}
 		if done {
-			t.Sessions++
+			n++
 		}
 	}
-	for _, k := range repeats {
-		n, err := db.Exec(ctx, `DELETE FROM submission_repeats WHERE submission_id = $1 AND content_key = $2`, k.SubmissionID, k.ContentKey)
-		if err != nil {
-			return t, fmt.Errorf("removing a repetition: %w", err)
-		}
-		t.Repeats += n
-	}
-	return t, nil
+	return n, nil
 }
 
 // OldSubmissions returns the ids of some submissions made before a time, oldest first

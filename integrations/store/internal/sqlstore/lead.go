@@ -12,21 +12,12 @@ import (
 type Lead struct {
 	Submission SubmissionRow
 	Keys       []KeyRow
-	Repeats    []RepeatRow
 }
 
 // KeyRow is an idempotency key.
 type KeyRow struct {
 	Key       string
 	CreatedAt int64 // milliseconds
-}
-
-// RepeatRow is what was sent under an idempotency key that stood for other content.
-type RepeatRow struct {
-	ContentKey     string
-	IdempotencyKey string
-	Body           string // JSON
-	ReceivedAt     int64  // milliseconds
 }
 
 // Leads yields all submissions with what is stored beside them, oldest first.
@@ -55,18 +46,11 @@ func (l *Lead) read(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("reading the idempotency keys: %w", err)
 	}
-	err = db.Query(ctx, `SELECT content_key, idempotency_key, body, received_at FROM submission_repeats
-WHERE submission_id = $1 ORDER BY content_key`, []any{l.Submission.ID}, func(scan Scan) error {
-		var r RepeatRow
-		err := scan(&r.ContentKey, &r.IdempotencyKey, &r.Body, &r.ReceivedAt)
-		l.Repeats = append(l.Repeats, r)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("reading the repetitions: %w", err)
-	}
 	return nil
 }
+
+// imported separates a content key from the id of the lead it was imported with.
+const imported = "#"
 
 const importSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at, held)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
@@ -85,7 +69,7 @@ func ImportLead(ctx context.Context, db DB, l Lead) (created bool, err error) {
 	}
 	if n == 0 {
 		// Nothing again if it is its id that is there.
-		n, err = db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey+"#"+s.ID, s.SubmittedAt, s.Held)
+		n, err = db.Exec(ctx, importSubmission, s.ID, s.SessionID, s.Email, s.Body, s.ContentKey+imported+s.ID, s.SubmittedAt, s.Held)
 		if err != nil {
 			return false, fmt.Errorf("storing the submission beside its double: %w", err)
 		}
@@ -93,11 +77,6 @@ func ImportLead(ctx context.Context, db DB, l Lead) (created bool, err error) {
 	for _, k := range l.Keys {
 		if _, err := db.Exec(ctx, insertKey, k.Key, s.ID, k.CreatedAt); err != nil {
 			return false, fmt.Errorf("storing an idempotency key: %w", err)
-		}
-	}
-	for _, r := range l.Repeats {
-		if _, err := db.Exec(ctx, insertRepeat, s.ID, r.ContentKey, r.IdempotencyKey, r.Body, r.ReceivedAt); err != nil {
-			return false, fmt.Errorf("storing a repetition: %w", err)
 		}
 	}
 	return n == 1, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
@@ -14,13 +15,12 @@ const (
 ON CONFLICT (key) DO NOTHING`
 	insertSubmission = `INSERT INTO submissions (id, session_id, email, body, content_key, submitted_at, held)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (content_key) DO NOTHING`
-	insertRepeat = `INSERT INTO submission_repeats (submission_id, content_key, idempotency_key, body, received_at)
-VALUES ($1, $2, $3, $4, $5) ON CONFLICT (submission_id, content_key) DO NOTHING`
 	byKey = selectSubmission + ` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`
 )
 
 // Submit stores a submission inside the transaction db, or finds the one that it
-// repeats and returns that and false.
+// repeats and returns that and false. An idempotency key that stands for other content
+// is a [store.ErrKeyReused]; nothing is written then.
 //
 // The idempotency key is claimed before the content. A second transaction with the
 // same key or the same content waits at the unique index until the first has ended,
@@ -59,18 +59,14 @@ func Submit(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Su
 	return s, false, err
 }
 
-// repeatOfKey answers a submission whose idempotency key is taken. Content that
-// differs from what the key stands for is kept, so that nothing a visitor typed is lost.
+// repeatOfKey answers a submission whose idempotency key is taken.
 func repeatOfKey(ctx context.Context, db DB, row SubmissionRow, key string) (quote.Submission, bool, error) {
 	var first SubmissionRow
 	if err := one(ctx, db, byKey, []any{key}, first.fields()...); err != nil {
 		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", erased(err))
 	}
-	if first.ContentKey != row.ContentKey {
-		_, err := db.Exec(ctx, insertRepeat, first.ID, row.ContentKey, key, row.Body, row.SubmittedAt)
-		if err != nil {
-			return quote.Submission{}, false, fmt.Errorf("keeping the repetition: %w", err)
-		}
+	if content, _, _ := strings.Cut(first.ContentKey, imported); content != row.ContentKey {
+		return quote.Submission{}, false, store.ErrKeyReused
 	}
 	s, err := first.submission()
 	return s, false, err
@@ -85,7 +81,7 @@ func erased(err error) error {
 	return err
 }
 
-// Erase removes a submission with its keys, repetitions and deliveries inside the
+// Erase removes a submission with its keys and deliveries inside the
 // transaction db, and what the visitor typed of the contact form from the session's
 // state; the choices stay for the statistics. It returns [store.ErrNotFound] if there is none.
 func Erase(ctx context.Context, db DB, id string, h Hooks) error {
@@ -95,7 +91,6 @@ func Erase(ctx context.Context, db DB, id string, h Hooks) error {
 		return fmt.Errorf("finding the submission: %w", err)
 	}
 	for _, q := range []string{
-		`DELETE FROM submission_repeats WHERE submission_id = $1`,
 		`DELETE FROM submission_keys WHERE submission_id = $1`,
 		`DELETE FROM submissions WHERE id = $1`,
 	} {
