@@ -38,7 +38,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	}
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
-	n.Submission.Signals = r.signals(ctx, in, n.Submission.SubmittedAt)
+	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
 	n.Submission.Held = suspicious(n.Submission.Signals)
 	if r.Trace != nil {
 		n.Submission.Trace = r.Trace(ctx)

@@ -15,7 +15,7 @@ import (
 // signals returns what makes a submission look as if a program had sent it. Whatever
 // can't be found out, because the database or the vendor of the bot check does not
 // answer, makes nobody suspicious: a lead must not suffer from our trouble.
-func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, at time.Time) []quote.Signal {
+func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time) []quote.Signal {
 	var found []quote.Signal
 	if trimmed(in.Website) != "" {
 		found = append(found, quote.Honeypot)
@@ -23,7 +23,7 @@ func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, at t
 	if s := r.pace(ctx, in.SessionID, at); s != "" {
 		found = append(found, s)
 	}
-	if s := r.challenged(ctx, in); s != "" {
+	if s := r.challenged(ctx, in, content); s != "" {
 		found = append(found, s)
 	}
 	return found
@@ -55,12 +55,14 @@ func (r *Resolver) pace(ctx context.Context, session string, at time.Time) quote
 	return ""
 }
 
-// challenged asks the vendor of the bot check about the token that came along.
-func (r *Resolver) challenged(ctx context.Context, in schema.SubmitQuoteInput) quote.Signal {
+// challenged asks the vendor of the bot check about the token that came along. The same
+// content sent again after a failure is the same attempt, for which the token stays good.
+func (r *Resolver) challenged(ctx context.Context, in schema.SubmitQuoteInput, content string) quote.Signal {
 	if r.Challenge == nil {
 		return ""
 	}
-	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(schema.CallerFrom(ctx).Challenge)))
+	token := cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(schema.CallerFrom(ctx).Challenge))
+	ok, err := r.Challenge.Verify(ctx, token, content)
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Err(err).Msg("the bot check could not be asked")

@@ -114,7 +114,7 @@ func TestDeliveryTiming(t *testing.T) {
 		attempts                        int
 		first, backoff, circuit, refuse time.Duration
 	}{
-		{"", 300, time.Second, time.Hour, 5 * time.Minute, time.Hour},
+		{"", 864, time.Second, 15 * time.Minute, 5 * time.Minute, 15 * time.Minute},
 		{"24h", 300, time.Second, 24 * time.Hour, 5 * time.Minute, 24 * time.Hour},
 		{"10m", 1296, time.Second, 10 * time.Minute, 5 * time.Minute, 10 * time.Minute},
 		{"1m", 5000, time.Second, time.Minute, time.Minute, time.Minute},

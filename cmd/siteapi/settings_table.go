@@ -137,7 +137,7 @@ func settings() []setting {
 			parse: func(s *Settings, v string) error { s.TurnstileKey = v; return nil }},
 		{name: "TURNSTILE_API_URL", def: "https://challenges.cloudflare.com", help: "address of the Turnstile API",
 			parse: func(s *Settings, v string) error { s.TurnstileURL = v; return webAddress(v) }},
-		{name: "DELIVERY_RETRY_MAX", def: "1h", help: "longest pause between two tries of a delivery that the target did not ask for, from 1s to 24h",
+		{name: "DELIVERY_RETRY_MAX", def: "15m", help: "longest pause between two tries of a delivery that the target did not ask for, from 1s to 24h",
 			parse: func(s *Settings, v string) (err error) {
 				if s.DeliveryRetryMax, err = duration(v); err == nil && (s.DeliveryRetryMax < retryMaxLeast || s.DeliveryRetryMax > retryMaxMost) {
 					err = errors.New("must be between 1s and 24h")

@@ -11,7 +11,7 @@ const MaxToken = 2048
 // Verifier asks the vendor about tokens.
 type Verifier interface {
 	// Verify reports whether a token was given out to somebody who solved the challenge a
-	// moment ago. An error is an *upstream.Error: the vendor could not be asked, or does
-	// not know us, and nothing can be said of the token. It returns soon.
-	Verify(ctx context.Context, token string) (bool, error)
+	// moment ago. A token is good for one attempt, however often that is repeated. An error
+	// is an *upstream.Error: nothing can be said of the token. It returns soon.
+	Verify(ctx context.Context, token, attempt string) (bool, error)
 }

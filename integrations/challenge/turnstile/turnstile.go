@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"siteapi/integrations/challenge"
 	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
@@ -67,13 +69,16 @@ type reply struct {
 	Errors  []string `json:"error-codes"`
 }
 
-// Verify reports whether a token is good. Each token is so once.
-func (v *Verifier) Verify(ctx context.Context, token string) (bool, error) {
+// Verify reports whether a token is good. The vendor spends a token on the first call and
+// repeats its answer for the same idempotency key, which is derived from the attempt.
+func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, error) {
 	if token == "" || len(token) > challenge.MaxToken {
 		return false, nil
 	}
+	key := uuid.NewSHA1(uuid.NameSpaceOID, []byte(token+"\x00"+attempt))
 	resp, err := v.client.Do(ctx, outbound.Request{
-		Op: op, Method: http.MethodPost, Path: path, Body: map[string]string{"secret": v.secret, "response": token},
+		Op: op, Method: http.MethodPost, Path: path,
+		Body: map[string]string{"secret": v.secret, "response": token, "idempotency_key": key.String()},
 	})
 	if err != nil {
 		return false, err

@@ -58,11 +58,11 @@ func TestVerify(t *testing.T) {
 			v := turnstile.New(turnstile.Options{
 				Secret: "hush", URL: vendor.URL, Observe: func(_ context.Context, c outbound.Call) { calls = append(calls, c) },
 			})
-			got, err := v.Verify(t.Context(), "token-1")
+			got, err := v.Verify(t.Context(), "token-1", "attempt")
 			if got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if asked["secret"] != "hush" || asked["response"] != "token-1" || len(asked) != 2 {
+			if asked["secret"] != "hush" || asked["response"] != "token-1" || len(asked["idempotency_key"]) != 36 || len(asked) != 3 {
 				t.Errorf("the vendor was told %v", asked)
 			}
 			if len(calls) != 1 || calls[0].System != "turnstile" {
@@ -87,7 +87,7 @@ func TestVerifyNothing(t *testing.T) {
 	t.Parallel()
 	v := turnstile.New(turnstile.Options{URL: "http://127.0.0.1:1"})
 	for _, token := range []string{"", strings.Repeat("x", challenge.MaxToken+1)} {
-		if ok, err := v.Verify(t.Context(), token); ok || err != nil {
+		if ok, err := v.Verify(t.Context(), token, "attempt"); ok || err != nil {
 			t.Errorf("%d characters: %v, %v", len(token), ok, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestVerifySlow(t *testing.T) {
 	t.Cleanup(func() { close(stop); vendor.Close() })
 	v := turnstile.New(turnstile.Options{URL: vendor.URL, Timeout: 50 * time.Millisecond})
 	began := time.Now()
-	_, err := v.Verify(t.Context(), "token")
+	_, err := v.Verify(t.Context(), "token", "attempt")
 	if upstream.KindOf(err) != upstream.Unavailable || err == nil || time.Since(began) > 2*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}

@@ -41,7 +41,8 @@ func (q *Queue[TTx]) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+	applied, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil || len(applied.Versions) == 0 {
 		return err
 	}
 	// Both databases understand this.

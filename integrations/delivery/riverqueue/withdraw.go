@@ -64,8 +64,8 @@ func withdraw(ctx context.Context, exec riverdriver.Executor, submissionID strin
 	return removed, running, nil
 }
 
-// UnderWay returns those of some submissions whose deliveries aren't finished, as the
-// caller's transaction sees them. Failed ones are finished. It is meant for a hundred or
+// UnderWay returns those of some submissions with a delivery that has not arrived, as the
+// caller's transaction sees them; one that failed has not. It is meant for a hundred or
 // so at a time.
 func (q *Queue[TTx]) UnderWay(ctx context.Context, tx TTx, submissionIDs []string) ([]string, error) {
 	if len(submissionIDs) == 0 {
@@ -80,7 +80,7 @@ func (q *Queue[TTx]) UnderWay(ctx context.Context, tx TTx, submissionIDs []strin
 		Max:           math.MaxInt32,
 		NamedArgs:     named,
 		OrderByClause: "id",
-		WhereClause:   "kind = @kind AND args->>'submission' IN (" + strings.Join(marks, ",") + ") AND " + unfinished,
+		WhereClause:   "kind = @kind AND args->>'submission' IN (" + strings.Join(marks, ",") + ") AND state <> 'completed'",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("looking for deliveries under way: %w", err)

@@ -126,12 +126,12 @@ func EraseHints(ctx context.Context, db DB, email string, sessions []string) (n 
 	return n, nil
 }
 
-// OldSubmissions returns the ids of some submissions made before a time, oldest first
+// OldSubmissions returns the ids of some submissions made before a time and not in review, oldest first
 // beginning after a place in that order, and the place of the last of them. The zero
 // place is the beginning.
 func OldSubmissions(ctx context.Context, db DB, after Place, before time.Time) (ids []string, last Place, err error) {
 	err = db.Query(ctx, `SELECT id, submitted_at FROM submissions
-WHERE (submitted_at, id) > ($1, $2) AND submitted_at < $3 ORDER BY submitted_at, id LIMIT `+pageSize,
+WHERE (submitted_at, id) > ($1, $2) AND submitted_at < $3 AND held = 0 ORDER BY submitted_at, id LIMIT `+pageSize,
 		[]any{after.SubmittedAt, after.ID, before.UnixMilli()}, func(scan Scan) error {
 			err := scan(&last.ID, &last.SubmittedAt)
 			ids = append(ids, last.ID)

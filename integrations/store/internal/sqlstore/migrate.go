@@ -19,6 +19,13 @@ const (
 	PostgreSQL Dialect = "postgres"
 )
 
+// tableExists counts the table of migrations. IF NOT EXISTS would not do: PostgreSQL asks
+// for the right to create tables even where the table is there.
+var tableExists = map[Dialect]string{
+	SQLite:     `SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`,
+	PostgreSQL: `SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`,
+}
+
 //go:embed migrations
 var migrations embed.FS
 
@@ -27,9 +34,14 @@ var migrations embed.FS
 // does this at a time. A database that knows more migrations than this program is
 // left alone: during a rolling restart the older program goes on working with it.
 func Migrate(ctx context.Context, db DB, d Dialect) ([]string, error) {
-	_, err := db.Exec(ctx, `CREATE TABLE IF NOT EXISTS store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`)
-	if err != nil {
-		return nil, fmt.Errorf("preparing the table of migrations: %w", err)
+	var tables int64
+	if err := one(ctx, db, tableExists[d], nil, &tables); err != nil {
+		return nil, fmt.Errorf("looking for the table of migrations: %w", err)
+	}
+	if tables == 0 {
+		if _, err := db.Exec(ctx, `CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`); err != nil {
+			return nil, fmt.Errorf("creating the table of migrations: %w", err)
+		}
 	}
 	var current int64
 	if err := one(ctx, db, `SELECT coalesce(max(version), 0) FROM store_migrations`, nil, &current); err != nil {
