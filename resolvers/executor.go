@@ -93,13 +93,13 @@ func (e *Executor) CreateOperationContext(
 	if op == nil {
 		return opCtx, errs
 	}
+	if refused := e.charge(ctx, doc, op.SelectionSet); refused != nil {
+		return opCtx, refused
+	}
 	if fields := e.input.Check(doc, op, vars); len(fields) > 0 {
 		return opCtx, e.refuse(ctx, op, fields)
 	}
-	if len(errs) > 0 {
-		return opCtx, errs
-	}
-	return opCtx, e.charge(ctx, doc, op.SelectionSet)
+	return opCtx, errs
 }
 
 // charge counts every root field of an operation, unless the door has counted the
@@ -142,10 +142,13 @@ func (e *Executor) ownOperation(
 		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
+	if refused := e.charge(ctx, doc, op.SelectionSet); refused != nil {
+		return opCtx, refused
+	}
 	if fields := e.input.Check(doc, op, params.Variables); len(fields) > 0 {
 		return opCtx, e.refuse(ctx, op, fields)
 	}
-	return opCtx, e.charge(ctx, doc, op.SelectionSet)
+	return opCtx, nil
 }
 
 // refuse reports invalid fields to a caller who may use the operation, and to any

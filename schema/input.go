@@ -118,6 +118,9 @@ func (c *InputChecker) checkField(w *walker, def *ast.FieldDefinition, field *as
 	rules := c.args[def]
 	inputOnly := len(rules) == 1 && rules[0].name == "input"
 	for _, rule := range rules {
+		if w.full() {
+			return
+		}
 		value, given := argument(field, rule.name, vars)
 		if !given && rule.hasDefault {
 			continue
@@ -208,8 +211,17 @@ func (w *walker) path() string {
 	return text.String()
 }
 
+// maxFieldErrors is how many invalid fields of one request are reported; the check stops there.
+const maxFieldErrors = 20
+
+// full reports whether there is no room for another invalid field.
+func (w *walker) full() bool { return len(w.found) >= maxFieldErrors }
+
 // fail notes what is wrong with the value the walker stands at.
 func (w *walker) fail(format string, args ...any) {
+	if w.full() {
+		return
+	}
 	w.found = append(w.found, FieldError{Field: w.path(), Message: fmt.Sprintf(format, args...)})
 }
 
@@ -271,6 +283,9 @@ func (w *walker) list(typ *ast.Type, b *bounds, value any) {
 		items = []any{value} // a single value stands for a list of one
 	}
 	for i, item := range items {
+		if w.full() {
+			return
+		}
 		w.enter(step{index: i})
 		switch {
 		case item != nil:
@@ -302,6 +317,9 @@ func (w *walker) object(rule *inputRule, value any) {
 		return
 	}
 	for _, f := range rule.fields {
+		if w.full() {
+			return
+		}
 		v, given := fields[f.name]
 		if !given && f.hasDefault {
 			continue
@@ -310,6 +328,9 @@ func (w *walker) object(rule *inputRule, value any) {
 		w.check(f, v)
 		w.order(f, fields)
 		w.leave()
+	}
+	if w.full() {
+		return
 	}
 	var unknown []string
 	for name := range fields {

@@ -175,7 +175,7 @@ func settings() []setting {
 			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.RootFields) }},
 		{name: "GRAPHQL_MAX_DIRECTIVES", def: "50", help: "most directives of a GraphQL document",
 			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Directives) }},
-		{name: "GRAPHQL_MAX_COST", def: "2000", help: "most an operation may cost: 1 for each field, ten times that below each list",
+		{name: "GRAPHQL_MAX_COST", def: "2000", help: "most an operation may cost: the sum of its fields' weights (@cost in the schema: 5 to 400 for root fields, else 1), times ten below each list",
 			parse: func(s *Settings, v string) error { return atLeastOne(v, &s.GraphQLLimits.Cost) }},
 		{name: "GRAPHQL_TIMEOUT", def: "10s", help: "how long one operation may take",
 			parse: func(s *Settings, v string) (err error) { s.GraphQLLimits.Time, err = duration(v); return err }},

@@ -10,19 +10,19 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// answers keeps what became of public queries, by the exact bytes of the request: the
-// operation, ready to run, and its finished answer, as bytes. An answer is used as long
-// as the content it was made from is still current: the content's revisions are read
-// before an operation runs, and again after it, so a change in between is never missed.
+// answers keeps finished answers of public queries, by the exact bytes of the request. An
+// answer is used as long as the content it was made from is still current: the content's
+// revisions are read before an operation runs, and again after it, so a change in between
+// is never missed.
 //
 // What can be in here is decided by the schema (@cacheControl with a locale), so it is
 // the same for everybody whoever asks: no answer depends on a token or a cookie.
 //
-// It can't be filled to much effect: only answers without errors are kept, only up to
-// maxAnswer bytes, only from a request's second sight on, and the cache admits by
-// frequency, so that requests which come once never push out those that come often.
+// It can't be filled to much effect: an answer counts with all the memory it holds, only
+// those without errors are kept, only from a request's second sight on, and the cache
+// admits by frequency, so that requests which come once never push out those that come often.
 type answers struct {
-	revision func(locale string) (string, bool) // nil: operations are kept, answers are not
+	revision func(locale string) (string, bool) // nil: nothing is kept
 	seeds    [4]maphash.Seed                    // by kind
 	cache    *otter.Cache[uint64, *answer]
 	seen     []atomic.Uint64 // hashes of requests seen lately, each in its own place
@@ -30,8 +30,8 @@ type answers struct {
 
 const (
 	defaultAnswerBytes = 16 << 20
-	maxAnswer          = 256 << 10 // bytes of an answer
-	maxKeptRequest     = 16 << 10  // bytes of a request
+	answerOverhead     = 1 << 10  // bytes for each answer beside its request and its body
+	maxKeptRequest     = 16 << 10 // bytes of a request
 	seenPlaces         = 1 << 13
 )
 
@@ -53,22 +53,16 @@ type revision struct{ locale, name string }
 type answer struct {
 	kind      kind
 	request   []byte
-	call      *call      // the operation, ready to run again
-	revisions []revision // of the page
-	page      *page      // nil: the answer itself is not kept
+	label     string // of the operation, see [Event]
+	revisions []revision
+	page      page
 }
 
-// weight is about how much memory an answer takes.
-func (a *answer) weight() uint32 {
-	size := documentBase + documentByte*len(a.request)
-	if a.page != nil {
-		size += len(a.page.body)
-	}
-	return uint32(size)
-}
+// weight is how much memory an answer takes.
+func (a *answer) weight() uint32 { return uint32(answerOverhead + len(a.request) + len(a.page.body)) }
 
 // newAnswers returns a cache. Where size is negative or there are no revisions, it
-// keeps operations only.
+// keeps nothing.
 func newAnswers(size int64, rev func(string) (string, bool)) (*answers, error) {
 	a := &answers{revision: rev, seen: make([]atomic.Uint64, seenPlaces)}
 	if size < 0 {
@@ -146,18 +140,11 @@ func (a *answers) wants(hash uint64) bool {
 	return ok
 }
 
-// keep stores an operation that was answered without errors, with its answer unless
-// that is too long or its content has changed since.
+// keep stores an answer without errors unless its content has changed since.
 func (a *answers) keep(c *call, p page, k kind, revisions []revision) {
-	kept := &answer{kind: k, request: c.raw, call: c}
-	if !c.kept {
-		kept.request, kept.call = c.keepable()
+	if len(revisions) == 0 || !a.current(revisions) {
+		return
 	}
-	if len(revisions) > 0 && len(p.body) <= maxAnswer && a.current(revisions) {
-		p.body = bytes.Clone(p.body)
-		kept.page, kept.revisions = &p, revisions
-	} else if c.kept {
-		return // as it was
-	}
-	a.cache.Set(c.hash, kept)
+	p.body = bytes.Clone(p.body)
+	a.cache.Set(c.hash, &answer{kind: k, request: bytes.Clone(c.raw), label: c.plan.label, page: p, revisions: revisions})
 }

@@ -133,7 +133,14 @@ func (d *decoder) members(member string, to *map[string]any) error {
 	default:
 		return &shapeError{member, "an object"}
 	}
-	value, err := d.value(0)
+	raw, err := d.json.ReadValue()
+	if err != nil {
+		return err
+	}
+	if err := d.measure(raw); err != nil {
+		return err
+	}
+	value, err := (&decoder{limits: d.limits, json: jsontext.NewDecoder(bytes.NewReader(raw))}).value()
 	if err != nil {
 		return err
 	}
@@ -141,14 +148,36 @@ func (d *decoder) members(member string, to *map[string]any) error {
 	return nil
 }
 
+// measure bounds the depth and the number of values of valid JSON before anything is
+// built from it.
+func (d *decoder) measure(raw []byte) error {
+	depth, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch ch := raw[i]; {
+		case inString && ch == '\\':
+			i++
+		case ch == '"':
+			inString = !inString
+		case inString:
+		case ch == '{' || ch == '[':
+			if depth++; depth > d.limits.ValueDepth {
+				return errTooDeep
+			}
+			d.values++
+		case ch == '}' || ch == ']':
+			depth--
+		case ch == ',':
+			d.values++
+		}
+		if d.values > d.limits.Values {
+			return errTooMany
+		}
+	}
+	return nil
+}
+
 // value reads any value.
-func (d *decoder) value(depth int) (any, error) {
-	if depth > d.limits.ValueDepth {
-		return nil, errTooDeep
-	}
-	if d.values++; d.values > d.limits.Values {
-		return nil, errTooMany
-	}
+func (d *decoder) value() (any, error) {
 	token, err := d.json.ReadToken()
 	if err != nil {
 		return nil, err
@@ -165,7 +194,7 @@ func (d *decoder) value(depth int) (any, error) {
 	case '[':
 		list := []any{}
 		for d.json.PeekKind() != ']' {
-			item, err := d.value(depth + 1)
+			item, err := d.value()
 			if err != nil {
 				return nil, err
 			}
@@ -181,7 +210,7 @@ func (d *decoder) value(depth int) (any, error) {
 				return nil, err
 			}
 			key := name.String()
-			if fields[key], err = d.value(depth + 1); err != nil {
+			if fields[key], err = d.value(); err != nil {
 				return nil, err
 			}
 		}

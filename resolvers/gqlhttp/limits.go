@@ -27,10 +27,10 @@ type Limits struct {
 	Directives int
 	// Fragments is the number of named fragments in a document. Default 50.
 	Fragments int
-	// Cost is the cost of one operation: 1 for each field, or what its @cost says, ten
-	// times that below each list. Default 2000.
+	// Cost is the cost of one operation: what @cost in the schema says of each field, 1
+	// where it says nothing, ten times that below each list. Default 2000.
 	Cost int
-	// Values is the number of JSON values in a request. Default 50 000.
+	// Values is about the number of JSON values in a request. Default 10 000.
 	Values int
 	// ValueDepth is how deep JSON values are nested. Default 64.
 	ValueDepth int
@@ -61,7 +61,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Directives, 50)
 	set(&l.Fragments, 50)
 	set(&l.Cost, 2000)
-	set(&l.Values, 50_000)
+	set(&l.Values, 10_000)
 	set(&l.ValueDepth, 64)
 	if l.Time == 0 {
 		l.Time = 10 * time.Second

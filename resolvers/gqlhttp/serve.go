@@ -123,16 +123,12 @@ func (h *Handler) readBody(r *http.Request, b *buffer) *refusal {
 // else by running it.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m media, raw []byte, get bool) {
 	kept, hash := h.answers.find(kindOf(get, m), raw)
-	if kept != nil && kept.page != nil && h.answers.current(kept.revisions) {
+	if kept != nil && h.answers.current(kept.revisions) {
 		status := kept.page.write(w, r)
-		h.tell(w, r, Event{Outcome: Kept, Operation: kept.call.plan.label, Status: status})
+		h.tell(w, r, Event{Outcome: Kept, Operation: kept.label, Status: status})
 		return
 	}
 	defer h.recover(w, r, m)
-	if kept != nil {
-		h.run(w, r, m, kept.call)
-		return
-	}
 	if c := h.prepare(w, r, m, &request{raw: raw, get: get}); c != nil {
 		c.hash = hash
 		h.run(w, r, m, c)
@@ -183,20 +179,17 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 		ctx, cancel = context.WithTimeout(ctx, h.limits.Time)
 		defer cancel()
 	}
-	if !c.kept {
-		opCtx, errs := h.exec.CreateOperationContext(ctx, &graphql.RawParams{
-			Query: c.query, OperationName: c.operation, Variables: c.variables, Extensions: c.extensions, Headers: r.Header,
-		})
-		if len(errs) > 0 {
-			h.fail(w, r, m, h.exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs).Errors)
-			return
-		}
-		c.opCtx = opCtx
+	opCtx, errs := h.exec.CreateOperationContext(ctx, &graphql.RawParams{
+		Query: c.query, OperationName: c.operation, Variables: c.variables, Extensions: c.extensions, Headers: r.Header,
+	})
+	if len(errs) > 0 {
+		h.fail(w, r, m, h.exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs).Errors)
+		return
 	}
 	// Read before anything runs: an answer made while the content changes is then
 	// filed under the old revision, where nobody looks any more.
-	revisions := h.answers.read(c.plan, c.opCtx.Variables)
-	next, ctx := h.exec.DispatchOperation(ctx, c.opCtx)
+	revisions := h.answers.read(c.plan, opCtx.Variables)
+	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
 	if result == nil {
 		h.refuse(w, r, m, &refusal{
@@ -211,7 +204,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) 
 // context returns the context an operation runs in.
 func (h *Handler) context(w http.ResponseWriter, r *http.Request, c *call) context.Context {
 	ctx := graphql.StartOperationTrace(r.Context())
-	if !c.invalid && !c.kept {
+	if !c.invalid {
 		ctx = withDocument(ctx, c.doc)
 	}
 	caller := h.callerOf(w, r)
