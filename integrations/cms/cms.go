@@ -80,3 +80,18 @@ type Submissions interface {
 	// Erase removes the documents of the given submission ids; those that are not there are no error.
 	Erase(ctx context.Context, ids []string) error
 }
+
+// Lookup is a driver that can tell which submissions it has stored.
+type Lookup interface {
+	// Missing returns those of the submission ids that are not stored, in the order given.
+	Missing(ctx context.Context, ids []string) ([]string, error)
+	// Find returns the ids of the submissions made with an e-mail address, letter case
+	// ignored, each once and in no particular order.
+	Find(ctx context.Context, email string) ([]string, error)
+}
+
+// Eraser is a driver that can remove what it has stored.
+type Eraser interface {
+	// Erase removes the documents of the submission ids. One that does not exist is no error.
+	Erase(ctx context.Context, ids []string) error
+}

@@ -51,3 +51,15 @@ type Setup interface {
 	// each. Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
 }
+
+// Lookup is a driver that can tell which contacts it has.
+type Lookup interface {
+	// Missing returns the e-mail addresses among the given ones that have no contact.
+	Missing(ctx context.Context, emails []string) ([]string, error)
+}
+
+// Eraser is a driver that can delete a contact for good.
+type Eraser interface {
+	// Erase deletes the contact with this address. Having none is not an error.
+	Erase(ctx context.Context, email string) error
+}
