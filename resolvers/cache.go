@@ -23,13 +23,13 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	switch {
 	case everything && pattern != nil:
 		return nil, badInput(
-			schema.FieldError{Field: "all", Message: "may not be true beside a pattern"},
-			schema.FieldError{Field: "pattern", Message: "may not be given beside all=true"},
+			conflict("all", "pattern", "must not be true together with a pattern"),
+			conflict("pattern", "all", "must not be given together with all=true"),
 		)
 	case !everything && pattern == nil:
 		return nil, badInput(
-			schema.FieldError{Field: "all", Message: "must be true, or a pattern must be given"},
-			schema.FieldError{Field: "pattern", Message: "is required unless all is true"},
+			required("all", "must be true unless a pattern is given"),
+			required("pattern", "is required unless all is true"),
 		)
 	}
 	text := "*"
@@ -38,7 +38,9 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	}
 	glob, err := cache.ParsePattern(text)
 	if err != nil {
-		return nil, badInput(schema.FieldError{Field: "pattern", Message: err.Error()})
+		return nil, badInput(schema.FieldError{
+			Field: "pattern", Code: schema.FieldCodeUnreadable, Message: err.Error(),
+		})
 	}
 	cleared, err := r.Cache.Clear(ctx, glob)
 	if err != nil {
@@ -56,9 +58,9 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 func (r *Resolver) invalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {
-	locales, problem := targets(in)
-	if problem != nil {
-		return nil, badInput(*problem)
+	locales, problems := targets(in)
+	if len(problems) > 0 {
+		return nil, badInput(problems...)
 	}
 	keys, err := r.content.invalidate(ctx, locales)
 	if err != nil {
@@ -69,7 +71,7 @@ func (r *Resolver) invalidateCache(
 }
 
 // targets returns the locales an input names, or what is missing from it.
-func targets(in schema.InvalidateCacheInput) ([]schema.Locale, *schema.FieldError) {
+func targets(in schema.InvalidateCacheInput) (locales []schema.Locale, problems []schema.FieldError) {
 	kind := in.Type
 	if kind == nil {
 		implied := schema.InvalidationTypeDocument
@@ -78,8 +80,8 @@ func targets(in schema.InvalidateCacheInput) ([]schema.Locale, *schema.FieldErro
 		case in.Locale != nil:
 			implied = schema.InvalidationTypeLocale
 		default:
-			return nil, &schema.FieldError{
-				Field: "type", Message: "is required where neither documentType nor locale is given: documentType, locale or all",
+			return nil, []schema.FieldError{
+				required("type", "is required without a documentType or a locale: documentType, locale or all"),
 			}
 		}
 		kind = &implied
@@ -89,13 +91,13 @@ func targets(in schema.InvalidateCacheInput) ([]schema.Locale, *schema.FieldErro
 		return schema.Locales(), nil
 	case schema.InvalidationTypeLocale:
 		if in.Locale == nil {
-			return nil, &schema.FieldError{Field: "locale", Message: "is required where type is locale: one of en, es, ro"}
+			return nil, []schema.FieldError{required("locale", "is required if type is locale")}
 		}
 		return []schema.Locale{*in.Locale}, nil
 	default:
 		switch {
 		case in.DocumentType == nil:
-			return nil, &schema.FieldError{Field: "documentType", Message: "is required where type is documentType"}
+			return nil, []schema.FieldError{required("documentType", "is required if type is documentType")}
 		case in.Locale == nil:
 			return schema.Locales(), nil
 		default:

@@ -215,9 +215,7 @@ func (r *Resolver) contentDocuments(
 	ctx context.Context, documentType string, locale schema.Locale,
 ) ([]*schema.ContentDocument, error) {
 	if documentType == cms.SubmissionType || !slices.Contains(r.ContentTypes, documentType) {
-		return nil, badInput(schema.FieldError{
-			Field: "documentType", Message: "is not a document type this site serves",
-		})
+		return nil, badInput(schema.NotAllowed("documentType", r.ContentTypes))
 	}
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {

@@ -17,6 +17,17 @@ func badInput(fields ...schema.FieldError) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields}
 }
 
+func required(field, message string) schema.FieldError {
+	return schema.FieldError{Field: field, Code: schema.FieldCodeRequired, Message: message}
+}
+
+// conflict says that a field can't be given together with another one.
+func conflict(field, other, message string) schema.FieldError {
+	return schema.FieldError{
+		Field: field, Code: schema.FieldCodeConflict, Params: map[string]any{"field": other}, Message: message,
+	}
+}
+
 func notFound(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeNotFound, Message: message}
 }

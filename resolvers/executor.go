@@ -47,12 +47,8 @@ var _ graphql.GraphExecutor = (*Executor)(nil)
 
 // NewExecutor returns an executor over the resolvers.
 func NewExecutor(r *Resolver, o ExecutorOptions) (*Executor, error) {
-	input, err := schema.NewInputChecker(schema.AST())
-	if err != nil {
-		return nil, err
-	}
 	e := &Executor{
-		schema: schema.AST(), input: input, guard: newGuard(r), docs: &documents{next: o.Documents}, options: o,
+		schema: schema.AST(), input: schema.NewInputChecker(schema.AST()), guard: newGuard(r), docs: &documents{next: o.Documents}, options: o,
 	}
 	e.executable = schema.NewExecutableSchema(schema.Config{
 		Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},

@@ -23,9 +23,7 @@ const idempotencyKeyMax = 255
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	key := schema.CallerFrom(ctx).IdempotencyKey
 	if len(key) > idempotencyKeyMax {
-		return nil, badInput(schema.FieldError{
-			Field: "Idempotency-Key", Message: fmt.Sprintf("may have at most %d characters", idempotencyKeyMax),
-		})
+		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
 	n := store.NewSubmission{Submission: newSubmission(in)}
 	content, err := contentDigest(&n.Submission)

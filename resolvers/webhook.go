@@ -85,7 +85,9 @@ func (n notice) locales() []schema.Locale {
 func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
-		return nil, badInput(schema.FieldError{Field: "payload", Message: "must be a JSON object that is not empty"})
+		return nil, badInput(schema.FieldError{
+			Field: "payload", Code: schema.FieldCodeWrongType, Params: map[string]any{"type": "object"}, Message: "must be a JSON object",
+		})
 	}
 	delivery := deliveryKey(schema.CallerFrom(ctx), object)
 	if keys, known := r.seen.get(delivery); known {

@@ -90,9 +90,13 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 		switch {
 		case len(given) == 0 || (given[0] == "" && len(given) == 1 && !p.emptyIsSet):
 		case len(given) > 1:
-			wrong = append(wrong, schema.FieldError{Field: p.name, Message: "may be given only once"})
+			wrong = append(wrong, schema.FieldError{
+				Field: p.name, Code: schema.FieldCodeRepeated, Message: "must be given only once",
+			})
 		case !utf8.ValidString(given[0]) || strings.IndexByte(given[0], 0) >= 0:
-			wrong = append(wrong, schema.FieldError{Field: p.name, Message: "must be UTF-8 text without NUL characters"})
+			wrong = append(wrong, schema.FieldError{
+				Field: p.name, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8 text without NUL characters",
+			})
 		default:
 			vars[p.name] = p.convert(given[0])
 		}

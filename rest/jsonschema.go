@@ -46,11 +46,7 @@ func ref(kind, name string) object {
 func (t *types) value(typ *ast.Type, bounds *ast.Directive, nulls bool) object {
 	null := nulls && !typ.NonNull
 	if typ.Elem != nil {
-		o := object{{"type", orNull("array", null)}, {"items", t.value(typ.Elem, bounds, nulls)}}
-		if isTrue(bounds, "notEmpty") {
-			o = append(o, member{"minItems", 1})
-		}
-		return o
+		return object{{"type", orNull("array", null)}, {"items", t.value(typ.Elem, bounds, nulls)}}
 	}
 	def := t.schema.Types[typ.NamedType]
 	switch def.Kind {
@@ -65,7 +61,11 @@ func (t *types) value(typ *ast.Type, bounds *ast.Directive, nulls bool) object {
 		}
 		return ref("schemas", def.Name)
 	default:
-		return bounded(scalar(typ.NamedType, null), bounds)
+		o := bounded(scalar(typ.NamedType, null), bounds)
+		if bounds != nil && (typ.NonNull || isTrue(bounds, "notEmpty")) && isText(o) && o.get("pattern") == nil {
+			o = append(o, member{"minLength", 1})
+		}
+		return o
 	}
 }
 
@@ -202,10 +202,8 @@ func bounded(o object, d *ast.Directive) object {
 	}
 	for _, arg := range d.Arguments {
 		switch arg.Name {
-		case "minLength", "maxLength":
+		case "maxLength":
 			o = append(o, member{arg.Name, json.Number(arg.Value.Raw)})
-		case "pattern":
-			o = append(o, member{"pattern", arg.Value.Raw})
 		case "min":
 			o = append(o, member{"minimum", json.Number(arg.Value.Raw)})
 		case "max":
@@ -216,6 +214,10 @@ func bounded(o object, d *ast.Directive) object {
 				o = append(o, member{"format", "email"})
 			case "CURRENCY":
 				o = append(o, member{"pattern", "^[A-Z]{3}$"})
+			case "SLUG":
+				o = append(o, member{"pattern", "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"})
+			case "SESSION_ID":
+				o = append(o, member{"pattern", "^[A-Za-z0-9._:-]{1,128}$"})
 			}
 		case "notEmpty":
 			if o.get("type") == nil { // any JSON: each bound is about values of its own type
@@ -238,6 +240,11 @@ func describeBounds(o object, description string, d *ast.Directive) object {
 		}
 	}
 	return o.with("description", strings.TrimSpace(strings.Join(words, " ")))
+}
+
+// isText tells whether a schema is that of a text without a form of its own.
+func isText(o object) bool {
+	return o.get("format") == nil && (o.get("type") == "string" || fmt.Sprint(o.get("type")) == "[string null]")
 }
 
 // isTrue tells whether a directive has an argument that is true.

@@ -42,6 +42,7 @@ func describe(s *ast.Schema, routes []*route, version string) (static, error) {
 		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
 	}
 	responses := d.problemResponses()
+	d.types.enum(s.Types["FieldCode"])
 	doc := object{
 		{"openapi", "3.1.0"},
 		{"info", object{{"title", "Site backend API"}, {"version", version}, {"description", introduction}}},

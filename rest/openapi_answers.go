@@ -120,7 +120,9 @@ func (d *describer) problemResponses() object {
 			Detail: detail, Code: code, RequestID: "9f86d081884c7d65",
 		}
 		if code == schema.CodeBadUserInput {
-			example.Errors = []schema.FieldError{{Field: "contact.email", Message: "is required"}}
+			example.Errors = []schema.FieldError{
+				schema.Required("contact.email"), schema.TooLong("contact.company", schema.MaxNameLength),
+			}
 		}
 		o = append(o, member{responseName(code), object{
 			{"description", when},
@@ -169,7 +171,7 @@ func problemSchemas() object {
 				{"code", object{{"type", "string"}, {"enum", codes}, {"description", "What is wrong, for programs."}}},
 				{"success", object{{"type", "boolean"}, {"const", false}, {"description", "Always false."}}},
 				{"errors", object{
-					{"type", "array"}, {"items", ref("schemas", "FieldError")}, {"description", "Each invalid field, with `BAD_USER_INPUT`."},
+					{"type", "array"}, {"items", ref("schemas", "FieldError")}, {"description", "The invalid fields, with `BAD_USER_INPUT`."}, {"maxItems", schema.MaxFieldErrors},
 				}},
 				{"requestId", text("Under this id the service's log has more.")},
 			}},
@@ -177,10 +179,12 @@ func problemSchemas() object {
 		{"FieldError", object{
 			{"type", "object"},
 			{"description", "One invalid field."},
-			{"required", []any{"field", "message"}},
+			{"required", []any{"field", "code", "message"}},
 			{"properties", object{
 				{"field", text("Path of the field, such as `contact.email` or `selections.features[2]`.")},
-				{"message", text("What is wrong with it.")},
+				{"code", ref("schemas", "FieldCode")},
+				{"params", object{{"type", "object"}, {"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."}}},
+				{"message", text("What is wrong with it, in English.")},
 			}},
 		}},
 	}

@@ -219,7 +219,7 @@ func TestDescribingOtherForms(t *testing.T) {
 		type Query { list(n: [Int!], at: DateTime): [Node] one: Node! }
 		scalar DateTime
 		type Mutation { put(in: In!, many: [In!]): Node! }
-		input In { self: In, f: Float = 1.5, b: Boolean!, days: [DateTime!] @constraint(notEmpty: true), o: Int = null }
+		input In { self: In, f: Float = 1.5, b: Boolean!, days: [DateTime!], o: Int = null }
 		"A node." type Node { id: ID! when: DateTime raw: Base64 any: JSON next: Node n: Int! f: Float! }`)
 	routes, err := compile(s, fstest.MapFS{
 		"a.graphql": {Data: []byte(`"x" query A($at: DateTime) @rest(method: POST, path: "/api/x/a", body: "at", example: {at: "now"}) { list(at: $at) { id when raw any n f __typename } }`)},
@@ -248,7 +248,7 @@ func TestDescribingOtherForms(t *testing.T) {
 		`"f":{"type":["number","null"],"default":1.5}`,
 		`"o":{"type":["integer","null"],"format":"int32","default":null}`,
 		`"self":{"anyOf":[{"$ref":"#/components/schemas/In"},{"type":"null"}]}`,
-		`"days":{"type":["array","null"],"items":{"type":"string","format":"date-time"},"minItems":1}`,
+		`"days":{"type":["array","null"],"items":{"type":"string","format":"date-time"}}`,
 		`"BNode":{"type":"object","description":"A node.","required":["id"]`,
 		`"BNode2":{"type":"object","description":"A node.","required":["id","next"]`,
 		`"next":{"anyOf":[{"$ref":"#/components/schemas/BNode"},{"type":"null"}]}`,

@@ -131,7 +131,9 @@ func fromGraphQL(err *gqlerror.Error) *schema.Error {
 	// now can only be a variable.
 	if e.Code == errcode.ValidationFailed {
 		e.Code = schema.CodeBadUserInput
-		e.Fields = []schema.FieldError{{Field: variablePath(err.Path), Message: err.Message}}
+		e.Fields = []schema.FieldError{{
+			Field: variablePath(err.Path), Code: schema.FieldCodeUnreadable, Message: err.Message,
+		}}
 		e.Message = "The request has invalid fields."
 	}
 	return e

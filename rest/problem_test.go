@@ -19,10 +19,11 @@ func TestProblemDocuments(t *testing.T) {
 	w := httptest.NewRecorder()
 	WriteProblem(w, r, "r1", &schema.Error{
 		Code: schema.CodeBadUserInput, Message: "No.",
-		Fields: []schema.FieldError{{Field: "contact.email", Message: "is required"}},
+		Fields: []schema.FieldError{schema.Required("contact.email"), schema.TooLong("contact.company", 100)},
 	})
 	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.","code":"BAD_USER_INPUT","success":false,` +
-		`"errors":[{"field":"contact.email","message":"is required"}],"requestId":"r1"}`
+		`"errors":[{"field":"contact.email","code":"required","message":"is required"},` +
+		`{"field":"contact.company","code":"too_long","params":{"max":100},"message":"must have at most 100 characters"}],"requestId":"r1"}`
 	if w.Body.String() != want {
 		t.Errorf("got  %s\nwant %s", w.Body, want)
 	}

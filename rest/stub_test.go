@@ -41,11 +41,7 @@ const testToken = "right"
 
 func newStub(tb testing.TB) *stub {
 	tb.Helper()
-	input, err := schema.NewInputChecker(schema.AST())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s := &stub{input: input}
+	s := &stub{input: schema.NewInputChecker(schema.AST())}
 	s.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
 		Resolvers:  s,
 		Directives: schema.DirectiveRoot{Auth: s.auth},

@@ -53,12 +53,3 @@ func Codes() []Code {
 		CodeUnsupportedMediaType, CodeIdempotencyKeyReused, CodeRateLimited, CodeUpstreamUnavailable, CodeInternal,
 	}
 }
-
-// FieldError is one invalid field of a request.
-type FieldError struct {
-	// Field is the path of the field inside the operation's input, such as
-	// "contact.email" or "selections.features[2]".
-	Field string `json:"field"`
-	// Message says what is wrong with it, without repeating its value.
-	Message string `json:"message"`
-}

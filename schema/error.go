@@ -1,12 +1,14 @@
 package schema
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// Error is a failure a client may see: what resolvers return and doors present.
+// Error is a failure that a client may see: what resolvers return and both endpoints present.
 // Any other error is presented as CodeInternal, with its text kept for the log.
 type Error struct {
 	Code       Code
@@ -26,6 +28,41 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// MaxFieldErrors is how many invalid fields of a request are reported; looking for more stops there.
+const MaxFieldErrors = 20
+
+// FieldError is one invalid field of a request.
+type FieldError struct {
+	// Field is the path of the field as the client sent it, such as "contact.email" or "selections.features[2]".
+	Field string `json:"field"`
+	// Code says what is wrong with it. Params has the bounds that the code speaks of, such as {"max": 100}.
+	Code   FieldCode      `json:"code"`
+	Params map[string]any `json:"params,omitempty"`
+	// Message says it in English, without repeating the value.
+	Message string `json:"message"`
+}
+
+// Required says that a field is missing.
+func Required(field string) FieldError {
+	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
+}
+
+// TooLong says that a field has more than limit characters.
+func TooLong(field string, limit int) FieldError {
+	return FieldError{
+		Field: field, Code: FieldCodeTooLong, Params: map[string]any{"max": limit},
+		Message: fmt.Sprintf("must have at most %d characters", limit),
+	}
+}
+
+// NotAllowed says that a field has none of the allowed values.
+func NotAllowed(field string, allowed []string) FieldError {
+	return FieldError{
+		Field: field, Code: FieldCodeNotAllowed, Params: map[string]any{"allowed": allowed},
+		Message: "must be one of " + strings.Join(allowed, ", "),
+	}
+}
 
 // Keys of a GraphQL error's extensions.
 const (

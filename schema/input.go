@@ -6,424 +6,311 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// InputChecker finds every invalid value of an operation's arguments at once, by the
-// types and the @constraint directives of the schema. GraphQL's own coercion stops at
-// the first, which leaves a person filling in a form with one error at a time.
+// InputChecker finds the invalid values of an operation's arguments, all of them at once, by the types and the
+// @constraint directives of the schema. GraphQL's own coercion stops at the first, which leaves a person who fills in
+// a form with one error at a time.
 type InputChecker struct {
-	schema *ast.Schema
-	inputs map[string]*inputRule              // by type name
-	args   map[*ast.FieldDefinition][]argRule // of the root fields
+	schema      *ast.Schema
+	formats     *Formats
+	constraints map[*ast.FieldDefinition]*constraint // of input fields
+	arguments   map[*ast.ArgumentDefinition]*constraint
 }
 
-// inputRule is what the values of one named type have to satisfy.
-type inputRule struct {
-	def    *ast.Definition
-	fields []argRule
-	byName map[string]int
-}
-
-// argRule is what one argument or input field has to satisfy.
-type argRule struct {
-	name       string
-	typ        *ast.Type
-	hasDefault bool
-	bounds     *bounds
-}
-
-// NewInputChecker compiles the rules of a schema. It fails on a constraint that can't
-// be understood.
-func NewInputChecker(s *ast.Schema) (*InputChecker, error) {
-	formats := NewFormats()
-	c := &InputChecker{schema: s, inputs: map[string]*inputRule{}, args: map[*ast.FieldDefinition][]argRule{}}
-	for name, def := range s.Types {
-		rule := &inputRule{def: def, byName: map[string]int{}}
-		if def.Kind == ast.InputObject {
-			for _, f := range def.Fields {
-				b, err := newBounds(f.Directives.ForName("constraint"), formats)
-				if err != nil {
-					return nil, fmt.Errorf("%s.%s: %w", name, f.Name, err)
-				}
-				rule.byName[f.Name] = len(rule.fields)
-				rule.fields = append(rule.fields, argRule{f.Name, f.Type, f.DefaultValue != nil, b})
-			}
-		}
-		c.inputs[name] = rule
+// NewInputChecker reads the constraints of a schema.
+func NewInputChecker(s *ast.Schema) *InputChecker {
+	c := &InputChecker{
+		schema: s, formats: NewFormats(), constraints: map[*ast.FieldDefinition]*constraint{},
+		arguments: map[*ast.ArgumentDefinition]*constraint{},
 	}
-	for _, root := range []*ast.Definition{s.Query, s.Mutation} {
-		if root == nil {
-			continue
-		}
-		for _, f := range root.Fields {
-			rules := make([]argRule, 0, len(f.Arguments))
+	for _, def := range s.Types {
+		for _, f := range def.Fields {
+			c.constraints[f] = newConstraint(f.Directives)
 			for _, a := range f.Arguments {
-				b, err := newBounds(a.Directives.ForName("constraint"), formats)
-				if err != nil {
-					return nil, fmt.Errorf("%s.%s(%s): %w", root.Name, f.Name, a.Name, err)
-				}
-				rules = append(rules, argRule{a.Name, a.Type, a.DefaultValue != nil, b})
+				c.arguments[a] = newConstraint(a.Directives)
 			}
-			c.args[f] = rules
 		}
 	}
-	return c, nil
+	return c
 }
 
-// Check returns every invalid value in the arguments of an operation's root fields.
-// Paths are relative to the argument named `input` where the field has only that one.
-// The document need not have been validated.
+// Check returns the invalid values in the arguments of an operation's root fields, at most MaxFieldErrors. Paths are
+// relative to the argument named `input` where the field has only that one. The document need not have been validated.
 func (c *InputChecker) Check(doc *ast.QueryDocument, op *ast.OperationDefinition, vars map[string]any) []FieldError {
 	root := c.schema.Query
 	if op.Operation == ast.Mutation {
 		root = c.schema.Mutation
 	}
-	vars = withDefaults(op, vars)
-	w := walker{c: c, at: make([]step, 0, 8)}
-	c.checkSelections(&w, doc, root, op.SelectionSet, vars, 0)
-	return w.found
+	check := &inputCheck{InputChecker: c, doc: doc, vars: withDefaults(op, vars)}
+	check.selections(root, op.SelectionSet, 0)
+	return check.found
 }
 
-// maxFragmentDepth stops at fragments that spread themselves in a document that was
-// not validated.
+// maxFragmentDepth stops at fragments that spread themselves in a document that was not validated.
 const maxFragmentDepth = 20
 
-func (c *InputChecker) checkSelections(
-	w *walker, doc *ast.QueryDocument, root *ast.Definition, set ast.SelectionSet, vars map[string]any, depth int,
-) {
+// inputCheck is the check of one operation.
+type inputCheck struct {
+	*InputChecker
+	doc   *ast.QueryDocument
+	vars  map[string]any
+	found []FieldError
+}
+
+// full reports whether no more invalid fields are looked for.
+func (c *inputCheck) full() bool { return len(c.found) >= MaxFieldErrors }
+
+func (c *inputCheck) add(at *place, e FieldError) {
+	if e.Code != "" && !c.full() {
+		e.Field = at.String()
+		c.found = append(c.found, e)
+	}
+}
+
+func (c *inputCheck) selections(root *ast.Definition, set ast.SelectionSet, depth int) {
 	if root == nil || depth > maxFragmentDepth {
 		return
 	}
 	for _, sel := range set {
+		if c.full() {
+			return
+		}
 		switch sel := sel.(type) {
 		case *ast.Field:
 			if def := root.Fields.ForName(sel.Name); def != nil {
-				c.checkField(w, def, sel, vars)
+				c.field(def, sel)
 			}
 		case *ast.InlineFragment:
-			c.checkSelections(w, doc, root, sel.SelectionSet, vars, depth+1)
+			c.selections(root, sel.SelectionSet, depth+1)
 		case *ast.FragmentSpread:
-			if f := doc.Fragments.ForName(sel.Name); f != nil {
-				c.checkSelections(w, doc, root, f.SelectionSet, vars, depth+1)
+			if f := c.doc.Fragments.ForName(sel.Name); f != nil {
+				c.selections(root, f.SelectionSet, depth+1)
 			}
 		}
 	}
 }
 
-func (c *InputChecker) checkField(w *walker, def *ast.FieldDefinition, field *ast.Field, vars map[string]any) {
-	rules := c.args[def]
-	inputOnly := len(rules) == 1 && rules[0].name == "input"
-	for _, rule := range rules {
-		if w.full() {
-			return
+func (c *inputCheck) field(def *ast.FieldDefinition, field *ast.Field) {
+	for _, arg := range def.Arguments {
+		at := &place{name: arg.Name}
+		at.hidden = arg.Name == "input" && len(def.Arguments) == 1
+		value, given, err := c.argument(field, arg.Name)
+		switch {
+		case err != nil:
+			c.add(at, FieldError{Code: FieldCodeUnreadable, Message: "has a value that cannot be read, such as a number out of range"})
+		case given || arg.DefaultValue == nil:
+			c.value(at, arg.Type, c.arguments[arg], value)
 		}
-		value, given := argument(field, rule.name, vars)
-		if !given && rule.hasDefault {
-			continue
-		}
-		w.hidden = inputOnly
-		w.enter(step{name: rule.name})
-		w.check(rule, value)
-		w.leave()
 	}
 }
 
-// unreadable stands for a literal that has no value, such as a number out of all range.
-type unreadable struct{}
-
-// argument returns the value of one argument with its variables filled in.
-func argument(field *ast.Field, name string, vars map[string]any) (any, bool) {
+// argument returns the value of an argument with its variables filled in.
+func (c *inputCheck) argument(field *ast.Field, name string) (value any, given bool, err error) {
 	arg := field.Arguments.ForName(name)
 	if arg == nil || arg.Value == nil {
-		return nil, false
+		return nil, false, nil
 	}
 	if arg.Value.Kind == ast.Variable {
-		v, ok := vars[arg.Value.Raw]
-		return v, ok
+		value, given = c.vars[arg.Value.Raw]
+		return value, given, nil
 	}
-	v, err := arg.Value.Value(vars)
-	if err != nil {
-		return unreadable{}, true
-	}
-	return v, true
+	value, err = arg.Value.Value(c.vars)
+	return value, true, err
 }
 
+// withDefaults adds the defaults of the variables that were not given.
 func withDefaults(op *ast.OperationDefinition, vars map[string]any) map[string]any {
-	var full map[string]any
+	full := vars
 	for _, def := range op.VariableDefinitions {
-		if _, given := vars[def.Variable]; given || def.DefaultValue == nil {
+		if _, given := full[def.Variable]; given || def.DefaultValue == nil {
 			continue
 		}
-		if v, err := def.DefaultValue.Value(nil); err == nil {
-			if full == nil {
-				full = make(map[string]any, len(vars)+1)
-				for k, v := range vars {
-					full[k] = v
-				}
+		if len(full) == len(vars) {
+			full = make(map[string]any, len(vars)+1)
+			for name, value := range vars {
+				full[name] = value
 			}
-			full[def.Variable] = v
 		}
+		full[def.Variable], _ = def.DefaultValue.Value(nil)
 	}
-	if full != nil {
-		return full
-	}
-	return vars
+	return full
 }
 
-// step is one step on the way to a value: a name, or an item of a list.
-type step struct {
-	name  string // empty: an item
-	index int
-}
-
-// walker goes through the values of one field's arguments.
-type walker struct {
-	c      *InputChecker
-	at     []step // where it stands; text is made of it only where there is an error
-	hidden bool   // the first step is the only argument, `input`, which paths leave out
-	found  []FieldError
-}
-
-func (w *walker) enter(s step) { w.at = append(w.at, s) }
-func (w *walker) leave()       { w.at = w.at[:len(w.at)-1] }
-
-// path returns where the walker stands, as in contact.email or features[2].
-func (w *walker) path() string {
-	steps := w.at
-	if w.hidden && len(steps) > 1 && steps[1].name != "" {
-		steps = steps[1:]
-	}
-	var text strings.Builder
-	for i, s := range steps {
-		switch {
-		case s.name == "":
-			fmt.Fprintf(&text, "[%d]", s.index)
-		case i > 0:
-			text.WriteString("." + s.name)
-		default:
-			text.WriteString(s.name)
-		}
-	}
-	return text.String()
-}
-
-// maxFieldErrors is how many invalid fields of one request are reported; the check stops there.
-const maxFieldErrors = 20
-
-// full reports whether there is no room for another invalid field.
-func (w *walker) full() bool { return len(w.found) >= maxFieldErrors }
-
-// fail notes what is wrong with the value the walker stands at.
-func (w *walker) fail(format string, args ...any) {
-	if w.full() {
-		return
-	}
-	w.found = append(w.found, FieldError{Field: w.path(), Message: fmt.Sprintf(format, args...)})
-}
-
-// failAt notes what is wrong with a member of that value.
-func (w *walker) failAt(name, format string, args ...any) {
-	w.enter(step{name: name})
-	w.fail(format, args...)
-	w.leave()
-}
-
-func (w *walker) check(rule argRule, value any) {
-	switch {
-	case value == nil && rule.typ.NonNull:
-		w.missing(rule.typ)
+// value checks one value, which may be missing.
+func (c *inputCheck) value(at *place, typ *ast.Type, con *constraint, value any) {
+	def := c.schema.Types[typ.NamedType]
+	switch text, isText := value.(string); {
+	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
+		c.missingObject(at, def)
+	case value == nil && typ.NonNull:
+		c.add(at, Required(""))
 	case value == nil:
-	case value == unreadable{}:
-		w.fail("holds a value that can't be read, such as a number out of range")
-	case !rule.typ.NonNull && rule.bounds.takesEmpty() && value == "":
-		// An optional text that is empty counts as left out.
-	default:
-		w.value(rule.typ, rule.bounds, value)
-	}
-}
-
-// missing reports what is required of a value that is not there: of an object the
-// fields it would have to have, so that a person learns of all of them at once.
-func (w *walker) missing(typ *ast.Type) {
-	before := len(w.found)
-	if rule := w.c.inputs[typ.NamedType]; typ.Elem == nil && rule != nil && rule.def.Kind == ast.InputObject {
-		w.object(rule, map[string]any{})
-	}
-	if len(w.found) == before {
-		w.fail("is required")
-	}
-}
-
-func (w *walker) value(typ *ast.Type, b *bounds, value any) {
-	if typ.Elem != nil {
-		w.list(typ, b, value)
-		return
-	}
-	rule := w.c.inputs[typ.NamedType]
-	if rule == nil {
-		return
-	}
-	switch rule.def.Kind {
-	case ast.InputObject:
-		w.object(rule, value)
-	case ast.Enum:
-		w.enum(rule.def, value)
-	case ast.Scalar:
-		w.scalar(typ.NamedType, b, value)
-	}
-}
-
-func (w *walker) list(typ *ast.Type, b *bounds, value any) {
-	items, ok := value.([]any)
-	if !ok {
-		items = []any{value} // a single value stands for a list of one
-	}
-	for i, item := range items {
-		if w.full() {
-			return
-		}
-		w.enter(step{index: i})
+	case isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == "":
 		switch {
-		case item != nil:
-			w.value(typ.Elem, b, item)
-		case typ.Elem.NonNull:
-			w.fail("may not be null")
+		case typ.NonNull:
+			c.add(at, Required(""))
+		case con.notEmpty:
+			c.add(at, FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 		}
-		w.leave()
-	}
-	if b != nil && b.maxDistinct > 0 && distinct(items) > b.maxDistinct {
-		w.fail("may hold at most %d different items", b.maxDistinct)
+	case typ.Elem != nil:
+		c.list(at, typ, con, value)
+	case def == nil:
+	case def.Kind == ast.InputObject:
+		c.object(at, def, value)
+	case def.Kind == ast.Enum:
+		c.enum(at, def, value)
+	default:
+		c.scalar(at, typ.NamedType, con, value)
 	}
 }
 
-func distinct(items []any) int {
-	seen := make(map[string]struct{}, len(items))
-	for _, item := range items {
-		if s, ok := item.(string); ok {
-			seen[strings.TrimSpace(s)] = struct{}{}
-		}
+// missingObject reports the fields that a missing object would have to have, so that a person learns of all of them.
+func (c *inputCheck) missingObject(at *place, def *ast.Definition) {
+	before := len(c.found)
+	c.object(at, def, map[string]any{})
+	if len(c.found) == before {
+		c.add(at, Required(""))
 	}
-	return len(seen)
 }
 
-func (w *walker) object(rule *inputRule, value any) {
+func (c *inputCheck) object(at *place, def *ast.Definition, value any) {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		w.fail("must be an object")
+		c.add(at, wrongType("object", "an object"))
 		return
 	}
-	for _, f := range rule.fields {
-		if w.full() {
-			return
-		}
-		v, given := fields[f.name]
-		if !given && f.hasDefault {
+	for _, f := range def.Fields {
+		v, given := fields[f.Name]
+		if c.full() || !given && f.DefaultValue != nil {
 			continue
 		}
-		w.enter(step{name: f.name})
-		w.check(f, v)
-		w.order(f, fields)
-		w.leave()
-	}
-	if w.full() {
-		return
+		con, below := c.constraints[f], &place{parent: at, name: f.Name}
+		c.value(below, f.Type, con, v)
+		if con != nil && con.notAbove != "" {
+			c.order(below, v, con.notAbove, fields[con.notAbove])
+		}
 	}
 	var unknown []string
 	for name := range fields {
-		if _, ok := rule.byName[name]; !ok {
+		if def.Fields.ForName(name) == nil {
 			unknown = append(unknown, name)
 		}
 	}
 	slices.Sort(unknown)
-	for _, name := range unknown {
-		w.failAt(printable(name), "is not a field of %s", rule.def.Name)
+	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
+		c.add(&place{parent: at, name: printable(name)}, FieldError{
+			Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name,
+		})
 	}
 }
 
-// order checks a number that may not be above the one of a field beside it.
-func (w *walker) order(f argRule, fields map[string]any) {
-	if f.bounds == nil || f.bounds.notAbove == "" {
-		return
-	}
-	low, ok1 := number(fields[f.name])
-	high, ok2 := number(fields[f.bounds.notAbove])
-	if ok1 && ok2 && low > high {
-		w.fail("may not be above %q", f.bounds.notAbove)
+// order checks a number that may not be above the one of the field beside it.
+func (c *inputCheck) order(at *place, low any, name string, high any) {
+	l, ok1 := number(low)
+	h, ok2 := number(high)
+	if ok1 && ok2 && l > h {
+		c.add(at, FieldError{
+			Code: FieldCodeAboveField, Params: map[string]any{"field": name}, Message: "must not be greater than " + name,
+		})
 	}
 }
 
-func (w *walker) enum(def *ast.Definition, value any) {
-	s, ok := value.(string)
-	if ok && def.EnumValues.ForName(s) != nil {
+func (c *inputCheck) list(at *place, typ *ast.Type, con *constraint, value any) {
+	items, ok := value.([]any)
+	if !ok {
+		items = []any{value} // a single value stands for a list of one
+	}
+	distinct := map[string]bool{}
+	for i, item := range items {
+		if c.full() {
+			return
+		}
+		c.value(&place{parent: at, index: i}, typ.Elem, con, item)
+		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
+			distinct[strings.TrimSpace(s)] = true
+		}
+	}
+	if con != nil && con.maxDistinct > 0 && len(distinct) > con.maxDistinct {
+		c.add(at, FieldError{
+			Code: FieldCodeTooMany, Params: map[string]any{"max": con.maxDistinct},
+			Message: fmt.Sprintf("must have at most %d different items", con.maxDistinct),
+		})
+	}
+}
+
+func (c *inputCheck) enum(at *place, def *ast.Definition, value any) {
+	if s, ok := value.(string); ok && def.EnumValues.ForName(s) != nil {
 		return
 	}
 	names := make([]string, len(def.EnumValues))
 	for i, v := range def.EnumValues {
 		names[i] = v.Name
 	}
-	w.fail("must be one of %s", strings.Join(names, ", "))
+	c.add(at, NotAllowed("", names))
 }
 
-func (w *walker) scalar(name string, b *bounds, value any) {
+func (c *inputCheck) scalar(at *place, name string, con *constraint, value any) {
 	switch name {
 	case "String", "ID":
 		s, ok := value.(string)
-		if !ok {
-			if _, isNumber := integer(value); name == "ID" && isNumber {
-				return
-			}
-			w.fail("must be a string")
+		if _, isNumber := integer(value); name == "ID" && isNumber {
 			return
 		}
-		w.text(b, s)
+		switch {
+		case !ok:
+			c.add(at, wrongType("string", "a string"))
+		case con != nil: // a text without bounds is a hint, which is dropped where it is not usable
+			c.add(at, con.text(s, c.formats))
+		}
 	case "Int":
-		n, ok := integer(value)
-		if !ok || n < math.MinInt32 || n > math.MaxInt32 {
-			w.fail("must be a whole number of 32 bits")
+		if n, ok := integer(value); !ok || n < math.MinInt32 || n > math.MaxInt32 {
+			c.add(at, wrongType("integer", "a whole number of at most 32 bits"))
 			return
 		}
-		w.bounded(b, float64(n))
+		fallthrough
 	case "Float":
 		n, ok := number(value)
-		if !ok {
-			w.fail("must be a number")
-			return
+		switch {
+		case !ok:
+			c.add(at, wrongType("number", "a number"))
+		case con != nil:
+			c.add(at, con.number(n))
 		}
-		w.bounded(b, n)
 	case "Boolean":
 		if _, ok := value.(bool); !ok {
-			w.fail("must be true or false")
+			c.add(at, wrongType("boolean", "true or false"))
 		}
 	default:
-		if b != nil && b.notEmpty && empty(value) {
-			w.fail("may not be empty")
+		if con != nil && con.notEmpty && empty(value) {
+			c.add(at, FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 		}
 	}
 }
 
-func (w *walker) text(b *bounds, s string) {
-	// A text without bounds is a hint, which is dropped where it is not usable.
-	switch {
-	case b == nil:
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		w.fail("may not hold control characters")
-	default:
-		if problem := b.text(s); problem != "" {
-			w.fail("%s", problem)
-		}
-	}
+func wrongType(name, words string) FieldError {
+	return FieldError{Code: FieldCodeWrongType, Params: map[string]any{"type": name}, Message: "must be " + words}
 }
 
-func (w *walker) bounded(b *bounds, n float64) {
-	if b != nil {
-		if problem := b.number(n); problem != "" {
-			w.fail("%s", problem)
-		}
+// place is where a value stands in the arguments of a field.
+type place struct {
+	parent *place
+	name   string // empty: an item of a list
+	index  int
+	hidden bool // the only argument, `input`, which paths leave out
+}
+
+// String returns a path such as contact.email or selections.features[2].
+func (p *place) String() string {
+	if p.name == "" {
+		return fmt.Sprintf("%s[%d]", p.parent, p.index)
 	}
+	if p.parent == nil || p.parent.hidden {
+		return p.name
+	}
+	return p.parent.String() + "." + p.name
 }
 
 // number returns a JSON or GraphQL number as a finite float.
@@ -433,8 +320,6 @@ func number(v any) (float64, bool) {
 	case float64:
 		f = v
 	case int64:
-		f = float64(v)
-	case int:
 		f = float64(v)
 	case json.Number:
 		parsed, err := v.Float64()
@@ -452,8 +337,6 @@ func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
 		return v, true
-	case int:
-		return int64(v), true
 	case float64:
 		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<53
 	case json.Number:
@@ -477,7 +360,7 @@ func empty(v any) bool {
 	}
 }
 
-// printable shortens a name that a stranger chose to what an error may repeat.
+// printable returns a name that a client chose, unless it is too long or too odd to repeat in an error.
 func printable(name string) string {
 	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "(unprintable)"

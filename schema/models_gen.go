@@ -354,7 +354,7 @@ func (e CacheScope) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Formats that a pattern can't describe.
+// Formats of strings.
 type ConstraintFormat string
 
 const (
@@ -364,17 +364,23 @@ const (
 	ConstraintFormatCurrency ConstraintFormat = "CURRENCY"
 	// A telephone number: any text with at least 5 digits.
 	ConstraintFormatPhone ConstraintFormat = "PHONE"
+	// Lower-case letters and digits, joined by single `-` or `_`, such as `web-app`.
+	ConstraintFormatSlug ConstraintFormat = "SLUG"
+	// 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+	ConstraintFormatSessionID ConstraintFormat = "SESSION_ID"
 )
 
 var AllConstraintFormat = []ConstraintFormat{
 	ConstraintFormatEmail,
 	ConstraintFormatCurrency,
 	ConstraintFormatPhone,
+	ConstraintFormatSlug,
+	ConstraintFormatSessionID,
 }
 
 func (e ConstraintFormat) IsValid() bool {
 	switch e {
-	case ConstraintFormatEmail, ConstraintFormatCurrency, ConstraintFormatPhone:
+	case ConstraintFormatEmail, ConstraintFormatCurrency, ConstraintFormatPhone, ConstraintFormatSlug, ConstraintFormatSessionID:
 		return true
 	}
 	return false
@@ -410,6 +416,116 @@ func (e *ConstraintFormat) UnmarshalJSON(b []byte) error {
 }
 
 func (e ConstraintFormat) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
+// English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
+type FieldCode string
+
+const (
+	// The field is missing, null or an empty string.
+	FieldCodeRequired FieldCode = "required"
+	// The value may be left out, but not be empty.
+	FieldCodeEmpty FieldCode = "empty"
+	// The type has no such field.
+	FieldCodeUnknownField FieldCode = "unknown_field"
+	// The value has another JSON type than `params.type`: string, number, integer, boolean or object.
+	FieldCodeWrongType FieldCode = "wrong_type"
+	// The value is none of `params.allowed`.
+	FieldCodeNotAllowed FieldCode = "not_allowed"
+	// The text has more than `params.max` characters.
+	FieldCodeTooLong FieldCode = "too_long"
+	// The list has more than `params.max` different items.
+	FieldCodeTooMany FieldCode = "too_many"
+	// The number is below `params.min`.
+	FieldCodeBelowMin FieldCode = "below_min"
+	// The number is above `params.max`.
+	FieldCodeAboveMax FieldCode = "above_max"
+	// The number is above that of the field `params.field` beside it.
+	FieldCodeAboveField FieldCode = "above_field"
+	// The text has a control character, such as a line break.
+	FieldCodeControlCharacters FieldCode = "control_characters"
+	// The text is not lower-case letters and digits joined by single `-` or `_`.
+	FieldCodeNotASlug FieldCode = "not_a_slug"
+	// The text is not an e-mail address.
+	FieldCodeInvalidEmail FieldCode = "invalid_email"
+	// The text is not a telephone number with at least 5 digits.
+	FieldCodeInvalidPhone FieldCode = "invalid_phone"
+	// The text is not a currency of ISO 4217.
+	FieldCodeInvalidCurrency FieldCode = "invalid_currency"
+	// The text is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+	FieldCodeInvalidSessionID FieldCode = "invalid_session_id"
+	// The value can't be given together with the field `params.field`.
+	FieldCodeConflict FieldCode = "conflict"
+	// The parameter is in the query string more than once.
+	FieldCodeRepeated FieldCode = "repeated"
+	// The value can't be read: it is not UTF-8, or a number out of all range.
+	FieldCodeUnreadable FieldCode = "unreadable"
+)
+
+var AllFieldCode = []FieldCode{
+	FieldCodeRequired,
+	FieldCodeEmpty,
+	FieldCodeUnknownField,
+	FieldCodeWrongType,
+	FieldCodeNotAllowed,
+	FieldCodeTooLong,
+	FieldCodeTooMany,
+	FieldCodeBelowMin,
+	FieldCodeAboveMax,
+	FieldCodeAboveField,
+	FieldCodeControlCharacters,
+	FieldCodeNotASlug,
+	FieldCodeInvalidEmail,
+	FieldCodeInvalidPhone,
+	FieldCodeInvalidCurrency,
+	FieldCodeInvalidSessionID,
+	FieldCodeConflict,
+	FieldCodeRepeated,
+	FieldCodeUnreadable,
+}
+
+func (e FieldCode) IsValid() bool {
+	switch e {
+	case FieldCodeRequired, FieldCodeEmpty, FieldCodeUnknownField, FieldCodeWrongType, FieldCodeNotAllowed, FieldCodeTooLong, FieldCodeTooMany, FieldCodeBelowMin, FieldCodeAboveMax, FieldCodeAboveField, FieldCodeControlCharacters, FieldCodeNotASlug, FieldCodeInvalidEmail, FieldCodeInvalidPhone, FieldCodeInvalidCurrency, FieldCodeInvalidSessionID, FieldCodeConflict, FieldCodeRepeated, FieldCodeUnreadable:
+		return true
+	}
+	return false
+}
+
+func (e FieldCode) String() string {
+	return string(e)
+}
+
+func (e *FieldCode) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = FieldCode(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid FieldCode", str)
+	}
+	return nil
+}
+
+func (e FieldCode) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *FieldCode) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e FieldCode) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestInvalidInputHasAShortAnswer: at most 20 invalid fields are reported, through both endpoints, however many there are.
+func TestInvalidInputHasAShortAnswer(t *testing.T) {
+	t.Parallel()
+	service := launch(t, t.TempDir())
+	features := `[` + strings.Repeat(`"",`, 21_000) + `""]`
+	selections := `{sessionId: "s", contact: {}, estimate: {}, selections: {projectType: "web-app", features: $f}}`
+	query := `mutation($f: [String!]) {`
+	for _, alias := range []string{"a", "b", "c", "d"} {
+		query += alias + `: submitQuote(input: ` + selections + `) { success } `
+	}
+	document, err := json.Marshal(query + "}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range []struct{ path, body string }{
+		{"/graphql", `{"query":` + string(document) + `,"variables":{"f":` + features + `}}`},
+		{"/api/quote/submit", `{"sessionId":"s","selections":{"features":` + features[:40_000] + `""]}}`},
+	} {
+		resp, err := http.Post(service.base+request.path, "application/json", strings.NewReader(request.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(answer), `"field":`); got != 20 || len(answer) > 4000 {
+			t.Errorf("%s: %d fields in %d bytes: %.300s", request.path, got, len(answer), answer)
+		}
+		if !strings.Contains(string(answer), `{"field":"contact.firstName","code":"required","message":"is required"}`) {
+			t.Errorf("%s: %.300s", request.path, answer)
+		}
+	}
+}
