@@ -48,6 +48,16 @@ func (g *guard) directive(ctx context.Context, _ any, next graphql.Resolver, kin
 // equal length are compared, all of them, so the time taken tells nothing of a token.
 func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 	caller := schema.CallerFrom(ctx)
+	if err := g.allowToken(caller, kind); err != nil {
+		return err
+	}
+	if kind == schema.TokenKindWebhook && g.sign != nil {
+		return g.sign.verify(caller.Signature, caller.Body)
+	}
+	return nil
+}
+
+func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	sum := sha256.Sum256([]byte(caller.Bearer))
 	match := 0
 	for _, accepted := range g.tokens[kind] {
@@ -58,13 +68,11 @@ func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 			Code: schema.CodeUnauthenticated, Message: "A valid token is required: Authorization: Bearer <token>.",
 		}
 	}
-	if kind == schema.TokenKindWebhook && g.sign != nil {
-		return g.sign.verify(caller.Signature, caller.Body)
-	}
 	return nil
 }
 
-// allowField returns UNAUTHENTICATED where a field's @auth refuses the caller.
+// allowField returns UNAUTHENTICATED where a field's @auth refuses the caller. Before the
+// body has been read, when it is nil, only the token is checked.
 func (g *guard) allowField(ctx context.Context, def *ast.FieldDefinition) error {
 	if def == nil {
 		return nil
@@ -73,5 +81,9 @@ func (g *guard) allowField(ctx context.Context, def *ast.FieldDefinition) error 
 	if d == nil {
 		return nil
 	}
-	return g.allow(ctx, schema.TokenKind(d.Arguments.ForName("token").Value.Raw))
+	kind := schema.TokenKind(d.Arguments.ForName("token").Value.Raw)
+	if caller := schema.CallerFrom(ctx); caller.Body == nil {
+		return g.allowToken(caller, kind)
+	}
+	return g.allow(ctx, kind)
 }

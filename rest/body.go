@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -27,9 +28,11 @@ type bodySource struct {
 // announcing a large one costs the service nothing.
 const firstRead = 16 << 10
 
-// bindBody adds the variable that takes the body. The raw body goes to the caller
-// before anything is said about it, since a guard may have to verify a signature.
-func (rt *route) bindBody(w http.ResponseWriter, r *http.Request, caller *schema.Caller, vars map[string]any) *schema.Error {
+// bindBody adds the variable that takes the body. A signature over it is verified
+// before it is decoded.
+func (a *API) bindBody(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any,
+) *schema.Error {
 	b := rt.body
 	if b == nil {
 		return nil
@@ -38,7 +41,10 @@ func (rt *route) bindBody(w http.ResponseWriter, r *http.Request, caller *schema
 	if problem != nil {
 		return problem
 	}
-	caller.Body = raw
+	schema.CallerFrom(ctx).Body = raw
+	if problem := a.authorize(ctx, rt); problem != nil {
+		return problem
+	}
 	if problem := b.checkHeaders(w, r.Header, len(raw)); problem != nil {
 		return problem
 	}
@@ -79,6 +85,9 @@ func (b *bodySource) read(w http.ResponseWriter, r *http.Request) ([]byte, *sche
 func (b *bodySource) unreadable(err error) *schema.Error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return b.tooLarge()
+	}
+	if refused := (*schema.Error)(nil); errors.As(err, &refused) {
+		return refused // by the server's limits
 	}
 	return badRequest("The body broke off before its end.")
 }

@@ -56,6 +56,7 @@ var (
 	errNUL       = errors.New("a text holds a NUL character")
 	errDuplicate = errors.New("an object has a name twice")
 	errTooDeep   = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	errTooMany   = fmt.Errorf("it has more than %d values", maxValues)
 	errNotObject = errors.New("the body has to be a JSON object")
 )
 
@@ -63,6 +64,9 @@ var (
 // the last counts, and what is no character becomes U+FFFD. The sender would not repeat a
 // notification that is refused.
 func decodeFreely(raw []byte) (any, error) {
+	if err := checkSize(raw); err != nil {
+		return nil, err
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var value any
@@ -73,6 +77,38 @@ func decodeFreely(raw []byte) (any, error) {
 		return nil, errTrailing
 	}
 	return value, nil
+}
+
+// maxValues bounds the JSON values of a body that is decoded freely: each takes up to a
+// few hundred bytes, however short its text is.
+const maxValues = 10_000
+
+// checkSize refuses a body with too many or too deeply nested values before any of them
+// is decoded. Commas and brackets inside of strings do not count.
+func checkSize(raw []byte) error {
+	values, depth, inString := 1, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch ch := raw[i]; {
+		case inString && ch == '\\':
+			i++
+		case ch == '"':
+			inString = !inString
+		case inString:
+		case ch == '{', ch == '[':
+			values++
+			if depth++; depth > maxDepth {
+				return errTooDeep
+			}
+		case ch == '}', ch == ']':
+			depth--
+		case ch == ',':
+			values++
+		}
+	}
+	if values > maxValues {
+		return errTooMany
+	}
+	return nil
 }
 
 // decoder reads one body. Texts are parts of one copy of it rather than copies of

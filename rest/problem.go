@@ -33,6 +33,7 @@ const defaultRetryAfter = 5 * time.Second
 // WriteProblem answers a request with a problem document. The text of an INTERNAL
 // error is never sent. The Allow header of a 405 is the caller's to set beforehand.
 func WriteProblem(w http.ResponseWriter, r *http.Request, requestID string, e *schema.Error) {
+	schema.CallerFrom(r.Context()).Summary.Refuse(e.Code, e.Fields)
 	status := e.Code.Status()
 	p := Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,

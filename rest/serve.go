@@ -20,14 +20,17 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	}
 	caller := a.options.Caller(w, r)
 	ctx := schema.WithCaller(r.Context(), caller)
+	caller.Summary.Operation, caller.Summary.RootFields = string(rt.op.Operation), []string{rt.root.Name}
 	vars := make(map[string]any, 1)
-	// The body first: a guard may need it to verify a signature.
-	problem := rt.bindBody(w, r, caller, vars)
+	problem := a.authorize(ctx, rt) // the token, before the body is read
+	if problem == nil {
+		problem = a.bindBody(ctx, w, r, rt, vars)
+	}
 	if problem == nil {
 		problem = rt.bindQuery(r, vars)
 	}
 	if problem != nil {
-		WriteProblem(w, r, caller.RequestID, a.refuse(ctx, rt, problem))
+		WriteProblem(w, r, caller.RequestID, problem)
 		return
 	}
 	if rt.download {
@@ -61,18 +64,15 @@ var (
 	noStore  = []string{"no-store"}
 )
 
-// refuse returns what a caller may know of a problem the adapter found: the problem,
-// or that the route is not for this caller.
-func (a *API) refuse(ctx context.Context, rt *route, problem *schema.Error) *schema.Error {
+// authorize returns the error of a root field's guard: of the token, and once the
+// caller's Body is set, of its signature.
+func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 	if a.options.Authorize == nil {
-		return problem
+		return nil
 	}
 	err := a.options.Authorize(ctx, rt.root.Definition)
-	if err == nil {
-		return problem
-	}
 	var known *schema.Error
-	if errors.As(err, &known) {
+	if err == nil || errors.As(err, &known) {
 		return known
 	}
 	return &schema.Error{Code: schema.CodeInternal, Err: err}

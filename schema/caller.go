@@ -13,6 +13,26 @@ type Caller struct {
 	Signature      string // header sanity-webhook-signature
 	Charged        bool   // the request was counted against the limit of its own route
 	Body           []byte // raw request body as it was received, for signatures
+
+	Summary Summary // for the access log
+}
+
+// Summary is what the access log says about the operation of a request. The endpoint that
+// answers the request fills it in, before and after the operation runs.
+type Summary struct {
+	Operation     string   // query or mutation
+	RootFields    []string // names in the schema
+	Cached        bool     // answered with a cached response
+	Code          Code     // of the first error
+	InvalidFields []string // names of the input fields that were refused, never their values
+}
+
+// Refuse records an error that the client is answered with.
+func (s *Summary) Refuse(code Code, fields []FieldError) {
+	s.Code, s.InvalidFields = code, make([]string, len(fields))
+	for i, f := range fields {
+		s.InvalidFields[i] = f.Field
+	}
 }
 
 type callerKey struct{}

@@ -195,15 +195,20 @@ func (a *app) buildDoors() error {
 		return err
 	}
 	switchboard := &switchboard{graphql: door, rest: routes, exact: map[string]http.Handler{
-		"/healthz": http.HandlerFunc(a.health.live),
-		"/readyz":  http.HandlerFunc(a.health.ready),
+		"/healthz": readOnly(http.HandlerFunc(a.health.live)),
+		"/readyz":  readOnly(http.HandlerFunc(a.health.ready)),
 	}}
 	if s.Playground {
-		if switchboard.playground, err = newPlayground(s); err != nil {
+		page, err := newPlayground(s)
+		if err != nil {
 			return err
 		}
+		switchboard.playground = readOnly(page)
 	}
-	g := &gate{next: switchboard, most: int64(s.MaxRequests), shed: a.metrics.shed}
+	g := &gate{next: switchboard, most: int64(s.MaxRequests), shed: a.metrics.shed, clients: map[string]int{}}
+	if s.RateLimits {
+		g.perClient = mostOfClient
+	}
 	a.metrics.watchGate(g)
 	f := &front{
 		next: g, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,

@@ -43,6 +43,7 @@ type running struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	base string
+	log  *syncBuffer // what it wrote since it was ready
 }
 
 // launch starts the binary on a data folder and waits until it answers.
@@ -66,8 +67,13 @@ func launch(t *testing.T, dataDir string, env ...string) *running {
 	for lines.Scan() {
 		var event struct{ Message, Address string }
 		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Message == "ready" {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return &running{t: t, cmd: cmd, base: "http://" + event.Address}
+			r := &running{t: t, cmd: cmd, base: "http://" + event.Address, log: &syncBuffer{}}
+			go func() {
+				for lines.Scan() {
+					_, _ = r.log.Write(append(lines.Bytes(), '\n'))
+				}
+			}()
+			return r
 		}
 	}
 	t.Fatalf("the service did not get ready: %s", errOut.String())

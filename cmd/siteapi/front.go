@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,31 +33,14 @@ type front struct {
 type visit struct {
 	recorder
 	began   time.Time
-	callers *callers // to read the caller once somebody asks; nil: it has been read
 	caller  schema.Caller
 	shed    bool // it was too much: counted, and no error of anybody's
 	kept    bool // answered with what was made before
 	tracked bool // the state of a session was noted through GraphQL
 }
 
-// visits are such as nobody needs any more.
-var visits = sync.Pool{New: func() any { return new(visit) }}
-
-// who returns who sent the request.
-func (v *visit) who(r *http.Request) *schema.Caller {
-	if v.callers != nil {
-		v.callers.read(r, &v.caller)
-		v.callers = nil
-	}
-	return &v.caller
-}
-
-// visitor returns who sent the request that w answers. It is asked for rather than put
-// into the context of every request, which would have to be copied for that.
-func visitor(w http.ResponseWriter, r *http.Request) *schema.Caller {
-	if v, ok := w.(*visit); ok {
-		return v.who(r)
-	}
+// visitor returns who sent the request that w answers.
+func visitor(_ http.ResponseWriter, r *http.Request) *schema.Caller {
 	return schema.CallerFrom(r.Context())
 }
 
@@ -71,9 +53,10 @@ func kept(w http.ResponseWriter) {
 
 // ServeHTTP answers one request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v, _ := visits.Get().(*visit)
-	*v = visit{began: time.Now(), recorder: recorder{ResponseWriter: w}, callers: f.callers}
+	v := &visit{began: time.Now(), recorder: recorder{ResponseWriter: w}}
 	v.caller.RequestID = requestID(r.Header)
+	f.callers.read(r, &v.caller)
+	r = r.WithContext(schema.WithCaller(r.Context(), &v.caller))
 	h := w.Header()
 	h["X-Request-Id"] = []string{v.caller.RequestID} // its own: the server reads it after the visit
 	h["X-Content-Type-Options"] = nosniff
@@ -83,7 +66,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if f.limit != nil {
-		if refused := f.limit(r, v.who(r)); refused != nil {
+		if refused := f.limit(r, &v.caller); refused != nil {
 			refuse(v, r, refused)
 			return
 		}
@@ -93,19 +76,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // end is deferred: it answers where the handler panicked, counts the request and logs it.
 func (f *front) end(v *visit, r *http.Request) {
-	defer f.leave(v, r) // also after an answer that can only be cut off
+	defer f.finish(v, r) // also after an answer that can only be cut off
 	if value := recover(); value != nil {
 		f.recovered(v, r, value)
-	}
-}
-
-// leave ends a visit. One that was answered with what was kept is used again: nothing
-// ran that could still hold on to it.
-func (f *front) leave(v *visit, r *http.Request) {
-	f.finish(v, r)
-	if v.kept {
-		*v = visit{}
-		visits.Put(v)
 	}
 }
 
@@ -157,6 +130,15 @@ func (f *front) finish(v *visit, r *http.Request) {
 	event := f.log.WithLevel(level)
 	if event == nil {
 		return
+	}
+	if said := &v.caller.Summary; said.Operation != "" || said.Code != "" {
+		event.Str("operation", said.Operation).Strs("root_fields", said.RootFields)
+		if said.Code != "" {
+			event.Str("code", string(said.Code))
+		}
+		if len(said.InvalidFields) > 0 {
+			event.Strs("invalid_fields", said.InvalidFields)
+		}
 	}
 	event.Ctx(r.Context()).Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
 		Int("status", status).Int64("bytes", v.bytes).Dur("took_ms", took).Msg("request")

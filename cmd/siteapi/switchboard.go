@@ -35,6 +35,23 @@ func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// readOnly answers OPTIONS, and 405 to every method but GET and HEAD.
+func readOnly(next http.Handler) http.Handler {
+	const allowed = "GET, HEAD, OPTIONS"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			next.ServeHTTP(w, r)
+		case http.MethodOptions:
+			w.Header().Set("Allow", allowed)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Allow", allowed)
+			refuse(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+		}
+	})
+}
+
 // graphqlPath is where the GraphQL door is, trackPath where sessions are tracked.
 const (
 	graphqlPath = "/graphql"

@@ -56,6 +56,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, m media, e *ref
 		w.Header().Set("Retry-After", strconv.Itoa(seconds(e.retryAfter)))
 	}
 	writeUncached(w, m, status, b.data)
+	schema.CallerFrom(r.Context()).Summary.Refuse(e.code, nil)
 	h.tell(w, r, Event{Outcome: Refused, Code: e.code, Status: status})
 }
 
@@ -63,6 +64,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, m media, e *ref
 // such as a rate limit, in the shape and media type the client expects.
 func WriteError(w http.ResponseWriter, r *http.Request, requestID string, e *schema.Error) {
 	m, _ := negotiate(r.Header["Accept"])
+	schema.CallerFrom(r.Context()).Summary.Refuse(e.Code, e.Fields)
 	body := appendError(nil, e.Code, e.Message, requestID, e.RetryAfter)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds(e.RetryAfter)))

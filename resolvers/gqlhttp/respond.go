@@ -36,6 +36,7 @@ func (h *Handler) send(
 	if len(result.Errors) > 0 || !c.plan.hint.cacheable {
 		if len(result.Errors) > 0 {
 			event.Code = schema.ErrorCode(result.Errors[0])
+			summarizeErrors(r, result.Errors)
 		}
 		writeUncached(w, m, http.StatusOK, b.data)
 		h.tell(w, r, event)
@@ -136,7 +137,18 @@ func firstCode(errs gqlerror.List) schema.Code {
 	return schema.ErrorCode(errs[0])
 }
 
+// summarizeErrors tells the access log the code and the names of invalid fields.
+func summarizeErrors(r *http.Request, errs gqlerror.List) {
+	var fields []schema.FieldError
+	for _, err := range errs {
+		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
+		fields = append(fields, list...)
+	}
+	schema.CallerFrom(r.Context()).Summary.Refuse(firstCode(errs), fields)
+}
+
 func (h *Handler) failWith(w http.ResponseWriter, r *http.Request, m media, status int, errs gqlerror.List) {
+	summarizeErrors(r, errs)
 	data, err := json.Marshal(errs)
 	if err != nil {
 		panic(fmt.Errorf("encoding errors: %w", err))

@@ -109,6 +109,9 @@ func (h *Handler) readBody(r *http.Request, b *buffer) *refusal {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if refused, ok := errors.AsType[*schema.Error](err); ok { // by the server's limits
+			return &refusal{status: refused.Code.Status(), code: refused.Code, message: refused.Message, retryAfter: refused.RetryAfter}
+		}
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			return h.tooLarge()
@@ -173,6 +176,13 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, m media, req *
 
 // run executes an operation and sends what comes out.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, m media, c *call) {
+	summary := &schema.CallerFrom(r.Context()).Summary
+	summary.Operation = string(c.op.Operation)
+	for _, selection := range c.op.SelectionSet {
+		if field, ok := selection.(*ast.Field); ok && !slices.Contains(summary.RootFields, field.Name) {
+			summary.RootFields = append(summary.RootFields, field.Name)
+		}
+	}
 	ctx := h.context(w, r, c)
 	if h.limits.Time > 0 {
 		var cancel context.CancelFunc

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// accessEvents returns the access log's events of a request id.
+func (r *running) accessEvents(id string) (found []map[string]any) {
+	for line := range strings.Lines(r.log.String()) {
+		var event map[string]any
+		if json.Unmarshal([]byte(line), &event) == nil && event["request_id"] == id && event["message"] == "request" {
+			found = append(found, event)
+		}
+	}
+	return found
+}
+
+// Each request leaves one event that says what was asked, what became of it and which
+// fields were refused, but nothing that the client sent.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir())
+	tests := []struct {
+		id, path, body string
+		status         float64
+		want           map[string]string // as JSON
+	}{
+		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } }","variables":{"i":` +
+			`{"sessionId":"s","contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},"selections":{"projectType":"HUSH"},` +
+			`"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
+			"operation": `"mutation"`, "root_fields": `["submitQuote"]`, "code": `"BAD_USER_INPUT"`,
+			"invalid_fields": `["contact.email","selections.projectType"]`,
+		}},
+		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200, map[string]string{
+			"operation": `"query"`, "root_fields": `["cacheStats","SiteSettings"]`,
+		}},
+		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200, map[string]string{"code": `"BAD_USER_INPUT"`}},
+		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
+			"operation": `"mutation"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`, "invalid_fields": `["sessionId"]`,
+		}},
+		{"rest-token", "/api/cache/clear?all=true", ``, 401, map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
+		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
+	}
+	for _, tt := range tests {
+		req, err := http.NewRequest(http.MethodPost, r.base+tt.path, strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Request-Id", tt.id)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		eventually(t, "the request is logged", func() bool { return len(r.accessEvents(tt.id)) == 1 })
+		event := r.accessEvents(tt.id)[0]
+		if event["status"] != tt.status {
+			t.Errorf("%s: status %v", tt.id, event["status"])
+		}
+		for name, want := range tt.want {
+			if got, _ := json.Marshal(event[name]); string(got) != want {
+				t.Errorf("%s: %s is %s, want %s", tt.id, name, got, want)
+			}
+		}
+	}
+	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(strings.ToLower(log), "hush") {
+		t.Errorf("the log repeats what was sent:\n%s", log)
+	}
+}
+
+// Whoever knows the id of a submission can read it, so no log line holds one.
+func TestSubmissionIDIsNotLogged(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), "LOG_LEVEL=trace")
+	_, answer := r.post("/api/quote/submit", validSubmission("unlogged"))
+	id, _ := answer["submissionId"].(string)
+	resp, err := http.Get(r.base + "/api/quote/pdf?id=" + id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	eventually(t, "the submission is logged", func() bool { return strings.Contains(r.log.String(), "quote submitted") })
+	if id == "" || strings.Contains(r.log.String(), id) {
+		t.Errorf("id %q is in the log:\n%s", id, r.log.String())
+	}
+}
