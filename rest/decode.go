@@ -51,13 +51,14 @@ func (p *decoders) decode(raw []byte, sh *shape) (any, error) {
 }
 
 var (
-	errNotUTF8   = errors.New("the body is not acceptable JSON: it is not valid UTF-8")
-	errTrailing  = errors.New("there is more behind the value")
-	errNUL       = errors.New("a text holds a NUL character")
-	errDuplicate = errors.New("an object has a name twice")
-	errTooDeep   = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-	errTooMany   = fmt.Errorf("it has more than %d values", maxValues)
-	errNotObject = errors.New("the body has to be a JSON object")
+	errNotUTF8       = errors.New("the body is not acceptable JSON: it is not valid UTF-8")
+	errTrailing      = errors.New("there is more behind the value")
+	errNUL           = errors.New("a text holds a NUL character")
+	errDuplicate     = errors.New("an object has a name twice")
+	errTooDeep       = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	errTooMany       = fmt.Errorf("it has more than %d values", maxValues)
+	errTooManyLevels = fmt.Errorf("it is nested deeper than %d levels", maxFreeDepth)
+	errNotObject     = errors.New("the body has to be a JSON object")
 )
 
 // decodeFreely reads any JSON value as encoding/json does: of a name that stands twice
@@ -81,7 +82,10 @@ func decodeFreely(raw []byte) (any, error) {
 
 // maxValues bounds the JSON values of a body that is decoded freely: each takes up to a
 // few hundred bytes, however short its text is.
-const maxValues = 10_000
+const (
+	maxValues    = 10_000
+	maxFreeDepth = 1_000
+)
 
 // checkSize refuses a body with too many or too deeply nested values before any of them
 // is decoded. Commas and brackets inside of strings do not count.
@@ -96,8 +100,8 @@ func checkSize(raw []byte) error {
 		case inString:
 		case ch == '{', ch == '[':
 			values++
-			if depth++; depth > maxDepth {
-				return errTooDeep
+			if depth++; depth > maxFreeDepth {
+				return errTooManyLevels
 			}
 		case ch == '}', ch == ']':
 			depth--

@@ -242,7 +242,7 @@ func TestCallerFromHeaders(t *testing.T) {
 	if got.RequestID == "" || got.Address != "127.0.0.1" {
 		t.Errorf("caller %+v", got)
 	}
-	got.RequestID, got.Address, got.Body = "", "", nil
+	got.RequestID, got.Address, got.Body, got.Summary = "", "", nil, schema.Summary{}
 	want := schema.Caller{Bearer: "t", AcceptLanguage: "ro", IdempotencyKey: "k", Signature: "t=1,v1=x"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
