@@ -23,7 +23,7 @@ import (
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/delivery"
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 // cmsDriver is what every CMS driver offers.
@@ -34,11 +34,11 @@ type cmsDriver interface {
 
 // observer sees what passes between the service and remote systems. nil: nobody does.
 type observer struct {
-	call   func(ctx context.Context, c outbound.Call) // hears of every call
+	call   func(ctx context.Context, c upstream.Call) // hears of every call
 	traces *traces                                    // nil: there are none
 }
 
-func (o *observer) heard() func(context.Context, outbound.Call) {
+func (o *observer) heard() func(context.Context, upstream.Call) {
 	if o == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (o *observer) transport(system string) http.RoundTripper {
 	if o == nil || o.traces == nil {
 		return nil // the driver's own
 	}
-	return &tracedTransport{o.traces, system, outbound.NewTransport()}
+	return &tracedTransport{o.traces, system, upstream.NewTransport()}
 }
 
 // openCMS opens the driver that CMS_DRIVER names.

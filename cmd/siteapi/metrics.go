@@ -13,7 +13,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/delivery"
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
 	"siteapi/schema"
@@ -127,7 +127,7 @@ func (m *metrics) fill(f cache.FillReport) {
 	m.fills.WithLabelValues(family, kind, outcome).Inc()
 }
 
-func (m *metrics) call(_ context.Context, c outbound.Call) {
+func (m *metrics) call(_ context.Context, c upstream.Call) {
 	outcome := "ok"
 	if c.Kind != "" {
 		outcome = string(c.Kind)

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 // handler makes a span of each request but for probes. A trace that the client has begun
@@ -85,7 +85,7 @@ func (t *tracedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, span := t.traces.tracer.Start(r.Context(), r.Method+" "+t.system, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("http.request.method", r.Method), attribute.String("server.address", r.URL.Hostname()),
-		attribute.String("siteapi.system", t.system), attribute.String("siteapi.operation", outbound.OpOf(r.Context())),
+		attribute.String("siteapi.system", t.system), attribute.String("siteapi.operation", upstream.OpOf(r.Context())),
 	))
 	r = r.Clone(ctx)
 	t.traces.context.Inject(ctx, propagation.HeaderCarrier(r.Header))

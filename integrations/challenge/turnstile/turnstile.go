@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"siteapi/integrations/challenge"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -39,13 +38,13 @@ type Options struct {
 	Timeout time.Duration
 	// Transport and Observe are handed to the HTTP client; both may be nil.
 	Transport http.RoundTripper
-	Observe   func(ctx context.Context, c outbound.Call)
+	Observe   func(ctx context.Context, c upstream.Call)
 }
 
 // Verifier is a [challenge.Verifier].
 type Verifier struct {
 	secret string
-	client *outbound.Client
+	client *upstream.Client
 }
 
 var _ challenge.Verifier = (*Verifier)(nil)
@@ -58,7 +57,7 @@ func New(o Options) *Verifier {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	return &Verifier{secret: o.Secret, client: outbound.New(outbound.Options{
+	return &Verifier{secret: o.Secret, client: upstream.New(upstream.Options{
 		System: system, BaseURL: o.URL, Timeout: o.Timeout, MaxBody: maxReply, Transport: o.Transport, Observe: o.Observe,
 	})}
 }
@@ -76,7 +75,7 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 		return false, nil
 	}
 	key := uuid.NewSHA1(uuid.NameSpaceOID, []byte(token+"\x00"+attempt))
-	resp, err := v.client.Do(ctx, outbound.Request{
+	resp, err := v.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: path,
 		Body: map[string]string{"secret": v.secret, "response": token, "idempotency_key": key.String()},
 	})
@@ -106,7 +105,7 @@ func has(r reply, codes ...string) bool {
 // unclear is the kind of an answer that can't be read: whatever its status says, the
 // token was not judged.
 func unclear(status int) upstream.Kind {
-	if kind := outbound.StatusKind(status); kind != "" && kind != upstream.Rejected {
+	if kind := upstream.StatusKind(status); kind != "" && kind != upstream.Rejected {
 		return kind
 	}
 	return upstream.Unavailable

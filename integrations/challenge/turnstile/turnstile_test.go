@@ -13,7 +13,6 @@ import (
 
 	"siteapi/integrations/challenge"
 	"siteapi/integrations/challenge/turnstile"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -54,9 +53,9 @@ func TestVerify(t *testing.T) {
 				_, _ = io.WriteString(w, tt.answer)
 			}))
 			t.Cleanup(vendor.Close)
-			var calls []outbound.Call
+			var calls []upstream.Call
 			v := turnstile.New(turnstile.Options{
-				Secret: "hush", URL: vendor.URL, Observe: func(_ context.Context, c outbound.Call) { calls = append(calls, c) },
+				Secret: "hush", URL: vendor.URL, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) },
 			})
 			got, err := v.Verify(t.Context(), "token-1", "attempt")
 			if got != tt.want {

@@ -41,7 +41,7 @@ import (
 	"time"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 const (
@@ -70,18 +70,18 @@ type Options struct {
 	APIURL string
 	// LanguageField names the field with a document's language. Empty: cms.LanguageField.
 	LanguageField string
-	// Timeout bounds each call. 0: outbound.DefaultTimeout.
+	// Timeout bounds each call. 0: upstream.DefaultTimeout.
 	Timeout time.Duration
 	// Retries is how often reading content is tried again at once. 0: never.
 	Retries int
 	// Transport and Observe are handed to the HTTP client; both may be nil.
 	Transport http.RoundTripper
-	Observe   func(ctx context.Context, c outbound.Call)
+	Observe   func(ctx context.Context, c upstream.Call)
 }
 
 // Driver implements cms.Content and cms.Submissions.
 type Driver struct {
-	client  *outbound.Client
+	client  *upstream.Client
 	version string // with its v
 	dataset string
 	hasAuth bool
@@ -125,7 +125,7 @@ func New(opts Options) (*Driver, error) {
 		return nil, err
 	}
 	return &Driver{
-		client: outbound.New(outbound.Options{
+		client: upstream.New(upstream.Options{
 			System: system, BaseURL: opts.APIURL, Token: opts.Token, Timeout: opts.Timeout, MaxBody: maxAnswer,
 			Retries: opts.Retries, Transport: opts.Transport, Observe: opts.Observe,
 		}),

@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/cms/cmstest"
 	"siteapi/integrations/cms/sanity"
 	"siteapi/integrations/cms/sanity/sanitytest"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -236,7 +235,7 @@ func TestReadsAreRetriedIfWanted(t *testing.T) {
 	lake := start(t, sanitytest.Options{})
 	replace(t, lake, `{"_id":"p","_type":"page"}`)
 	var calls atomic.Int32
-	d := driver(t, lake, sanity.Options{Retries: 2, Observe: func(_ context.Context, c outbound.Call) { calls.Add(int32(c.Attempts)) }})
+	d := driver(t, lake, sanity.Options{Retries: 2, Observe: func(_ context.Context, c upstream.Call) { calls.Add(int32(c.Attempts)) }})
 	lake.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: 2})
 	if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
 		t.Errorf("%d documents, %v", len(docs), err)

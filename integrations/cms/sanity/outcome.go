@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -40,7 +39,7 @@ type dataError struct {
 
 // judge returns nil for a success and else what the table of the package comment says.
 // Private values are kept out of the error's text.
-func (d *Driver) judge(op string, resp *outbound.Response, private ...string) error {
+func (d *Driver) judge(op string, resp *upstream.Response, private ...string) error {
 	if resp.Status >= 200 && resp.Status < 300 {
 		return nil
 	}
@@ -106,6 +105,6 @@ func (p problem) text(inner dataError) string {
 }
 
 // odd is an answer that claims success but is not what was asked for.
-func (d *Driver) odd(op string, resp *outbound.Response, detail string) error {
+func (d *Driver) odd(op string, resp *upstream.Response, detail string) error {
 	return d.client.Failure(op, resp, upstream.Unavailable, detail)
 }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"unicode/utf8"
 
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 // The queries. What editors can't change is checked again on what comes back.
@@ -76,8 +76,8 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 
 // request chooses GET for short queries, which are easier to find in the vendor's logs,
 // and POST for long and for private ones.
-func (d *Driver) request(q groqQuery) outbound.Request {
-	req := outbound.Request{
+func (d *Driver) request(q groqQuery) upstream.Request {
+	req := upstream.Request{
 		Op: q.op, Path: d.path("query"), Anonymous: q.anonymous, Safe: true,
 		Query: url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
 	}

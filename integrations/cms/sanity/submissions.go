@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 )
@@ -153,7 +152,7 @@ func (d *Driver) existing(ctx context.Context, op string, q groqQuery) (map[stri
 // mutate runs one transaction, which takes effect whole or not at all, and waits until
 // queries see it.
 func (d *Driver) mutate(ctx context.Context, op string, mutations []mutation, private ...string) (mutated, error) {
-	resp, err := d.client.Do(ctx, outbound.Request{
+	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.path("mutate"),
 		Query: url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
 		Body:  map[string]any{"mutations": mutations},

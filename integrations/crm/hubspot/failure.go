@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -43,7 +42,7 @@ type problem struct {
 }
 
 // failure translates an answer that is not what was asked for.
-func (d *Driver) failure(op string, resp *outbound.Response) error {
+func (d *Driver) failure(op string, resp *upstream.Response) error {
 	p := problemOf(resp)
 	var kind upstream.Kind
 	detail := p.detail(resp)
@@ -69,7 +68,7 @@ func (d *Driver) failure(op string, resp *outbound.Response) error {
 }
 
 // unexpected is the failure of an answer that claims success and does not show it.
-func (d *Driver) unexpected(op string, resp *outbound.Response) error {
+func (d *Driver) unexpected(op string, resp *upstream.Response) error {
 	return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not what HubSpot sends")
 }
 
@@ -79,7 +78,7 @@ func givenUp(op string, err error) error {
 }
 
 // problemOf reads an error as far as it can be read.
-func problemOf(resp *outbound.Response) problem {
+func problemOf(resp *upstream.Response) problem {
 	var p problem
 	// A field of the wrong type is skipped; a page that isn't JSON leaves all empty.
 	_ = json.Unmarshal(resp.Body, &p)
@@ -98,7 +97,7 @@ func (p problem) wait() time.Duration {
 }
 
 // detail joins the codes: of the error, of single properties, and what scopes are wanting.
-func (p problem) detail(resp *outbound.Response) string {
+func (p problem) detail(resp *upstream.Response) string {
 	parts := []string{p.Category, p.SubCategory, p.ErrorType, p.PolicyName}
 	var body any
 	found := map[string]string{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 // codeUnknown is HubSpot's code for a property that the account does not have.
@@ -19,7 +19,7 @@ var unknownName = regexp.MustCompile(`Property \\*["']([a-zA-Z0-9_]+)\\*["'] doe
 // faultsOf returns the properties that HubSpot refused, with its code for each; none
 // where the answer is about anything else or where the address is among them, since
 // without that there is no contact.
-func faultsOf(resp *outbound.Response, sent map[string]string) map[string]string {
+func faultsOf(resp *upstream.Response, sent map[string]string) map[string]string {
 	if resp.Status != http.StatusBadRequest && resp.Status != http.StatusUnprocessableEntity {
 		return nil
 	}

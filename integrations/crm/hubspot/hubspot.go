@@ -52,7 +52,7 @@ import (
 	"time"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/outbound"
+	"siteapi/integrations/upstream"
 )
 
 // Defaults of [Options].
@@ -79,14 +79,14 @@ type Options struct {
 	// PropertiesPath is the path of property definitions. Empty: DefaultPropertiesPath.
 	PropertiesPath string
 	// Timeout bounds each call; storing a lead takes two calls as a rule. 0:
-	// outbound.DefaultTimeout.
+	// upstream.DefaultTimeout.
 	Timeout time.Duration
 	// MaxBody is how many bytes of an answer are read. 0: DefaultMaxBody.
 	MaxBody int
 	// Transport carries the requests. nil: one of the client's own.
 	Transport http.RoundTripper
 	// Observe is told of every finished call. nil: nobody is.
-	Observe func(ctx context.Context, c outbound.Call)
+	Observe func(ctx context.Context, c upstream.Call)
 	// Report is told of every property that a stored contact had to go without, in a
 	// sentence without personal data. nil: nobody is.
 	Report func(gap string)
@@ -99,7 +99,7 @@ type Options struct {
 
 // Driver keeps contacts in HubSpot. It is safe for concurrent use.
 type Driver struct {
-	client     *outbound.Client
+	client     *upstream.Client
 	contacts   string // path of contacts
 	properties string // path of the definitions of contacts' properties
 	report     func(gap string)
@@ -130,7 +130,7 @@ func New(o Options) *Driver {
 		o.Now = time.Now
 	}
 	return &Driver{
-		client: outbound.New(outbound.Options{
+		client: upstream.New(upstream.Options{
 			System: system, BaseURL: or(o.BaseURL, DefaultBaseURL), Token: o.Token,
 			Timeout: o.Timeout, MaxBody: o.MaxBody, Transport: o.Transport, Observe: o.Observe, Now: o.Now,
 		}),
@@ -148,7 +148,7 @@ func (d *Driver) Gaps() int64 { return d.gaps.Load() }
 // Ping lists one contact, which proves the address, the token and its right to read.
 func (d *Driver) Ping(ctx context.Context) error {
 	const op = "listing a contact"
-	resp, err := d.client.Do(ctx, outbound.Request{
+	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Path: d.contacts,
 		Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
 	})

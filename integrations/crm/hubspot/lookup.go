@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -75,7 +74,7 @@ func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, p
 	for i, address := range addresses {
 		inputs[i].ID = address
 	}
-	resp, err := d.client.Do(ctx, outbound.Request{
+	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.contacts + "/batch/read", Safe: true,
 		Body: map[string]any{
 			"idProperty": crm.PropEmail, "properties": []string{crm.PropEmail, propSecond}, "inputs": inputs,
@@ -150,7 +149,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := d.client.Do(ctx, outbound.Request{
+	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.contacts + "/gdpr-delete",
 		Body: map[string]string{"objectId": c.ID},
 	})

@@ -7,7 +7,6 @@ import (
 	"net/url"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -79,7 +78,7 @@ func outcome(status int) string {
 
 // difference says how a property that exists differs from what it should be.
 func (d *Driver) difference(ctx context.Context, op string, want definition) (string, error) {
-	resp, err := d.client.Do(ctx, outbound.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)})
+	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)})
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +120,7 @@ func (d *Driver) defineGroup(ctx context.Context, op string) (int, error) {
 
 // post creates a definition and returns the status: of success, or 409 for one that exists.
 func (d *Driver) post(ctx context.Context, op, path string, body any) (int, error) {
-	resp, err := d.client.Do(ctx, outbound.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
+	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
 	if err != nil {
 		return 0, err
 	}

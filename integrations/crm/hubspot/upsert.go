@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -81,7 +80,7 @@ func (d *Driver) byID(ctx context.Context, op, id string) (*contact, error) {
 func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*contact, error) {
 	// HubSpot leaves out of its answer what the account has no definition of.
 	query.Set("properties", strings.Join(append(crm.ContactProperties(), crm.QuoteProperties()...), ","))
-	resp, err := d.client.Do(ctx, outbound.Request{
+	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query,
 	})
 	if err != nil {
@@ -138,7 +137,7 @@ func (d *Driver) update(ctx context.Context, op, id string, properties map[strin
 
 // contact reads one out of an answer. Anything else, such as a proxy's page sent with
 // status 200, must not pass for a stored lead.
-func (d *Driver) contact(op string, resp *outbound.Response) (*contact, error) {
+func (d *Driver) contact(op string, resp *upstream.Response) (*contact, error) {
 	var c contact
 	if err := resp.Decode(&c); err != nil || c.ID == "" {
 		return nil, d.unexpected(op, resp)

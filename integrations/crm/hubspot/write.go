@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -24,12 +23,12 @@ const settle = 2 * time.Second
 //
 // It comes to an end, for each round either tries to create properties that were not
 // tried before or leaves at least one out.
-func (d *Driver) write(ctx context.Context, op, method, path string, properties map[string]string) (*outbound.Response, error) {
+func (d *Driver) write(ctx context.Context, op, method, path string, properties map[string]string) (*upstream.Response, error) {
 	properties = maps.Clone(properties)
 	tried := map[string]bool{}
 	left := map[string]string{}
 	for {
-		resp, err := d.client.Do(ctx, outbound.Request{
+		resp, err := d.client.Do(ctx, upstream.Request{
 			Op: op, Method: method, Path: path,
 			Body: map[string]any{"properties": properties},
 		})

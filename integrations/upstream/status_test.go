@@ -1,4 +1,4 @@
-package outbound_test
+package upstream_test
 
 import (
 	"net/http"
@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -20,7 +19,7 @@ func TestStatusKind(t *testing.T) {
 		upstream.Rejected:    {400, 402, 404, 405, 409, 410, 413, 415, 422, 451},
 	} {
 		for _, status := range statuses {
-			if got := outbound.StatusKind(status); got != kind {
+			if got := upstream.StatusKind(status); got != kind {
 				t.Errorf("%d: %q, want %q", status, got, kind)
 			}
 		}
@@ -51,7 +50,8 @@ func TestRetryAfter(t *testing.T) {
 		h := http.Header{}
 		h.Set("Retry-After", tc.header)
 		h.Set("Date", tc.date)
-		if got := outbound.RetryAfter(h, now); got != tc.want {
+		c := upstream.New(upstream.Options{Now: func() time.Time { return now }})
+		if got := c.Failure("", &upstream.Response{Status: 429, Header: h}, "", "").RetryAfter; got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -59,8 +59,8 @@ func TestRetryAfter(t *testing.T) {
 
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	c := outbound.New(outbound.Options{System: "far", BaseURL: "http://far", Token: "sk-very-secret"})
-	limited := &outbound.Response{Status: 429, Header: http.Header{"Retry-After": {"3"}}}
+	c := upstream.New(upstream.Options{System: "far", BaseURL: "http://far", Token: "sk-very-secret"})
+	limited := &upstream.Response{Status: 429, Header: http.Header{"Retry-After": {"3"}}}
 	e := c.Failure("asking", limited, "", "sk-very-secret of Ana refused", "Ana")
 	if e.Kind != upstream.Limited || e.RetryAfter != 3*time.Second || e.Status != 429 || e.System != "far" {
 		t.Errorf("got %+v", e)
@@ -68,10 +68,10 @@ func TestFailure(t *testing.T) {
 	if e.Detail != "[redacted] of [redacted] refused" {
 		t.Errorf("detail %q", e.Detail)
 	}
-	if e := c.Failure("asking", &outbound.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
+	if e := c.Failure("asking", &upstream.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
 		t.Errorf("the driver's own judgement was not taken: %v", e)
 	}
-	if e := c.Failure("asking", &outbound.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
+	if e := c.Failure("asking", &upstream.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
 		t.Errorf("an odd success is %s", e.Kind)
 	}
 }
@@ -91,11 +91,11 @@ func TestRedact(t *testing.T) {
 		"IONESCU and ionescu":                     "[redacted] and [redacted]",
 		"Al said all":                             "[redacted] said all",
 	} {
-		if got := outbound.Redact(in, "Ionescu", "al", "", " "); got != want {
+		if got := upstream.Redact(in, "Ionescu", "al", "", " "); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
-	if got := outbound.Redact(strings.Repeat("ș", 1<<20)); len([]rune(got)) != 301 {
+	if got := upstream.Redact(strings.Repeat("ș", 1<<20)); len([]rune(got)) != 301 {
 		t.Errorf("%d characters left", len([]rune(got)))
 	}
 }

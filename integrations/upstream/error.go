@@ -1,6 +1,11 @@
-// Package upstream is the one error language of remote systems: drivers of the CMS
-// and of the CRM translate whatever went wrong into an [Error], and the queue of
-// deliveries decides by its [Kind] whether and when to try again.
+// Package upstream is the HTTP client that the drivers of remote systems share, and the
+// errors they return. The client bounds a call's time and the size of an answer, follows no
+// redirect (a token must not travel to another address), and keeps addresses with queries,
+// tokens and e-mail addresses out of its errors. Every failure is an [Error], by whose
+// [Kind] the queue of deliveries decides whether and when to try again.
+//
+// An answer with any status is a success of [Client.Do]; [StatusKind] and [Client.Failure]
+// help a driver to judge it.
 package upstream
 
 import (
@@ -16,7 +21,7 @@ type Kind string
 const (
 	// Unavailable is trouble that passes: time-outs, resets, 5xx. Try again later.
 	Unavailable Kind = "unavailable"
-	// Limited means too many requests. Try again after RetryAfter.
+	// Limited means too many requests. Try again after RetryAfter or Pause.
 	Limited Kind = "limited"
 	// Refused means the credentials were not accepted: every call fails until an
 	// operator changes a setting.
@@ -32,7 +37,8 @@ type Error struct {
 	Op         string        // what was tried, as in "storing the submission"
 	Kind       Kind          //
 	Status     int           // HTTP status, 0 where there was none
-	RetryAfter time.Duration // the far end's wish; 0: none was stated
+	RetryAfter time.Duration // what the system asked for; 0: nothing
+	Pause      time.Duration // what the driver assumes of a limit where the system asked for nothing
 	Detail     string        // redacted explanation for an operator
 	Err        error         // cause; nil, or free of personal data as well
 }
@@ -65,7 +71,7 @@ func KindOf(err error) Kind {
 	return Unavailable
 }
 
-// RetryAfter returns the wait that the far end asked for, 0 where it named none.
+// RetryAfter returns the wait that the system asked for, 0 where it named none.
 func RetryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

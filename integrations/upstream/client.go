@@ -1,14 +1,4 @@
-// Package outbound is the one HTTP client that drivers of remote systems share. It
-// owes them what is easily forgotten: a time-out over the whole call including a body
-// that drips in byte by byte, a limit on the body read, no redirects (a token must not
-// travel to an address nobody configured), and errors that name neither addresses
-// with queries, nor tokens, nor e-mail addresses. Every failure it returns is an
-// *upstream.Error.
-//
-// An answer with any status is a success here; [StatusKind] and [Client.Failure] help a
-// driver to judge it. Nothing is tried again unless [Options.Retries] says so, and then
-// only what is safe to repeat: the queue of deliveries is the place for patience.
-package outbound
+package upstream
 
 import (
 	"context"

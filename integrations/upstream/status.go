@@ -1,12 +1,10 @@
-package outbound
+package upstream
 
 import (
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"siteapi/integrations/upstream"
 )
 
 // maxRetryAfter bounds what a far end may ask for: a broken header must not put a
@@ -22,47 +20,47 @@ const maxRetryAfter = 24 * time.Hour
 //	all other 4xx            Rejected
 //
 // A status below 300 has no kind: the answer is empty.
-func StatusKind(status int) upstream.Kind {
+func StatusKind(status int) Kind {
 	switch {
 	case status >= 200 && status < 300:
 		return ""
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
-		return upstream.Refused
+		return Refused
 	case status == http.StatusTooManyRequests:
-		return upstream.Limited
+		return Limited
 	case status == http.StatusRequestTimeout, status == http.StatusMisdirectedRequest,
 		status == http.StatusLocked, status == http.StatusTooEarly:
-		return upstream.Unavailable
+		return Unavailable
 	case status >= 400 && status < 500:
-		return upstream.Rejected
+		return Rejected
 	}
-	return upstream.Unavailable
+	return Unavailable
 }
 
 // Failure makes the error of an answer the driver is not content with. An empty kind
 // stands for that of the status, or Unavailable where the status is that of a success.
 // Detail is redacted; personal values the far end may echo are given as private.
-func (c *Client) Failure(op string, resp *Response, kind upstream.Kind, detail string, private ...string) *upstream.Error {
+func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	if kind == "" {
 		kind = StatusKind(resp.Status)
 	}
 	if kind == "" {
-		kind = upstream.Unavailable
+		kind = Unavailable
 	}
-	return &upstream.Error{
+	return &Error{
 		System:     c.opts.System,
 		Op:         op,
 		Kind:       kind,
 		Status:     resp.Status,
-		RetryAfter: RetryAfter(resp.Header, c.opts.Now()),
+		RetryAfter: retryAfter(resp.Header, c.opts.Now()),
 		Detail:     Redact(detail, append(private, c.opts.Token)...),
 	}
 }
 
-// RetryAfter reads the header of that name, in seconds or as an HTTP date; a date is
+// retryAfter reads the header of that name, in seconds or as an HTTP date; a date is
 // measured against the answer's own Date where it has one, since clocks differ. It
 // returns 0 where there is no usable wish, and at most a day.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
 		return 0

@@ -1,4 +1,4 @@
-package outbound_test
+package upstream_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/outbound"
 	"siteapi/integrations/upstream"
 )
 
@@ -46,8 +45,8 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, `{"n":1}`)
 	})
-	c := outbound.New(outbound.Options{System: "far", BaseURL: base + "/v1/", Token: "secret-token"})
-	resp, err := c.Do(t.Context(), outbound.Request{
+	c := upstream.New(upstream.Options{System: "far", BaseURL: base + "/v1/", Token: "secret-token"})
+	resp, err := c.Do(t.Context(), upstream.Request{
 		Op: "asking", Method: "PATCH", Path: "/contacts/a%2Fb", Query: url.Values{"$locale": {`"es"`}},
 		Header: http.Header{"idempotency-key": {"k"}}, Body: map[string]string{"a": "ș"},
 	})
@@ -77,8 +76,8 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 func TestDoAnonymous(t *testing.T) {
 	t.Parallel()
 	base := far(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
-	c := outbound.New(outbound.Options{System: "far", BaseURL: base, Token: "secret-token"})
-	resp, err := c.Do(t.Context(), outbound.Request{Path: "/", Anonymous: true})
+	c := upstream.New(upstream.Options{System: "far", BaseURL: base, Token: "secret-token"})
+	resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Anonymous: true})
 	if err != nil || len(resp.Body) != 0 {
 		t.Fatalf("sent %q, %v", resp.Body, err)
 	}
@@ -87,20 +86,20 @@ func TestDoAnonymous(t *testing.T) {
 func TestDoRefusesBadSettings(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		opts outbound.Options
-		req  outbound.Request
+		opts upstream.Options
+		req  upstream.Request
 		kind upstream.Kind
 	}{
-		"no address":        {outbound.Options{}, outbound.Request{Path: "/"}, upstream.Refused},
-		"not http":          {outbound.Options{BaseURL: "ftp://x"}, outbound.Request{Path: "/"}, upstream.Refused},
-		"query":             {outbound.Options{BaseURL: "http://x?a=b"}, outbound.Request{Path: "/"}, upstream.Refused},
-		"token with a line": {outbound.Options{BaseURL: "http://x", Token: "a\nb"}, outbound.Request{Path: "/"}, upstream.Refused},
-		"foreign address":   {outbound.Options{BaseURL: "http://x"}, outbound.Request{Path: "http://evil/"}, upstream.Rejected},
-		"body":              {outbound.Options{BaseURL: "http://x"}, outbound.Request{Path: "/", Method: "POST", Body: func() {}}, upstream.Rejected},
+		"no address":        {upstream.Options{}, upstream.Request{Path: "/"}, upstream.Refused},
+		"not http":          {upstream.Options{BaseURL: "ftp://x"}, upstream.Request{Path: "/"}, upstream.Refused},
+		"query":             {upstream.Options{BaseURL: "http://x?a=b"}, upstream.Request{Path: "/"}, upstream.Refused},
+		"token with a line": {upstream.Options{BaseURL: "http://x", Token: "a\nb"}, upstream.Request{Path: "/"}, upstream.Refused},
+		"foreign address":   {upstream.Options{BaseURL: "http://x"}, upstream.Request{Path: "http://evil/"}, upstream.Rejected},
+		"body":              {upstream.Options{BaseURL: "http://x"}, upstream.Request{Path: "/", Method: "POST", Body: func() {}}, upstream.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := outbound.New(tc.opts).Do(t.Context(), tc.req)
+			_, err := upstream.New(tc.opts).Do(t.Context(), tc.req)
 			if e := failure(t, err); e.Kind != tc.kind || e.Detail == "" {
 				t.Errorf("got %v, want kind %s", e, tc.kind)
 			}
@@ -147,9 +146,9 @@ func TestDoTransportTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := outbound.New(outbound.Options{System: "far", BaseURL: far(t, tc.h), Timeout: 300 * time.Millisecond, MaxBody: 1000})
+			c := upstream.New(upstream.Options{System: "far", BaseURL: far(t, tc.h), Timeout: 300 * time.Millisecond, MaxBody: 1000})
 			start := time.Now()
-			_, err := c.Do(t.Context(), outbound.Request{Op: "asking", Path: "/x?email=ana@example.com"})
+			_, err := c.Do(t.Context(), upstream.Request{Op: "asking", Path: "/x?email=ana@example.com"})
 			e := failure(t, err)
 			if e.Kind != tc.kind || e.Status != tc.status || !strings.Contains(e.Detail, tc.detail) {
 				t.Errorf("got %v, want kind %s, status %d, detail %q", e, tc.kind, tc.status, tc.detail)
@@ -172,8 +171,8 @@ func TestDoConnectionRefused(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	_ = l.Close()
-	c := outbound.New(outbound.Options{System: "far", BaseURL: "http://" + addr, Token: "secret-token"})
-	_, err = c.Do(t.Context(), outbound.Request{Op: "asking", Path: "/people/ana@example.com?q=ana"})
+	c := upstream.New(upstream.Options{System: "far", BaseURL: "http://" + addr, Token: "secret-token"})
+	_, err = c.Do(t.Context(), upstream.Request{Op: "asking", Path: "/people/ana@example.com?q=ana"})
 	e := failure(t, err)
 	if e.Kind != upstream.Unavailable || !strings.Contains(e.Detail, "refused") {
 		t.Errorf("got %v", e)
@@ -188,7 +187,7 @@ func TestDoCancelledByCaller(t *testing.T) {
 	base := far(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := outbound.New(outbound.Options{System: "far", BaseURL: base}).Do(ctx, outbound.Request{Path: "/"})
+	_, err := upstream.New(upstream.Options{System: "far", BaseURL: base}).Do(ctx, upstream.Request{Path: "/"})
 	if e := failure(t, err); !errors.Is(err, context.DeadlineExceeded) || e.Kind != upstream.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -200,8 +199,8 @@ func TestDoFollowsNoRedirect(t *testing.T) {
 	elsewhere := far(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		base := far(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
-		c := outbound.New(outbound.Options{System: "far", BaseURL: base, Token: "secret-token"})
-		resp, err := c.Do(t.Context(), outbound.Request{Path: "/", Method: "POST", Body: 1})
+		c := upstream.New(upstream.Options{System: "far", BaseURL: base, Token: "secret-token"})
+		resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Method: "POST", Body: 1})
 		if err != nil || resp.Status != status {
 			t.Errorf("%d: %+v, %v", status, resp, err)
 		}
@@ -215,13 +214,13 @@ func TestObserve(t *testing.T) {
 	t.Parallel()
 	status := 200
 	base := far(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
-	var calls []outbound.Call
-	c := outbound.New(outbound.Options{System: "far", BaseURL: base, Observe: func(_ context.Context, c outbound.Call) { calls = append(calls, c) }})
-	_, _ = c.Do(t.Context(), outbound.Request{Op: "a", Path: "/"})
+	var calls []upstream.Call
+	c := upstream.New(upstream.Options{System: "far", BaseURL: base, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
+	_, _ = c.Do(t.Context(), upstream.Request{Op: "a", Path: "/"})
 	status = 401
-	_, _ = c.Do(t.Context(), outbound.Request{Op: "b", Path: "/", Method: "POST"})
-	_, _ = c.Do(t.Context(), outbound.Request{Op: "c", Path: "x"})
-	want := []outbound.Call{
+	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})
+	_, _ = c.Do(t.Context(), upstream.Request{Op: "c", Path: "x"})
+	want := []upstream.Call{
 		{System: "far", Op: "a", Method: "GET", Status: 200, Attempts: 1, Bytes: 3},
 		{System: "far", Op: "b", Method: "POST", Status: 401, Kind: upstream.Refused, Attempts: 1, Bytes: 3},
 		{System: "far", Op: "c", Method: "GET", Kind: upstream.Rejected},

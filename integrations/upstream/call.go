@@ -1,4 +1,4 @@
-package outbound
+package upstream
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/go-resty/resty/v2"
-
-	"siteapi/integrations/upstream"
 )
 
 // Request is one call.
@@ -57,13 +55,13 @@ type Call struct {
 	Op       string
 	Method   string
 	Status   int           // 0 where no answer came
-	Kind     upstream.Kind // of the failure; empty for a status below 300
+	Kind     Kind          // of the failure; empty for a status below 300
 	Attempts int           // tries made, at least 1 unless the settings forbade any
 	Duration time.Duration // of all tries together
 	Bytes    int           // of the body read
 }
 
-// Do makes one call. An error is an *upstream.Error and means that no complete answer
+// Do makes one call. An error is an *Error and means that no complete answer
 // arrived, which says nothing about whether the far end acted on the request.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	if req.Method == "" {
@@ -91,20 +89,20 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 }
 
 // do makes the call and counts its tries.
-func (c *Client) do(ctx context.Context, req Request) (*Response, int, *upstream.Error) {
-	fail := func(kind upstream.Kind, detail string, err error) *upstream.Error {
-		return &upstream.Error{System: c.opts.System, Op: req.Op, Kind: kind, Detail: detail, Err: err}
+func (c *Client) do(ctx context.Context, req Request) (*Response, int, *Error) {
+	fail := func(kind Kind, detail string, err error) *Error {
+		return &Error{System: c.opts.System, Op: req.Op, Kind: kind, Detail: detail, Err: err}
 	}
 	if p := c.problem(); p != "" {
-		return nil, 0, fail(upstream.Refused, p, nil)
+		return nil, 0, fail(Refused, p, nil)
 	}
 	// A path that is an address would take the token somewhere else.
 	if !strings.HasPrefix(req.Path, "/") {
-		return nil, 0, fail(upstream.Rejected, "the path does not begin with a slash", nil)
+		return nil, 0, fail(Rejected, "the path does not begin with a slash", nil)
 	}
 	body, err := encode(req.Body)
 	if err != nil {
-		return nil, 0, fail(upstream.Rejected, "the request can't be written as JSON", nil)
+		return nil, 0, fail(Rejected, "the request can't be written as JSON", nil)
 	}
 
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
@@ -132,15 +130,15 @@ func (c *Client) do(ctx context.Context, req Request) (*Response, int, *upstream
 }
 
 // transportFailure translates the lack of a complete answer.
-func (c *Client) transportFailure(ctx context.Context, op string, got *resty.Response, err error) *upstream.Error {
-	e := &upstream.Error{System: c.opts.System, Op: op, Kind: upstream.Unavailable}
+func (c *Client) transportFailure(ctx context.Context, op string, got *resty.Response, err error) *Error {
+	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
 	if got != nil && got.RawResponse != nil {
 		// The header arrived but not the body, which might have changed the judgement, so
 		// only what the header alone decides is taken from it.
 		e.Status = got.StatusCode()
-		e.RetryAfter = RetryAfter(got.Header(), c.opts.Now())
+		e.RetryAfter = retryAfter(got.Header(), c.opts.Now())
 		if e.Status == http.StatusTooManyRequests {
-			e.Kind = upstream.Limited
+			e.Kind = Limited
 		}
 	}
 	switch {

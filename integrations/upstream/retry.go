@@ -1,4 +1,4 @@
-package outbound
+package upstream
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/go-resty/resty/v2"
-
-	"siteapi/integrations/upstream"
 )
 
 // maxRetryWait is the longest a call waits between two tries. A far end that wants
@@ -49,7 +47,7 @@ func (c *Client) retry(rc *resty.Client) {
 			return !errors.Is(err, resty.ErrResponseBodyTooLarge)
 		}
 		kind := StatusKind(resp.StatusCode())
-		return resp.StatusCode() >= 400 && (kind == upstream.Limited || kind == upstream.Unavailable)
+		return resp.StatusCode() >= 400 && (kind == Limited || kind == Unavailable)
 	})
 	rc.SetRetryAfter(func(_ *resty.Client, resp *resty.Response) (time.Duration, error) {
 		wait := c.retryWait(resp)
@@ -64,7 +62,7 @@ func (c *Client) retry(rc *resty.Client) {
 // taken off so that many clients don't come back at once.
 func (c *Client) retryWait(resp *resty.Response) time.Duration {
 	if resp.RawResponse != nil {
-		if wish := RetryAfter(resp.Header(), c.opts.Now()); wish > 0 {
+		if wish := retryAfter(resp.Header(), c.opts.Now()); wish > 0 {
 			return wish
 		}
 	}
