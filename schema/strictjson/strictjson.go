@@ -1,0 +1,166 @@
+// Package strictjson reads JSON from strangers, the same way for GraphQL and REST: no name twice in an object, no
+// invalid UTF-8, nothing behind the value, and no input that costs much more memory than it is long.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of what is read.
+const (
+	// MaxDepth is how deep objects and lists may be nested.
+	MaxDepth = 64
+	// MaxValues is how many values there may be, all levels together.
+	MaxValues = 100_000
+	// maxGrowth is how many times its length an input may cost in memory, beyond a small allowance.
+	maxGrowth, allowance = 10, 16 << 10
+)
+
+// What a value costs in memory, about: its slot and its header, and what a map takes beyond that.
+const valueCost, objectCost = 64, 352
+
+var (
+	errDepth   = fmt.Errorf("nested deeper than %d levels", MaxDepth)
+	errValues  = errors.New("too large: it has too many values")
+	errTwice   = errors.New("not valid JSON: an object has the same name twice")
+	errBehind  = errors.New("not valid JSON: something follows the value")
+	errUTF8    = errors.New("not valid JSON: it is not UTF-8")
+	errEmpty   = errors.New("empty: it has no JSON value")
+	errCut     = errors.New("not valid JSON: it ends too early")
+	errInvalid = errors.New("not valid JSON: unexpected character")
+)
+
+// Decode returns the only value of data: a map[string]any, []any, string, json.Number, bool or nil. Half of a surrogate
+// pair, which is what a browser sends of a cut emoji, becomes U+FFFD. The text of an error goes on where "The body is "
+// begins, says where reading stopped, and repeats nothing of the input.
+func Decode(data []byte) (any, error) {
+	if !utf8.Valid(data) {
+		return nil, errUTF8
+	}
+	d := &decoder{
+		json:   jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true)),
+		budget: maxGrowth*len(data) + allowance,
+	}
+	value, err := d.value(0)
+	if err == nil {
+		if _, err = d.json.ReadToken(); errors.Is(err, io.EOF) {
+			return value, nil
+		}
+		err = errBehind
+	}
+	return nil, d.explain(data, err)
+}
+
+type decoder struct {
+	json   *jsontext.Decoder
+	values int
+	budget int // bytes that may still be spent
+}
+
+// spend counts a value before it is built.
+func (d *decoder) spend(cost int) error {
+	d.values++
+	d.budget -= cost
+	if d.values > MaxValues || d.budget < 0 {
+		return errValues
+	}
+	return nil
+}
+
+func (d *decoder) value(depth int) (any, error) {
+	token, err := d.json.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return d.object(depth + 1)
+	case '[':
+		return d.list(depth + 1)
+	case '"':
+		text := token.String()
+		return text, d.spend(valueCost + len(text))
+	case '0':
+		text := token.String()
+		return json.Number(text), d.spend(valueCost + len(text))
+	case 't', 'f':
+		return token.Bool(), d.spend(valueCost)
+	default:
+		return nil, d.spend(valueCost)
+	}
+}
+
+func (d *decoder) object(depth int) (any, error) {
+	if depth > MaxDepth {
+		return nil, errDepth
+	}
+	if err := d.spend(valueCost + objectCost); err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	for d.json.PeekKind() != '}' {
+		token, err := d.json.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := token.String()
+		d.budget -= len(name)
+		if fields[name], err = d.value(depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.json.ReadToken()
+	return fields, err
+}
+
+func (d *decoder) list(depth int) (any, error) {
+	if depth > MaxDepth {
+		return nil, errDepth
+	}
+	if err := d.spend(valueCost); err != nil {
+		return nil, err
+	}
+	items := []any{}
+	for d.json.PeekKind() != ']' {
+		item, err := d.value(depth)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	_, err := d.json.ReadToken()
+	return items, err
+}
+
+// explain says what is wrong in words of its own, since those of the library quote the input, and where.
+func (d *decoder) explain(data []byte, err error) error {
+	at := d.json.InputOffset()
+	var syntax *jsontext.SyntacticError
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return errEmpty
+	case errors.Is(err, errDepth), errors.Is(err, errValues), errors.Is(err, errBehind):
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		err = errTwice
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		at, err = int64(len(data)), errCut
+	case errors.As(err, &syntax) && strings.Contains(syntax.Err.Error(), "depth"):
+		err = errDepth
+	case errors.As(err, &syntax):
+		at, err = syntax.ByteOffset, errInvalid
+	default:
+		err = errInvalid
+	}
+	before := data[:min(max(at, 0), int64(len(data)))]
+	line := 1 + bytes.Count(before, []byte{'\n'})
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Errorf("%w (line %d, column %d)", err, line, column)
+}

@@ -1,0 +1,98 @@
+package strictjson_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+
+	"siteapi/schema/strictjson"
+)
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
+	for _, tt := range []struct{ name, in, want, err string }{
+		{"everything", ` {"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}} `, `{"a":[1,2.50,true,null,"x\né"],"b":{"":-0e-7}}`, ""},
+		{"a long number", `12345678901234567890.10`, `12345678901234567890.10`, ""},
+		{"half a surrogate pair", `"a\ud83d"`, `"a�"`, ""},
+		{"64 levels", deep(64), deep(64), ""},
+		{"65 levels", deep(65), "", "nested deeper than 64 levels (line 1, column 66)"},
+		{"no end of levels", strings.Repeat(`[`, 60_000), "", "nested deeper than 64 levels"},
+		{"no end of objects", strings.Repeat(`{"a":`, 60_000), "", "nested deeper than 64 levels"},
+		{"nothing", ``, "", "empty: it has no JSON value"},
+		{"white space", " \n", "", "empty"},
+		{"cut off", `{"a":"b"`, "", "it ends too early (line 1, column 9)"},
+		{"cut off in a text", `{"a":"b`, "", "it ends too early"},
+		{"cut off in a word", `{"a":tru`, "", "it ends too early"},
+		{"a form", `a=1`, "", "unexpected character (line 1, column 1)"},
+		{"a comma too many", "{\n  \"a\": 1,\n}", "", "unexpected character (line 2, column 9)"},
+		{"comment", `{} // x`, "", "something follows the value"},
+		{"second value", `{} {}`, "", "something follows the value"},
+		{"NaN", `[NaN]`, "", "unexpected character"},
+		{"leading zero", `[01]`, "", "unexpected character"},
+		{"byte order mark", "\ufeff{}", "", "unexpected character"},
+		{"name twice", `{"a":1,"b":{"c":1,"c":2}}`, "", "the same name twice"},
+		{"name twice by an escape", `{"a":1,"\u0061":2}`, "", "the same name twice"},
+		{"invalid UTF-8", "\"\xff\"", "", "it is not UTF-8"},
+		{"overlong UTF-8", "\"\xc0\xaf\"", "", "it is not UTF-8"},
+		{"raw NUL", "\"\x00\"", "", "unexpected character"},
+		{"line break in a text", "\"a\nb\"", "", "unexpected character"},
+	} {
+		got, err := strictjson.Decode([]byte(tt.in))
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) || len(err.Error()) > 100 {
+				t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
+			}
+			continue
+		}
+		if text, _ := json.Marshal(got); err != nil || string(text) != tt.want {
+			t.Errorf("%s: got %s, %v", tt.name, text, err)
+		}
+	}
+}
+
+// TestMemory: no input costs much more than ten times its size, whether it is accepted or not.
+func TestMemory(t *testing.T) {
+	const size = 1 << 20
+	for name, part := range map[string]string{
+		"small objects": `{"":0},`, "empty objects": `{},`, "zeros": `0,`, "empty lists": `[],`, "nulls": `null,`,
+		"texts": `"a",`, "long texts": `"` + strings.Repeat("a", 1000) + `",`, "escapes": `"` + strings.Repeat(`\u0041`, 200) + `",`,
+		"a document": `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],"text":"As long as what an editor writes in one go."},`,
+	} {
+		in := []byte("[" + strings.Repeat(part, size/len(part)) + "0]")
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		v, err := strictjson.Decode(in)
+		runtime.ReadMemStats(&after)
+		if spent := after.TotalAlloc - before.TotalAlloc; spent > 13*size {
+			t.Errorf("%s: %d bytes for each byte of input (%v)", name, spent/size, err)
+		}
+		runtime.KeepAlive(v)
+	}
+}
+
+// FuzzDecode compares with encoding/json, which is laxer: what is accepted is read alike.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, `1 2`, "\"\xff\""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got, err := strictjson.Decode(in)
+		if err != nil {
+			return
+		}
+		dec := json.NewDecoder(bytes.NewReader(in))
+		dec.UseNumber()
+		var want any
+		if err := dec.Decode(&want); err != nil {
+			t.Fatalf("accepted %q, which encoding/json does not: %v", in, err)
+		}
+		gotText, _ := json.Marshal(got)
+		if wantText, _ := json.Marshal(want); !bytes.Equal(gotText, wantText) {
+			t.Fatalf("%q: read %s, encoding/json %s", in, gotText, wantText)
+		}
+	})
+}
