@@ -2,108 +2,133 @@ package pdf
 
 import (
 	"bytes"
-	"container/list"
-	"crypto/sha256"
+	"errors"
+	"fmt"
 	"image"
-	"sync"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math"
 
 	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
+	"golang.org/x/image/draw"
 )
 
 // The box on the page that a logo is fitted into, in millimetres, and the resolutions
-// it is stored and at the least printed with.
+// it is stored and at least printed with.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
 	logoDPI, logoLeastDPI = 300.0, 96.0
 )
 
-// logo is a company's logo, ready to be drawn.
-type logo struct {
-	data []byte         // an opaque image
-	kind extension.Type // its format
-	w, h float64        // its size on the page, in millimetres
+// Bounds of what is decoded and stored: a small file can hold a huge image, and a logo
+// is in every document.
+const (
+	maxPixels   = 16 << 20
+	maxPNGBytes = 24 << 10
+)
+
+var (
+	errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
+	errEmptyImage = errors.New("the image is empty")
+)
+
+// Logo is a company's logo, ready to be drawn: opaque, cut to what is visible, no larger
+// than the page can show.
+type Logo struct {
+	data          []byte
+	format        extension.Type
+	width, height float64 // on the page, in millimetres
 }
 
-// newLogo prepares an image of any supported format.
-func newLogo(raw []byte) (*logo, error) {
-	flat := raw
-	img, ok := readyMade(raw)
-	if !ok {
-		var err error
-		if flat, err = flatten(raw); err != nil {
-			return nil, err
-		}
-		if img, ok = readyMade(flat); !ok {
-			return nil, errNotAnImage
-		}
+// NewLogo prepares a PNG, JPEG or SVG image. A light logo on a transparent ground gets a
+// dark one. The error says why an image can't be used.
+func NewLogo(raw []byte) (*Logo, error) {
+	src, err := decode(raw)
+	if err != nil {
+		return nil, err
 	}
-	if visible, _ := survey(img); visible.Empty() {
+	visible, light := survey(src)
+	if visible.Empty() {
 		return nil, errEmptyImage
 	}
-	l := &logo{data: flat, kind: extension.Png}
-	if isJPEG(flat) {
-		l.kind = extension.Jpg
+	scale := min(1, logoWidth*logoDPI/25.4/float64(visible.Dx()), logoHeight*logoDPI/25.4/float64(visible.Dy()))
+	img := onGround(src, visible, scale, light)
+	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
+	fit := min(logoWidth/w, logoHeight/h, 25.4/logoLeastDPI)
+	return encode(img, w*fit, h*fit)
+}
+
+// decode reads an image of a supported format and of sensible size.
+func decode(raw []byte) (image.Image, error) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(raw))
+	if err != nil || format != "png" && format != "jpeg" {
+		return decodeSVG(raw)
 	}
-	l.w, l.h = logoSize(img.Bounds())
-	return l, nil
-}
-
-// logoSize fits an image into the logo's box, and prints one of few pixels smaller
-// rather than coarse.
-func logoSize(bounds image.Rectangle) (w, h float64) {
-	w, h = float64(bounds.Dx()), float64(bounds.Dy())
-	scale := min(logoWidth/w, logoHeight/h, 25.4/logoLeastDPI)
-	return w * scale, h * scale
-}
-
-// logoStore keeps prepared logos by their contents, so that each is flattened once.
-// One that can't be used is kept too, as nil.
-type logoStore struct {
-	mu    sync.Mutex
-	byKey map[[sha256.Size]byte]*list.Element
-	order *list.List // of *storedLogo, the last used first
-}
-
-type storedLogo struct {
-	key  [sha256.Size]byte
-	once func() *logo
-}
-
-// storedLogos is how many logos a store keeps: a site has one, seldom two.
-const storedLogos = 8
-
-func newLogoStore() *logoStore {
-	return &logoStore{byKey: map[[sha256.Size]byte]*list.Element{}, order: list.New()}
-}
-
-// get returns the logo made of raw, or nil where there is none or it can't be used.
-func (s *logoStore) get(raw []byte) *logo {
-	if len(raw) == 0 {
-		return nil
+	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
+		return nil, fmt.Errorf("the image has %d × %d pixels, more than allowed", config.Width, config.Height)
 	}
-	return s.entry(raw).once()
+	img, _, err := image.Decode(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("decoding the image: %w", err)
+	}
+	return img, nil
 }
 
-func (s *logoStore) entry(raw []byte) *storedLogo {
-	key := sha256.Sum256(raw)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.byKey[key]; ok {
-		s.order.MoveToFront(e)
-		return e.Value.(*storedLogo)
-	}
-	raw = bytes.Clone(raw)
-	stored := &storedLogo{key: key, once: sync.OnceValue(func() *logo {
-		l, err := newLogo(raw)
-		if err != nil {
-			return nil
+// survey finds the part of an image that differs from white paper, and reports whether a
+// transparent image is too light to be seen on white. Of such an image every pixel that
+// is not transparent counts.
+func survey(img image.Image) (visible image.Rectangle, light bool) {
+	var inked image.Rectangle
+	var sum, weight float64
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			r, g, bl, a := img.At(x, y).RGBA() // premultiplied, 0 to 65535
+			if a < 0x0800 {
+				continue
+			}
+			dot := image.Rect(x, y, x+1, y+1)
+			visible = visible.Union(dot)
+			sum += 0.2126*float64(r) + 0.7152*float64(g) + 0.0722*float64(bl)
+			weight += float64(a)
+			if paper := 0xffff - a; min(r, g, bl)+paper < 0xf400 {
+				inked = inked.Union(dot)
+			}
 		}
-		return l
-	})}
-	s.byKey[key] = s.order.PushFront(stored)
-	if s.order.Len() > storedLogos {
-		oldest := s.order.Remove(s.order.Back()).(*storedLogo)
-		delete(s.byKey, oldest.key)
 	}
-	return stored
+	full := weight >= 0xffff*float64(b.Dx()*b.Dy())*0.98
+	if !full && weight > 0 && sum/weight > 0.82 {
+		return visible, true
+	}
+	return inked, false
+}
+
+// onGround draws the visible part of an image, scaled, on white or on a dark ground.
+func onGround(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
+	w := max(1, int(math.Round(float64(visible.Dx())*scale)))
+	h := max(1, int(math.Round(float64(visible.Dy())*scale)))
+	ground, pad := color.RGBA{255, 255, 255, 255}, 0
+	if dark {
+		ground, pad = color.RGBA{23, 27, 34, 255}, h/4
+	}
+	flat := image.NewRGBA(image.Rect(0, 0, w+2*pad, h+2*pad))
+	draw.Draw(flat, flat.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
+	draw.CatmullRom.Scale(flat, image.Rect(pad, pad, pad+w, pad+h), src, visible, draw.Over, nil)
+	return flat
+}
+
+// encode stores an opaque image as PNG, or as JPEG where that would be heavy.
+func encode(img image.Image, width, height float64) (*Logo, error) {
+	var out bytes.Buffer
+	format := extension.Png
+	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, img)
+	if err == nil && out.Len() > maxPNGBytes {
+		out.Reset()
+		format, err = extension.Jpg, jpeg.Encode(&out, img, &jpeg.Options{Quality: 88})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encoding the image: %w", err)
+	}
+	return &Logo{data: out.Bytes(), format: format, width: width, height: height}, nil
 }

@@ -1,34 +1,71 @@
 // Package pdf draws the summary of a submitted quote as an A4 document.
 //
-// The page is built on maroto: a grid of one-millimetre columns, a row for every strip
-// that must not be torn. Line breaks, page breaks and what to do with text from
-// outside are decided here, because the library wraps between words only and draws
-// whatever it is given.
+// The page is built with maroto on a grid of one-millimetre columns. Line and page
+// breaks are computed here, because maroto breaks lines between words only and draws
+// text from outside as it comes.
 //
-// Known limits: letters of scripts that need shaping (Arabic, Devanagari, Chinese) are
-// replaced by a mark, since the typeface lacks them; the document is not tagged for
-// screen readers, which the library can't do.
+// Known limits: letters that Liberation Sans lacks, or that need shaping (Arabic, CJK,
+// Hebrew), are replaced by a box and logged; the document is not tagged for screen readers.
 package pdf
 
 import (
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"siteapi/integrations/quote"
 )
 
-// Company is what the document says of the sender. Empty fields are left out.
+// Company is the sender of the document. Empty fields are left out.
 type Company struct {
 	Name   string
-	Logo   []byte   // PNG, JPEG or SVG; nil, or one that can't be drawn: none
-	Lines  []string // address and contact lines, in the order they are printed
-	Accent string   // "#rrggbb"; empty or malformed: the renderer's
+	Logo   *Logo  // nil: the name is set large instead
+	Lines  []Line // address and contact lines, in the order they are printed
+	Accent string // "#rrggbb"; empty or malformed: the renderer's
+}
+
+// Line is a line of text, with the address it links to if there is one.
+type Line struct {
+	Text string
+	Link string // mailto:, tel: or https:; empty: no link
 }
 
 // Document is everything that is printed. The same document gives the same bytes.
 type Document struct {
 	Submission quote.Submission
-	Locale     string            // en, es or ro
-	Company    Company           //
-	Labels     map[string]string // words for slugs in the locale; a slug without one is spelled out
+	Locale     string // en, es or ro; any other is printed in English
+	Company    Company
+	Labels     map[string]string // texts for slugs in the locale; a slug without one is spelled out
 	CreatedAt  time.Time         // the submission's date
+}
+
+// Reference returns the short form of a submission id that people quote on the phone:
+// its first eight letters and digits in upper case. File names use it too.
+func Reference(id string) string {
+	const length = 8
+	var out strings.Builder
+	for _, r := range id {
+		if out.Len() == length {
+			break
+		}
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			out.WriteRune(unicode.ToUpper(r))
+		}
+	}
+	return out.String()
+}
+
+// label returns the content's text for a slug, else the slug spelled out: "web-app" as
+// "Web app".
+func label(slug string, labels map[string]string) string {
+	if text := strings.TrimSpace(labels[slug]); text != "" {
+		return text
+	}
+	text := strings.NewReplacer("-", " ", "_", " ").Replace(slug)
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

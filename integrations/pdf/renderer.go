@@ -1,11 +1,16 @@
 package pdf
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/johnfercher/maroto/v2"
 	"github.com/johnfercher/maroto/v2/pkg/config"
@@ -14,137 +19,72 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
-	"golang.org/x/text/language"
+	"github.com/rs/zerolog"
 
 	"siteapi/integrations/pdf/font"
 )
 
-// Options set a renderer up. The zero value is useful.
+// Options configure a renderer.
 type Options struct {
 	// Accent is the accent colour of documents whose company names none, "#rrggbb".
 	// Empty: [DefaultAccent].
 	Accent string
+	// Log receives a warning when letters had to be replaced. It names scripts, no texts.
+	Log zerolog.Logger
 }
 
 // Renderer draws documents. Its methods may be called concurrently.
 type Renderer struct {
-	accent  string
-	latin   func() (*font.Family, error) // being cut since the start
-	wide    func() (*font.Family, error) // cut when the first document needs it
-	locales map[string]*locale
-	logos   *logoStore
-	finish  *finisher
+	accent string
+	log    zerolog.Logger
+	family func() (*font.Family, error)
 }
 
-// locale is what a document's language decides.
-type locale struct {
-	words *words
-	money money
-}
-
-// sortCatalogs makes the PDF library write its objects in a fixed order. The library
-// has the switch only for the whole process, so it is thrown once.
+// sortCatalogs makes gofpdf write its objects in a fixed order, which it offers for the
+// whole process only.
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-// New returns a renderer. The fonts are cut in the background, once; a document that
-// comes before that is done waits for it. The error is that of a malformed accent.
+// New returns a renderer. The fonts are prepared in the background; the first document
+// waits for them. The error is that of a malformed accent.
 func New(o Options) (*Renderer, error) {
 	if _, ok := parseColour(o.Accent); !ok && o.Accent != "" {
 		return nil, fmt.Errorf("the accent colour %q is not of the form #rrggbb", o.Accent)
 	}
 	sortCatalogs()
-	r := &Renderer{
-		accent:  o.Accent,
-		latin:   sync.OnceValues(font.Latin),
-		wide:    sync.OnceValues(font.Wide),
-		locales: map[string]*locale{},
-		logos:   newLogoStore(),
-		finish:  newFinisher(),
-	}
-	for name, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
-		r.locales[name] = &locale{words: w, money: money{tag: language.MustParse(name), codeFirst: w.codeFirst}}
-	}
-	go func() { _, _ = r.latin() }() // an error shows when the first page is drawn
+	r := &Renderer{accent: o.Accent, log: o.Log, family: sync.OnceValues(font.Cut)}
+	go func() { _, _ = r.family() }() // the first Render reports the error
 	return r, nil
 }
 
-// Render draws a document and returns the PDF file. The same document gives the same
-// bytes. A logo that can't be used is left out. The error is that of ctx, or a fault
+// Render draws a document and returns the PDF file. The error is that of ctx, or a fault
 // in the drawing.
 func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
-	s, err := r.sheet(&d)
+	family, err := r.family()
 	if err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
+	s := newSheet(&d, family, newPalette(d.Company.Accent, r.accent))
 	raw, err := s.draw()
 	if err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
-	file, err := r.finish.finish(raw, s.metadata())
+	file, err := finish(raw, s.words.tag.String(), d.CreatedAt)
 	if err != nil {
-		return nil, fmt.Errorf("finishing the quote: %w", err)
+		return nil, fmt.Errorf("rendering the quote: %w", err)
+	}
+	if len(s.missing) > 0 {
+		r.log.Warn().Str("submission", s.reference).Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
+			Msg("the typeface of the quote lacks letters: they are printed as boxes")
 	}
 	return file, nil
 }
 
-// sheet prepares a document: language, fonts, colours, logo and clean company texts.
-func (r *Renderer) sheet(d *Document) (*sheet, error) {
-	loc, ok := r.locales[d.Locale]
-	if !ok {
-		loc = r.locales["en"]
-	}
-	family, err := r.latin()
-	if err == nil && !d.isLatin(family) {
-		family, err = r.wide()
-	}
-	if err != nil {
-		return nil, err
-	}
-	p := newPalette(d.Company.Accent, r.accent)
-	s := &sheet{
-		doc:       d,
-		reference: Reference(d.Submission.ID),
-		logo:      r.logos.get(d.Company.Logo),
-		words:     loc.words,
-		money:     loc.money,
-		family:    family,
-		palette:   p,
-		scale:     newTypescale(family, p),
-	}
-	s.company.Name = s.say(d.Company.Name)
-	for _, line := range d.Company.Lines {
-		if line = s.say(line); line != "" {
-			s.company.Lines = append(s.company.Lines, line)
-		}
-	}
-	return s, nil
-}
-
-// isLatin reports whether a family has every letter of the texts from outside.
-func (d *Document) isLatin(family *font.Family) bool {
-	ok := func(text string) bool {
-		return strings.IndexFunc(text, func(r rune) bool { return !family.Has(r) }) < 0
-	}
-	c, chosen := d.Submission.Contact, d.Submission.Selections
-	texts := []string{c.FirstName, c.LastName, c.Email, c.Phone, c.Company, d.Company.Name}
-	texts = append(texts, d.Company.Lines...)
-	for _, slug := range append([]string{chosen.ProjectType, chosen.Complexity, chosen.Timeline}, chosen.Features...) {
-		texts = append(texts, d.Labels[slug])
-	}
-	for _, text := range texts {
-		if !ok(text) {
-			return false
-		}
-	}
-	return true
-}
-
-// draw has maroto draw the pages. It returns what the library writes.
+// draw has maroto draw the pages.
 func (s *sheet) draw() (file []byte, err error) {
-	// The library panics where it meets data it does not expect.
+	// gofpdf panics on data it does not expect.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("drawing the pages: %v", p)
@@ -152,15 +92,16 @@ func (s *sheet) draw() (file []byte, err error) {
 	}()
 	cfg := config.NewBuilder().
 		WithPageSize(pagesize.A4).
-		WithLeftMargin(marginSide).
-		WithRightMargin(marginSide).
-		WithTopMargin(marginTop).
-		WithBottomMargin(marginBottom).
+		WithLeftMargin(marginSide).WithRightMargin(marginSide).
+		WithTopMargin(marginTop).WithBottomMargin(marginBottom).
 		WithMaxGridSize(gridWidth).
-		WithCompression(false). // the finisher does it.
+		WithTitle(strings.TrimSpace(s.words.title+" "+s.reference), true).
+		WithAuthor(s.company, true).
+		WithCreationDate(s.doc.CreatedAt.UTC()).
 		WithCustomFonts([]*entity.CustomFont{
-			{Family: regularFamily, Style: fontstyle.Normal, Bytes: s.family.Regular.TTF},
-			{Family: boldFamily, Style: fontstyle.Normal, Bytes: s.family.Bold.TTF},
+			// gofpdf writes into the font it is given, so each document gets a copy.
+			{Family: regularFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Regular.TTF)},
+			{Family: boldFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Bold.TTF)},
 		}).
 		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
 		Build()
@@ -170,17 +111,33 @@ func (s *sheet) draw() (file []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("drawing the pages: %w", err)
 	}
-	if file = doc.GetBytes(); len(file) == 0 {
-		return nil, errors.New("drawing the pages: nothing was drawn")
-	}
-	return file, nil
+	return doc.GetBytes(), nil
 }
 
-// metadata is what the file says of the document.
-func (s *sheet) metadata() metadata {
-	title := s.words.title
-	if s.reference != "" {
-		title += " " + s.reference
+// errTrailer says that gofpdf has changed how it ends a file.
+var errTrailer = errors.New("the PDF library ends its files in an unknown way")
+
+// finish sets what gofpdf can't: the document's language, and the modification date,
+// for which it takes the time of day. The catalogue is the last object of a file, so
+// only the address of the table behind it changes.
+func finish(file []byte, lang string, created time.Time) ([]byte, error) {
+	const modified, catalogue, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
+	date := bytes.LastIndex(file, []byte(modified))
+	at := bytes.LastIndex(file, []byte(catalogue))
+	start := bytes.LastIndex(file, []byte(table))
+	if date < 0 || at < date || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
+		return nil, errTrailer
 	}
-	return metadata{title: title, author: s.company.Name, lang: s.money.tag.String(), created: s.doc.CreatedAt}
+	at += len(catalogue)
+	digits, rest, _ := bytes.Cut(file[start+len(table):], []byte("\n"))
+	offset, err := strconv.Atoi(string(digits))
+	if err != nil || offset < at {
+		return nil, errTrailer
+	}
+	entries := fmt.Sprintf("/Lang (%s)\n/ViewerPreferences <</DisplayDocTitle true>>\n", lang)
+	out := slices.Concat(file[:at], []byte(entries), file[at:start+len(table)],
+		fmt.Appendf(nil, "%d\n", offset+len(entries)), rest)
+	copy(out, "%PDF-1.4") // the first version with a document language
+	copy(out[date+len(modified):], created.UTC().Format("20060102150405"))
+	return out, nil
 }

@@ -3,27 +3,57 @@ package pdf
 import (
 	"strconv"
 
+	"github.com/johnfercher/maroto/v2/pkg/consts/align"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
 	"siteapi/integrations/pdf/font"
 )
 
-// sheet is one document on its way to the page: its texts cleaned, its styles chosen.
+// sheet is one document being laid out.
 type sheet struct {
 	doc       *Document
-	company   Company // with clean texts
+	company   string // the name, printable
+	lines     []Line // the company's lines, printable
 	reference string
-	logo      *logo // nil: none
 	words     *words
-	money     money
 	family    *font.Family
 	palette   *palette
 	scale     *typescale
-	tight     bool // less white space, to save a page
+	spacing   spacing
+	missing   map[string]bool // Unicode scripts of letters that were replaced
 }
 
-// say cleans a text from outside.
-func (s *sheet) say(text string) string { return clean(text, s.family) }
+// newSheet prepares a document: language, fonts, colours and printable company texts.
+func newSheet(d *Document, family *font.Family, p *palette) *sheet {
+	s := &sheet{
+		doc: d, reference: Reference(d.Submission.ID), words: wordsIn(d.Locale),
+		family: family, palette: p, scale: newTypescale(family, p), missing: map[string]bool{},
+	}
+	s.company = s.print(d.Company.Name)
+	for _, line := range d.Company.Lines {
+		if text := s.print(line.Text); text != "" {
+			s.lines = append(s.lines, Line{Text: text, Link: line.Link})
+		}
+	}
+	return s
+}
+
+// spacing is the white space of a document, in millimetres.
+type spacing struct {
+	letterhead   float64 // least height
+	above, below float64 // of a section's rule
+	row          float64 // between two rows of a section
+}
+
+// Less white space is used where it saves a page.
+var (
+	roomy   = spacing{letterhead: 34, above: 5.5, below: 5, row: 0.8}
+	dense   = spacing{letterhead: 27, above: 4.2, below: 3.6, row: 0.8}
+	compact = spacing{letterhead: 24, above: 3, below: 2.6, row: 0.2}
+)
+
+// print makes a text from outside printable.
+func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
 // blocks lays the whole document out, top to bottom.
 func (s *sheet) blocks() []block {
@@ -32,62 +62,59 @@ func (s *sheet) blocks() []block {
 	out = append(out, s.recipient()...)
 	out = append(out, s.project()...)
 	out = append(out, s.features()...)
-	out = append(out, s.next()...)
+	next := s.next()
+	next[len(next)-1].keep = true // the note does not begin a page by itself
+	out = append(out, next...)
 	return append(out, s.note()...)
 }
 
-// section puts a rule with white space around it above the first block of a section
-// and the heading beside it. The rule stays with the block.
+// section puts a rule above the first block of a section and the heading beside it.
 func (s *sheet) section(title string, body ...block) []block {
-	above, below := 5.5, 5.0
-	if s.tight {
-		above, below = 4.2, 3.6
-	}
 	if len(body) == 0 {
 		return nil
 	}
 	heading := s.scale.heading
-	lines := wrap(title, heading.face, heading.size, sideWidth-6)
+	lines := heading.wrap(title, sideWidth-6)
 	body[0].side = append(body[0].side, heading.set(0, 0, lines...)...)
 	body[0].height = max(body[0].height, heading.height(len(lines)))
 	for i := range body {
 		body[i].section = title
 	}
 	return append([]block{
-		{height: above, space: true, keep: true},
-		{height: below, full: []core.Component{bar(0, 0, gridWidth, 0.2, s.palette.rule)}, keep: true},
+		{height: s.spacing.above, space: true, keep: true},
+		{height: s.spacing.below, full: []core.Component{bar(0, 0, gridWidth, 0.2, s.palette.rule)}, keep: true},
 	}, body...)
 }
 
 // letterhead is the sender: the logo, or the name set large, and the contact lines.
 func (s *sheet) letterhead() block {
+	if s.doc.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
+		return block{height: 6}
+	}
+	b := block{height: s.spacing.letterhead}
 	small, name := s.scale.small, s.scale.name
-	b := block{height: 34}
-	switch {
-	case s.logo == nil && s.company.Name == "" && len(s.company.Lines) == 0:
-		b.height = 6
-	case s.tight:
-		b.height = 27
-	}
 	y := 0.0
-	if s.logo != nil {
-		b.full = append(b.full, picture(s.logo))
-		bold := small
-		bold.face, bold.family, bold.colour = name.face, name.family, name.colour
-		lines := wrap(s.company.Name, bold.face, bold.size, mainWidth-20)
-		b.full = append(b.full, bold.right(y, lines...)...)
-		y += bold.height(len(lines))
+	if logo := s.doc.Company.Logo; logo != nil {
+		name.size, name.leading = small.size, small.leading
+		lines := name.wrap(s.company, mainWidth-20)
+		b.full = append(append(b.full, picture(logo)), name.right(y, lines...)...)
+		y += name.height(len(lines))
 	} else {
-		big := name
-		big.size, big.leading = 15, 7
-		lines := wrap(s.company.Name, big.face, big.size, gridWidth/2-5)
-		b.full = append(b.full, big.set(0, 0, lines...)...)
-		b.height = max(b.height, big.height(len(lines))+12)
+		name.size, name.leading = 15, 7
+		lines := name.wrap(s.company, gridWidth/2-5)
+		b.full = append(b.full, name.set(0, 0, lines...)...)
+		b.height = max(b.height, name.height(len(lines))+12)
 	}
-	for _, line := range s.company.Lines {
-		lines := wrap(line, small.face, small.size, gridWidth/2-5)
-		b.full = append(b.full, small.right(y, lines...)...)
-		y += small.height(len(lines))
+	for _, line := range s.lines {
+		for _, text := range small.wrap(line.Text, gridWidth/2-5) {
+			b.full = append(b.full, small.right(y, text)...)
+			if line.Link != "" {
+				p := small.props(0, y)
+				p.Align = align.Right
+				b.full = append(b.full, small.link(text, line.Link, p))
+			}
+			y += small.leading
+		}
 	}
 	b.height = max(b.height, y+10)
 	return b
@@ -96,7 +123,6 @@ func (s *sheet) letterhead() block {
 // headline names the document, its reference and its date.
 func (s *sheet) headline() block {
 	title, label, body := s.scale.title, s.scale.label, s.scale.body
-	title.size = fit(s.words.title, title.face, title.size, 16, gridWidth)
 	b := block{}
 	b.full = append(b.full, bar(0, 0, 14, 1.3, s.palette.accent))
 	b.full = append(b.full, title.set(-0.4, 4.5, s.words.title)...)
@@ -107,9 +133,9 @@ func (s *sheet) headline() block {
 			continue
 		}
 		b.full = append(b.full, label.set(x, y, pair[0])...)
-		x += width(pair[0], label.face, label.size) + 2
+		x += label.width(pair[0]) + 2
 		b.full = append(b.full, body.set(x, y, pair[1])...)
-		x += width(pair[1], body.face, body.size) + 9
+		x += body.width(pair[1]) + 9
 	}
 	b.height = y + body.leading + 7
 	return b
@@ -121,9 +147,9 @@ func (s *sheet) price() block {
 	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
 	heading.colour = s.palette.strong
 	limit := gridWidth - 2*pad - stripe
-	span := s.money.span(s.doc.Submission.Estimate, s.family)
-	figure.size = fit(span, figure.face, figure.size, 15, limit)
-	lines := wrap(span, figure.face, figure.size, limit)
+	span := s.span(s.doc.Submission.Estimate)
+	figure.size = figure.fit(span, 15, limit)
+	lines := figure.wrap(span, limit)
 
 	y := pad - 1.5
 	x := pad + stripe
@@ -146,14 +172,14 @@ func (s *sheet) recipient() []block {
 	contact := s.doc.Submission.Contact
 	var out block
 	add := func(st style, text string) {
-		lines := wrap(text, st.face, st.size, mainWidth)
+		lines := st.wrap(text, mainWidth)
 		out.main = append(out.main, st.set(0, out.height, lines...)...)
 		out.height += st.height(len(lines))
 	}
-	add(name, s.say(contact.FirstName+" "+contact.LastName))
-	add(body, s.say(contact.Company))
-	add(label, s.say(contact.Email))
-	add(label, s.say(contact.Phone))
+	add(name, s.print(contact.FirstName+" "+contact.LastName))
+	add(body, s.print(contact.Company))
+	add(label, s.print(contact.Email))
+	add(label, s.print(contact.Phone))
 	return s.section(s.words.preparedFor, out)
 }
 
@@ -172,10 +198,10 @@ func (s *sheet) project() []block {
 		if value == "" {
 			continue
 		}
-		lines := wrap(value, body.face, body.size, mainWidth-key)
+		lines := body.wrap(value, mainWidth-key)
 		out.main = append(out.main, label.set(0, out.height, pair[0])...)
 		out.main = append(out.main, body.set(key, out.height, lines...)...)
-		out.height += body.height(len(lines)) + 0.8
+		out.height += body.height(len(lines)) + s.spacing.row
 	}
 	if out.height == 0 {
 		return nil
@@ -183,7 +209,7 @@ func (s *sheet) project() []block {
 	return s.section(s.words.project, out)
 }
 
-func (s *sheet) label(slug string) string { return s.say(label(slug, s.doc.Labels)) }
+func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
 
 // features lists the chosen features in two columns, row by row.
 func (s *sheet) features() []block {
@@ -201,10 +227,10 @@ func (s *sheet) features() []block {
 		var b block
 		for j, name := range names[i:min(i+2, len(names))] {
 			x := float64(j) * (column + gutter)
-			lines := wrap(name, body.face, body.size, column-indent)
+			lines := body.wrap(name, column-indent)
 			b.main = append(b.main, bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent))
 			b.main = append(b.main, body.set(x+indent, 0, lines...)...)
-			b.height = max(b.height, body.height(len(lines))+0.8)
+			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
 		}
 		rows = append(rows, b)
 	}
@@ -222,10 +248,10 @@ func (s *sheet) next() []block {
 	number.colour = s.palette.strong
 	var out block
 	for i, step := range s.words.steps {
-		lines := wrap(step, body.face, body.size, mainWidth-indent)
+		lines := body.wrap(step, mainWidth-indent)
 		out.main = append(out.main, number.set(0, out.height, strconv.Itoa(i+1))...)
 		out.main = append(out.main, body.set(indent, out.height, lines...)...)
-		out.height += body.height(len(lines)) + 0.8
+		out.height += body.height(len(lines)) + s.spacing.row
 	}
 	return s.section(s.words.next, out)
 }
@@ -233,6 +259,6 @@ func (s *sheet) next() []block {
 // note is the disclaimer.
 func (s *sheet) note() []block {
 	small := s.scale.small
-	lines := wrap(s.words.disclaimer, small.face, small.size, mainWidth)
+	lines := small.wrap(s.words.disclaimer, mainWidth)
 	return s.section(s.words.note, block{height: small.height(len(lines)), main: small.set(0, 0.4, lines...)})
 }

@@ -15,21 +15,19 @@ import (
 	"github.com/srwiley/rasterx"
 )
 
-// decodeSVG draws an SVG at the size a logo is printed with. What the drawing library
-// does not know (text, embedded images, filters, masks) is refused rather than left
-// out: a page without a logo is better than one with half a logo.
+// decodeSVG draws an SVG at the size a logo is printed with. What oksvg does not know
+// (text, embedded images, filters, masks) is refused: a page without a logo is better
+// than one with half a logo.
 func decodeSVG(raw []byte) (img image.Image, err error) {
-	if err := checkSVG(raw); err != nil {
-		return nil, err
-	}
-	// The library panics on some malformed paths.
+	// oksvg panics on some malformed paths.
 	defer func() {
 		if p := recover(); p != nil {
 			img, err = nil, fmt.Errorf("drawing the SVG: %v", p)
 		}
 	}()
-	if raw, err = mended(raw); err != nil {
-		return nil, fmt.Errorf("reading the SVG: %w", err)
+	raw = normalizeSVG(raw)
+	if err := checkSVG(raw); err != nil {
+		return nil, err
 	}
 	icon, err := oksvg.ReadIconStream(bytes.NewReader(raw), oksvg.IgnoreErrorMode)
 	if err != nil {
@@ -44,12 +42,15 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	width, height := int(math.Ceil(w*scale)), int(math.Ceil(h*scale))
 	canvas := image.NewRGBA(image.Rect(0, 0, width, height))
 	icon.SetTarget(0, 0, float64(width), float64(height))
+	for i := range icon.SVGPaths {
+		icon.SVGPaths[i].LineWidth *= scale // SetTarget scales outlines but not strokes
+	}
 	icon.Draw(rasterx.NewDasher(width, height, rasterx.NewScannerGV(width, height, canvas, canvas.Bounds())), 1)
 	return canvas, nil
 }
 
 // checkSVG refuses what is no SVG, what can't be drawn faithfully and what would keep
-// the drawing library busy for ever.
+// oksvg busy for ever.
 func checkSVG(raw []byte) error {
 	var (
 		decoder = xml.NewDecoder(bytes.NewReader(raw))
@@ -57,6 +58,9 @@ func checkSVG(raw []byte) error {
 		seen    bool
 	)
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	if bytes.Contains(raw, []byte("dasharray")) {
+		return errors.New("the SVG has dashed lines")
+	}
 	for {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) && seen {
@@ -78,62 +82,63 @@ func checkSVG(raw []byte) error {
 			case "defs":
 				defs++
 			case "use":
-				// A definition that uses itself would never end.
-				if defs > 0 {
+				if defs > 0 { // a definition that uses itself would never end
 					return errors.New("the SVG has a use inside its definitions")
 				}
-			case "clipPath", "style":
-				// Known to the library inside definitions only.
-				if defs == 0 {
-					return fmt.Errorf("the SVG has an element %q outside its definitions", name)
+			case "path":
+				for _, attr := range t.Attr {
+					path := oksvg.PathCursor{ErrorMode: oksvg.StrictErrorMode}
+					if err := path.CompilePath(attr.Value); attr.Name.Local == "d" && err != nil {
+						return fmt.Errorf("reading a path of the SVG: %w", err)
+					}
 				}
-			}
-			for _, attr := range t.Attr {
-				if attr.Name.Local == "stroke-dasharray" || attr.Name.Local == "style" && strings.Contains(attr.Value, "dasharray") {
-					return errors.New("the SVG has dashed lines")
+			case "clipPath", "style":
+				if defs == 0 { // oksvg knows them inside definitions only
+					return fmt.Errorf("the SVG has an element %q outside its definitions", name)
 				}
 			}
 		case xml.EndElement:
 			if t.Name.Local == "defs" {
 				defs--
 			}
-		case xml.CharData:
-			if bytes.Contains(t, []byte("dasharray")) {
-				return errors.New("the SVG has dashed lines")
-			}
 		}
 	}
 }
 
-// mended works around gaps of the drawing library: it takes a relative width or height
-// of the outermost element, "100%", for an error although it has the view box to go
-// by, draws corners square that are given one radius instead of two, and reads path
-// data in the long form only.
-func mended(raw []byte) ([]byte, error) {
-	relative := regexp.MustCompile(`\s(?:width|height)\s*=\s*["'][^"']*%\s*["']`)
-	radius := regexp.MustCompile(`\srx\s*=\s*("[^"]*"|'[^']*')`)
-	other := regexp.MustCompile(`\sry\s*=`)
-	path := regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
-	var failure error
-	mended := regexp.MustCompile(`<(?:svg|rect|path)\b[^>]*`).ReplaceAllFunc(raw, func(tag []byte) []byte {
+const (
+	svgNumber = `\s*,?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`
+	svgFlag   = `\s*,?\s*([01])`
+)
+
+var (
+	svgTag        = regexp.MustCompile(`<(?:svg|rect|path)\b[^>]*`)
+	relativeSize  = regexp.MustCompile(`\s(?:width|height)\s*=\s*["'][^"']*%\s*["']`)
+	cornerRadius  = regexp.MustCompile(`\srx\s*=\s*("[^"]*"|'[^']*')`)
+	verticalRound = regexp.MustCompile(`\sry\s*=`)
+	arcSegment    = regexp.MustCompile(`[aA](?:[^a-zA-Z"']|[eE][+-]?\d)*`)
+	arcArguments  = regexp.MustCompile(strings.Repeat(svgNumber, 3) + strings.Repeat(svgFlag, 2) + strings.Repeat(svgNumber, 2))
+	pathData      = regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
+)
+
+// normalizeSVG rewrites what oksvg misreads: relative sizes beside a view box, the
+// standard's defaults of strokes, rectangles with one corner radius instead of two, and
+// arcs that share a letter or whose flags stand without blanks, as optimisers write them.
+func normalizeSVG(raw []byte) []byte {
+	return svgTag.ReplaceAllFunc(raw, func(tag []byte) []byte {
 		switch {
 		case bytes.HasPrefix(tag, []byte("<svg")):
-			return relative.ReplaceAll(tag, nil)
-		case bytes.HasPrefix(tag, []byte("<rect")):
-			if other.Match(tag) {
-				return tag
-			}
-			return radius.ReplaceAll(tag, []byte(" rx=$1 ry=$1"))
-		default:
-			return path.ReplaceAllFunc(tag, func(attr []byte) []byte {
-				_, value, _ := bytes.Cut(attr, []byte("="))
-				data, err := explicitPath(string(bytes.Trim(bytes.TrimSpace(value), `"'`)))
-				if err != nil {
-					failure = err
-				}
-				return []byte(` d="` + data + `"`)
+			tag = relativeSize.ReplaceAll(tag, nil)
+			return bytes.Replace(tag, []byte("<svg"), []byte(`<svg stroke-width="1" stroke-linejoin="miter"`), 1)
+		case bytes.HasPrefix(tag, []byte("<path")):
+			return pathData.ReplaceAllFunc(tag, func(data []byte) []byte {
+				return arcSegment.ReplaceAllFunc(data, func(arc []byte) []byte {
+					return arcArguments.ReplaceAll(arc[1:], append(arc[:1:1], "$1 $2 $3 $4 $5 $6 $7 "...))
+				})
 			})
+		case verticalRound.Match(tag):
+			return tag
+		default:
+			return cornerRadius.ReplaceAll(tag, []byte(" rx=$1 ry=$1"))
 		}
 	})
-	return mended, failure
 }

@@ -3,10 +3,13 @@ package pdf
 import (
 	"fmt"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 // words are the fixed texts of a document in one language.
 type words struct {
+	tag         language.Tag
 	title       string // of the document
 	reference   string
 	date        string
@@ -28,6 +31,18 @@ type words struct {
 	codeFirst   bool       // whether the currency stands before the number
 }
 
+// wordsIn returns the texts in a locale, in English for an unknown one.
+func wordsIn(locale string) *words {
+	switch locale {
+	case "es":
+		return spanish()
+	case "ro":
+		return romanian()
+	default:
+		return english()
+	}
+}
+
 // dateOf spells a day out, as UTC has it.
 func (w *words) dateOf(t time.Time) string {
 	t = t.UTC()
@@ -36,6 +51,7 @@ func (w *words) dateOf(t time.Time) string {
 
 func english() *words {
 	return &words{
+		tag:         language.English,
 		title:       "Project estimate",
 		reference:   "Reference",
 		date:        "Date",
@@ -66,6 +82,7 @@ func english() *words {
 
 func spanish() *words {
 	return &words{
+		tag:         language.Spanish,
 		title:       "Presupuesto orientativo",
 		reference:   "Referencia",
 		date:        "Fecha",
@@ -95,6 +112,7 @@ func spanish() *words {
 
 func romanian() *words {
 	return &words{
+		tag:         language.Romanian,
 		title:       "Estimare de preț",
 		reference:   "Referință",
 		date:        "Data",

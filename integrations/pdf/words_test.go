@@ -7,14 +7,48 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/text/language"
-
+	"siteapi/integrations/pdf/font"
 	"siteapi/integrations/quote"
 )
 
+func family(t *testing.T) *font.Family {
+	t.Helper()
+	f, err := font.Cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	f := family(t)
+	for in, want := range map[string]string{
+		"  Ana \t Pop\n": "Ana Pop", "\u0053\u0326tefan": "Ștefan", "e\ufb03cient": "efficient", "李 Ω": "□ Ω",
+		"a\u202eb\x00c": "abc", "🚀 go": "go", "": "", strings.Repeat("x", 500): strings.Repeat("x", longest) + "…",
+	} {
+		if got := clean(in, f, map[string]bool{}); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	s := newTypescale(family(t), newPalette()).body
+	for text, want := range map[string]string{
+		"one two three four": "one two/three four", strings.Repeat("m", 14): "mmmmmmm/mmmmmmm", "": "",
+		"first.name@example.com": "first.name@/example.com",
+	} {
+		if got := strings.Join(s.wrap(text, 20), "/"); got != want {
+			t.Errorf("%q is broken into %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestWordsAreComplete(t *testing.T) {
 	t.Parallel()
-	latin, _ := families(t)
+	family := family(t)
 	seen := map[string]string{}
 	for locale, w := range map[string]*words{"en": english(), "es": spanish(), "ro": romanian()} {
 		var texts []string
@@ -36,7 +70,7 @@ func TestWordsAreComplete(t *testing.T) {
 			if strings.ContainsAny(text, "şţŞŢ") {
 				t.Errorf("%s has a letter with a cedilla: %q", locale, text)
 			}
-			if got := clean(text, latin); got != text {
+			if got := clean(text, family, map[string]bool{}); got != text {
 				t.Errorf("%s: %q can't be set as it is: %q", locale, text, got)
 			}
 			if other, ok := seen[text]; ok && len(text) > 12 && other != locale {
@@ -67,7 +101,7 @@ func TestDates(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	t.Parallel()
-	latin, _ := families(t)
+	family := family(t)
 	for _, c := range []struct {
 		locale   string
 		min, max float64
@@ -88,8 +122,8 @@ func TestSpan(t *testing.T) {
 		{"en", 100, 200, "nonsense🚀", "nonsense\u00a0100 – nonsense\u00a0200"},
 		{"en", 100, 200, "", "100 – 200"},
 	} {
-		m := money{tag: language.MustParse(c.locale), codeFirst: c.locale == "en"}
-		got := m.span(quote.Estimate{Min: c.min, Max: c.max, Currency: c.currency}, latin)
+		s := newSheet(&Document{Locale: c.locale}, family, newPalette())
+		got := s.span(quote.Estimate{Min: c.min, Max: c.max, Currency: c.currency})
 		if got != c.want {
 			t.Errorf("%s, %v to %v %s: got %q, want %q", c.locale, c.min, c.max, c.currency, got, c.want)
 		}

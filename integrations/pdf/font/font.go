@@ -2,8 +2,7 @@
 // scripts that quotes are written in and measured once, so that wrapping text costs
 // a table look-up per letter.
 //
-// A cut keeps outlines and metrics of the original. It has no hinting, which paper and
-// today's screens do without, and no kerning, since the PDF library sets text without.
+// A cut has no kerning, since the PDF library sets text without.
 package font
 
 import (
@@ -36,13 +35,13 @@ type Family struct {
 // block is an inclusive range of code points.
 type block struct{ first, last rune }
 
-// latin is what en, es and ro are written with, and nearly every European name.
-// U+0218 to U+021B, the Romanian letters, lie in Latin Extended-B.
-func latin() []block {
+// blocks are the alphabets that are set without shaping.
+func blocks() []block {
 	return []block{
 		{0x0020, 0x007e}, // Basic Latin
-		{0x00a0, 0x024f}, // Latin-1 Supplement, Latin Extended-A and -B
-		{0x1e00, 0x1eff}, // Latin Extended Additional: Vietnamese, Welsh
+		{0x00a0, 0x024f}, // Latin-1 Supplement, Latin Extended-A and -B with the Romanian letters
+		{0x0370, 0x052f}, // Greek, Cyrillic
+		{0x1e00, 0x1fff}, // Latin Extended Additional, Greek with accents
 		{0x2010, 0x2027}, // dashes, quotation marks, bullet, ellipsis
 		{0x2030, 0x205e}, // other punctuation
 		{0x20a0, 0x20cf}, // currency signs
@@ -51,25 +50,17 @@ func latin() []block {
 	}
 }
 
-// wide adds the other alphabets that Liberation Sans has and that are set without shaping.
-func wide() []block {
-	return append(latin(),
-		block{0x0370, 0x052f}, // Greek, Cyrillic
-		block{0x05d0, 0x05ea}, // Hebrew letters
-		block{0x1f00, 0x1fff}, // Greek with accents
-	)
-}
-
-// Latin cuts the family down to the Latin blocks, punctuation and currency signs.
-func Latin() (*Family, error) { return cutFamily(latin()) }
-
-// Wide cuts the family down to all alphabets it can set: those of Latin, with Greek,
-// Cyrillic and Hebrew.
-func Wide() (*Family, error) { return cutFamily(wide()) }
-
-// Full returns copies of the two weights as the foundry ships them, without any cut.
-func Full() (regular, bold []byte) {
-	return slices.Clone(liberationsansregular.TTF), slices.Clone(liberationsansbold.TTF)
+// Cut returns the family cut down to Latin, Greek, Cyrillic, punctuation and currency signs.
+func Cut() (*Family, error) {
+	regular, err := cut(liberationsansregular.TTF)
+	if err != nil {
+		return nil, fmt.Errorf("cutting the regular font: %w", err)
+	}
+	bold, err := cut(liberationsansbold.TTF)
+	if err != nil {
+		return nil, fmt.Errorf("cutting the bold font: %w", err)
+	}
+	return &Family{Regular: regular, Bold: bold}, nil
 }
 
 // Has reports whether both weights have a glyph for r.
@@ -91,20 +82,8 @@ func (f *Face) width(r rune) int {
 	return int(f.widths[r])
 }
 
-func cutFamily(blocks []block) (*Family, error) {
-	regular, err := cut(liberationsansregular.TTF, blocks)
-	if err != nil {
-		return nil, fmt.Errorf("cutting the regular font: %w", err)
-	}
-	bold, err := cut(liberationsansbold.TTF, blocks)
-	if err != nil {
-		return nil, fmt.Errorf("cutting the bold font: %w", err)
-	}
-	return &Family{Regular: regular, Bold: bold}, nil
-}
-
-// cut makes a face of those glyphs of a font that blocks name.
-func cut(ttf []byte, blocks []block) (*Face, error) {
+// cut makes a face of the glyphs of a font in blocks.
+func cut(ttf []byte) (*Face, error) {
 	whole, err := sfnt.Parse(ttf)
 	if err != nil {
 		return nil, fmt.Errorf("reading the font: %w", err)
@@ -116,7 +95,7 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 		em   = whole.UnitsPerEm()
 		ppem = fixed.I(int(em))
 	)
-	for _, b := range blocks {
+	for _, b := range blocks() {
 		for r := b.first; r <= b.last; r++ {
 			glyph, err := whole.GlyphIndex(&buf, r)
 			if err != nil || glyph == 0 {
@@ -132,13 +111,9 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 			keep.WriteRune(r)
 		}
 	}
-	// The library writes into what it is given: see copied.
-	small := gofpdf.UTF8CutFont(slices.Clone(ttf), keep.String())
-	if len(small) == 0 {
+	// gofpdf writes into the font it is given.
+	if face.TTF = gofpdf.UTF8CutFont(slices.Clone(ttf), keep.String()); len(face.TTF) == 0 {
 		return nil, errors.New("the font has no Unicode table")
-	}
-	if face.TTF, err = strip(small); err != nil {
-		return nil, fmt.Errorf("stripping the font: %w", err)
 	}
 	return face, nil
 }

@@ -1,6 +1,5 @@
-// Package pdfbench holds what the benchmarks and tests of the quote document share:
-// sample documents, and the same page drawn in other ways to compare with.
-package pdfbench
+// Package pdftest holds the sample documents of tests and benchmarks.
+package pdftest
 
 import (
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"siteapi/integrations/quote"
 )
 
-// Logo is a logo with a transparent ground, as an SVG.
-const Logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" width="100%" height="100%">
+// LogoSVG is a logo with a transparent ground.
+const LogoSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" width="100%" height="100%">
 <defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/><stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
 <rect x="4" y="4" width="52" height="52" rx="14" fill="url(#g)"/>
 <path d="M18 43 30 17 42 43Z" fill="#fff"/>
@@ -66,11 +65,19 @@ func Sample(locale, kind string) pdf.Document {
 }
 
 func sender() pdf.Company {
+	logo, err := pdf.NewLogo([]byte(LogoSVG))
+	if err != nil {
+		panic(err)
+	}
 	return pdf.Company{
 		Name:   "Atelier Nord",
-		Logo:   []byte(Logo),
+		Logo:   logo,
 		Accent: "#0f766e",
-		Lines:  []string{"Strada Mihai Eminescu 12", "010512 București, România", "+40 21 555 0123", "hello@ateliernord.example"},
+		Lines: []pdf.Line{
+			{Text: "Strada Mihai Eminescu 12"}, {Text: "010512 București, România"},
+			{Text: "+40 21 555 0123", Link: "tel:+40215550123"},
+			{Text: "hello@ateliernord.example", Link: "mailto:hello@ateliernord.example"},
+		},
 	}
 }
 
@@ -96,6 +103,3 @@ func labels(locale string) map[string]string {
 		return nil // spelled out from the slugs
 	}
 }
-
-// escapeData makes text fit for a data: address.
-func escapeData(text string) string { return strings.NewReplacer("%", "%25", "#", "%23").Replace(text) }

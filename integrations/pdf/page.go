@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/johnfercher/maroto/v2/pkg/components/col"
 	"github.com/johnfercher/maroto/v2/pkg/components/page"
@@ -9,42 +10,66 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core"
 )
 
-// block is a strip of the page that is never torn apart: one row of the grid, either
-// with a column of headings and a main column or with one column over the full width.
+// The page is A4 with a grid of one-millimetre columns, so the widths below are both
+// grid sizes and millimetres.
+const (
+	pageHeight   = 297.0
+	marginSide   = 20.0
+	marginTop    = 17.0
+	marginBottom = 13.0
+	gridWidth    = 170 // between the side margins
+	sideWidth    = 50  // the column of headings
+	mainWidth    = gridWidth - sideWidth
+	headHeight   = 18.0 // the running head of pages after the first
+	footHeight   = 9.0  // the foot of each page
+	clearance    = 4.0  // least white space above the foot
+	bodyHeight   = pageHeight - marginTop - marginBottom - footHeight
+)
+
+// spare is left over for the filler that maroto puts at the end of a page, which it
+// rounds down to 1e-9: without it a rounding error would begin an empty page.
+const spare = 0.05 + 0.5e-9
+
+// block is a strip of the page that is never split: one row of the grid, either with a
+// side column and a main column or with one column over the full width.
 type block struct {
 	height  float64
 	side    []core.Component
 	main    []core.Component
-	full    []core.Component // instead of the two
-	section string           // its section's heading, repeated where a page begins inside the section
+	full    []core.Component // instead of side and main
+	section string           // heading to repeat where a page begins inside the section
 	keep    bool             // stays on one page with the block after it
 	space   bool             // white space, left out at the top of a page
 }
 
-// paginate distributes blocks over pages of the given height, of which all but the first
-// begin with a running head. Blocks that are to be kept together move on together
-// unless they need more than a page.
-func paginate(blocks []block, height, head float64) [][]block {
+func (b *block) row() core.Row {
+	if b.full != nil {
+		return row.New(b.height).Add(col.New(gridWidth).Add(b.full...))
+	}
+	return row.New(b.height).Add(col.New(sideWidth).Add(b.side...), col.New(mainWidth).Add(b.main...))
+}
+
+// paginate distributes blocks over pages. Blocks that are to be kept together move to the
+// next page together unless they need more than a page.
+func paginate(blocks []block) [][]block {
+	const height = bodyHeight - clearance
 	var (
 		pages [][]block
 		room  = height
 		now   []block
 	)
-	turn := func() {
-		pages = append(pages, now)
-		now, room = nil, height-head
-	}
 	for len(blocks) > 0 {
 		n, need := 1, blocks[0].height
 		for blocks[n-1].keep && n < len(blocks) {
 			need += blocks[n].height
 			n++
 		}
-		if need > height-head { // more than a page: torn wherever it must be
+		if need > height-headHeight { // more than a page: split it
 			n, need = 1, blocks[0].height
 		}
 		if need > room && len(now) > 0 {
-			turn()
+			pages = append(pages, now)
+			now, room = nil, height-headHeight
 		}
 		for _, b := range blocks[:n] {
 			if b.space && len(now) == 0 && len(pages) > 0 {
@@ -58,19 +83,19 @@ func paginate(blocks []block, height, head float64) [][]block {
 	return append(pages, now)
 }
 
-// layout lays the document out on as few pages as it takes: where a little less white
-// space saves a page, there is less.
+// layout uses as few pages as possible, and on them the most white space.
 func (s *sheet) layout() [][]block {
-	parts := paginate(s.blocks(), bodyHeight-clearance, headHeight)
-	if len(parts) == 1 {
-		return parts
+	var best [][]block
+	for _, spacing := range []spacing{roomy, dense, compact} {
+		s.spacing = spacing
+		if pages := paginate(s.blocks()); best == nil || len(pages) < len(best) {
+			best = pages
+		}
+		if len(best) == 1 {
+			break
+		}
 	}
-	s.tight = true
-	if dense := paginate(s.blocks(), bodyHeight-clearance, headHeight); len(dense) < len(parts) {
-		return dense
-	}
-	s.tight = false
-	return parts
+	return best
 }
 
 // pages makes maroto's pages: running head, body, white space and foot.
@@ -87,7 +112,7 @@ func (s *sheet) pages() []core.Page {
 			used += headHeight
 			if first := &part[0]; first.full == nil && len(first.side) == 0 && first.section != "" {
 				label := s.scale.label
-				first.side = label.set(0, 0, wrap(first.section, label.face, label.size, sideWidth-6)...)
+				first.side = label.set(0, 0, label.wrap(first.section, sideWidth-6)...)
 			}
 		}
 		for _, b := range part {
@@ -103,48 +128,21 @@ func (s *sheet) pages() []core.Page {
 	return out
 }
 
-func (b *block) row() core.Row {
-	if b.full != nil {
-		return row.New(b.height).Add(col.New(gridWidth).Add(b.full...))
-	}
-	return row.New(b.height).Add(
-		col.New(sideWidth).Add(b.side...),
-		col.New(mainWidth).Add(b.main...),
-	)
-}
-
-// spare is what a page leaves over for the filler that the library puts at its end, in
-// millimetres. The library rounds the filler down to 1e-9; the half step makes sure
-// that this takes something away, else a rounding error would begin an empty page.
-const spare = 0.05 + 0.5e-9
-
-// clearance is the least white space above the foot, in millimetres.
-const clearance = 4.0
-
-// headHeight is the height of the running head of pages after the first.
-const headHeight = 18.0
-
-// runningHead says on later pages what document they belong to.
+// runningHead names the document on pages after the first.
 func (s *sheet) runningHead() core.Row {
 	small := s.scale.small
-	name := wrap(s.company.Name, small.face, small.size, gridWidth/2-5)
+	name := small.wrap(s.company, gridWidth/2-5)
 	return row.New(headHeight).Add(
 		col.New(gridWidth/2).Add(small.set(0, 0, name[:min(len(name), 1)]...)...),
 		col.New(gridWidth/2).Add(small.right(0, s.words.title+" · "+s.reference)...),
 	)
 }
 
-// foot closes a page with a hairline, the sender and the page number.
+// foot closes a page with a rule, the sender and the page number.
 func (s *sheet) foot(number, total int) core.Row {
 	small := s.scale.small
-	parts := s.company.Name
-	if s.reference != "" {
-		if parts != "" {
-			parts += " · "
-		}
-		parts += s.reference
-	}
-	left := wrap(parts, small.face, small.size, gridWidth-40)
+	sender := strings.Trim(s.company+" · "+s.reference, " ·")
+	left := small.wrap(sender, gridWidth-40)
 	return row.New(footHeight).Add(
 		col.New(gridWidth-35).Add(append(
 			small.set(0, footHeight-small.leading, left[:min(len(left), 1)]...),
