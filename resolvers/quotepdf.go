@@ -3,6 +3,8 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +21,6 @@ const (
 	pdfKeyPrefix   = "quote:pdf:"
 	pdfContentType = "application/pdf"
 	shortIDLength  = 8
-	logoTimeout    = 3 * time.Second
 )
 
 // SubmissionTrust is how long a submission that was read is taken to be there still, by
@@ -150,10 +151,8 @@ func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale sch
 	if accent := snap.settings.accent; accent != "" {
 		d.Company.Accent = accent
 	}
-	d.Company.Lines = companyLines(snap.settings.shown)
+	d.Company.Lines = companyLines(snap.settings, locale)
 	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
-		ctx, cancel := context.WithTimeout(ctx, logoTimeout)
-		defer cancel()
 		picture, err := r.Logo.Load(ctx, *logo.Asset.URL)
 		if err != nil {
 			r.Log.Warn().Err(err).Msg("drawing a quote without the logo")
@@ -163,10 +162,12 @@ func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale sch
 	return d
 }
 
-// companyLines are the address and contact lines under the company's name.
-func companyLines(s *schema.SiteSettings) []string {
-	var lines []string
-	add := func(sep string, parts ...*string) {
+// companyLines are the address and contact lines under the company's name, linked where
+// they can be.
+func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
+	var lines []pdf.Line
+	s := settings.shown
+	add := func(sep, link string, parts ...*string) {
 		var words []string
 		for _, p := range parts {
 			if p != nil {
@@ -174,26 +175,45 @@ func companyLines(s *schema.SiteSettings) []string {
 			}
 		}
 		if len(words) > 0 {
-			lines = append(lines, strings.Join(words, sep))
+			lines = append(lines, pdf.Line{Text: strings.Join(words, sep), Link: link})
 		}
 	}
 	if a := s.Address; a != nil {
-		add(", ", a.Street)
-		add(" ", a.ZipCode, a.City)
-		add(", ", a.State, a.Country)
+		add(", ", "", a.Street)
+		add(" ", "", a.ZipCode, a.City)
+		add(", ", "", a.State, a.Country)
 	}
-	shown := false
 	for _, p := range s.ContactPhones {
-		for _, place := range p.DisplayLocation {
-			if place == displayContact {
-				add("", &p.Number)
-				shown = true
-			}
+		if slices.Contains(p.DisplayLocation, displayContact) {
+			add(": ", telephoneLink(p.Number), localized(p.Label, locale), &p.Number)
 		}
 	}
-	if !shown && len(s.ContactPhones) == 0 {
-		add("", s.ContactPhone)
+	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
+		add("", telephoneLink(*s.ContactPhone), s.ContactPhone)
 	}
-	add("", s.ContactEmail)
+	if s.ContactEmail != nil {
+		add("", "mailto:"+*s.ContactEmail, s.ContactEmail)
+	}
+	if u, err := url.Parse(settings.website); err == nil && u.Scheme == "https" {
+		add("", settings.website, &u.Host)
+	}
 	return lines
+}
+
+// telephoneLink makes an address to call of a number as people write it.
+func telephoneLink(number string) string {
+	return "tel:" + strings.Map(func(r rune) rune {
+		if r == '+' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, number)
+}
+
+// localized returns a text in a language, nil where it has none.
+func localized(s *schema.LocalizedString, locale schema.Locale) *string {
+	if s == nil {
+		return nil
+	}
+	return map[schema.Locale]*string{schema.LocaleEn: s.En, schema.LocaleEs: s.Es, schema.LocaleRo: s.Ro}[locale]
 }

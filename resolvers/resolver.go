@@ -26,7 +26,7 @@ type Renderer interface {
 
 // LogoLoader fetches the company's logo, ready to be drawn.
 type LogoLoader interface {
-	Load(ctx context.Context, url string) ([]byte, error)
+	Load(ctx context.Context, url string) (*pdf.Logo, error)
 }
 
 // LastGood keeps the latest good copy of each locale's content beyond the life of the

@@ -23,6 +23,7 @@ type siteSettings struct {
 	shown       *schema.SiteSettings
 	companyName string
 	accent      string
+	website     string
 }
 
 // siteSettings is the rule of the root field `SiteSettings`. The document has no
@@ -105,7 +106,8 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 			Thursday: o.text("thursday"), Friday: o.text("friday"), Saturday: o.text("saturday"), Sunday: o.text("sunday"),
 		}
 	}
-	return &siteSettings{shown: s, companyName: firstText(d, "companyName", "siteName", "title"), accent: firstText(d, "accentColor")}
+	return &siteSettings{shown: s, companyName: firstText(d, "companyName", "siteName", "title"), accent: firstText(d, "accentColor"),
+		website: firstText(d, "website", "siteUrl")}
 }
 
 func firstText(d loose, names ...string) string {

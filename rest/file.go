@@ -48,13 +48,9 @@ func newFile(d download, body []byte, negotiated bool) *file {
 	return f
 }
 
-// write sends the file, or 304 to a client that has it. What others say about pages and
-// scripts is taken back: a file is for saving, and each header more than eight takes as
-// long as four before.
+// write sends the file, or 304 to a client that has it.
 func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	delete(h, "Content-Security-Policy")
-	delete(h, "X-Content-Type-Options")
 	for _, one := range f.always {
 		h[one.name] = one.value
 	}

@@ -6,29 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
-
-	"siteapi/integrations/pdf/pdfbench"
 )
-
-// pdfCold compares a cold render with the same page drawn by the bare library, and by
-// maroto as it comes.
-func pdfCold(ctx context.Context, o options) ([]line, error) {
-	b, err := pdfbench.New(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := b.Measure(ctx, 40*o.rounds)
-	if err != nil {
-		return nil, err
-	}
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return []line{
-		{name: "pdf-cold-vs-fpdf", ratio: r.VsFpdf(), baseline: ms(r.Bare), value: ms(r.Cold), unit: "ms", goal: "≤ 1.10"},
-		{name: "pdf-cold-vs-fullfont", ratio: r.VsFullFont(), baseline: ms(r.FullFont), value: ms(r.Cold), unit: "ms", goal: "≤ 0.45"},
-		{name: "pdf-size", ratio: float64(r.Bytes) / 60_000, baseline: 60_000, value: float64(r.Bytes), unit: "bytes", goal: "< 60 KB"},
-	}, nil
-}
 
 // pdfCached compares a rendered PDF from the cache with a bare handler that writes the
 // same bytes.

@@ -122,7 +122,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	if err != nil {
 		return nil, err
 	}
-	renderer, err := pdf.New(pdf.Options{Accent: s.PDFAccent})
+	renderer, err := pdf.New(pdf.Options{Accent: s.PDFAccent, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
 	}

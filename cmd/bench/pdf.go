@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"slices"
+	"time"
+
+	"github.com/go-fonts/liberation/liberationsansbold"
+	"github.com/go-fonts/liberation/liberationsansregular"
+	"github.com/johnfercher/maroto/v2"
+	"github.com/johnfercher/maroto/v2/pkg/components/col"
+	marotoimage "github.com/johnfercher/maroto/v2/pkg/components/image"
+	"github.com/johnfercher/maroto/v2/pkg/components/text"
+	"github.com/johnfercher/maroto/v2/pkg/config"
+	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
+	"github.com/johnfercher/maroto/v2/pkg/consts/fontstyle"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
+	"github.com/phpdave11/gofpdf"
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/pdf/font"
+	"siteapi/integrations/pdf/pdftest"
+)
+
+// rivals draw a page of the same weight as the typical quote in other ways: as many
+// texts in the same two fonts, as many bars, a logo.
+type rivals struct {
+	cut       *font.Family
+	texts     []string
+	flat      []byte // the logo, opaque
+	withAlpha []byte // the logo as an image pipeline sends it
+}
+
+const pageBars = 13
+
+func newRivals(d pdf.Document) (*rivals, error) {
+	family, err := font.Cut()
+	if err != nil {
+		return nil, err
+	}
+	r := &rivals{cut: family}
+	s := d.Submission
+	r.texts = append(r.texts, d.Company.Name, s.Contact.FirstName+" "+s.Contact.LastName, s.Contact.Company, s.Contact.Email, s.Contact.Phone)
+	for _, line := range d.Company.Lines {
+		r.texts = append(r.texts, line.Text)
+	}
+	for _, slug := range append(s.Selections.Features, s.Selections.ProjectType, s.Selections.Complexity, s.Selections.Timeline) {
+		r.texts = append(r.texts, d.Labels[slug])
+	}
+	for i := range 26 { // headings, steps and small print
+		r.texts = append(r.texts, fmt.Sprintf("%d. Analizăm opțiunile alese și ne pregătim întrebările", i))
+	}
+	if r.flat, err = sampleLogo(color.White); err != nil {
+		return nil, err
+	}
+	r.withAlpha, err = sampleLogo(color.Transparent)
+	return r, err
+}
+
+// sampleLogo is a PNG of the size that a page shows.
+func sampleLogo(ground color.Color) ([]byte, error) {
+	img := image.NewNRGBA(image.Rect(0, 0, 661, 168))
+	for i := range img.Rect.Dx() * img.Rect.Dy() {
+		x, y := i%img.Rect.Dx(), i/img.Rect.Dx()
+		if c := ground; (x/20+y/20)%2 == 0 {
+			img.Set(x, y, color.NRGBA{R: 15, G: 118, B: 110, A: 255})
+		} else {
+			img.Set(x, y, c)
+		}
+	}
+	var out bytes.Buffer
+	err := png.Encode(&out, img)
+	return out.Bytes(), err
+}
+
+// bare draws with the PDF library underneath and nothing else.
+func (r *rivals) bare() ([]byte, error) {
+	f := gofpdf.New("P", "mm", "A4", "")
+	f.SetAutoPageBreak(false, 0)
+	f.AddUTF8FontFromBytes("regular", "", bytes.Clone(r.cut.Regular.TTF))
+	f.AddUTF8FontFromBytes("bold", "", bytes.Clone(r.cut.Bold.TTF))
+	f.AddPage()
+	for i, text := range r.texts {
+		f.SetFont([]string{"bold", "regular", "regular"}[i%3], "", 9.5)
+		f.Text(20, 20+5*float64(i), text)
+	}
+	for i := range pageBars {
+		f.SetLineWidth(0.2)
+		f.Line(20, float64(20+i), 190, float64(20+i))
+	}
+	options := gofpdf.ImageOptions{ImageType: "png"}
+	f.RegisterImageOptionsReader("logo", options, bytes.NewReader(r.flat))
+	f.ImageOptions("logo", 20, 20, 56, 14, false, options, 0, "")
+	var out bytes.Buffer
+	err := f.Output(&out)
+	return out.Bytes(), err
+}
+
+// fullFont draws with maroto as it comes: fonts uncut, the logo with an alpha channel.
+func (r *rivals) fullFont() ([]byte, error) {
+	cfg := config.NewBuilder().WithCompression(true).
+		WithCustomFonts([]*entity.CustomFont{
+			{Family: "regular", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansregular.TTF)},
+			{Family: "bold", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansbold.TTF)},
+		}).
+		WithDefaultFont(&props.Font{Family: "regular", Size: 9.5}).Build()
+	m := maroto.New(cfg)
+	for i, line := range r.texts {
+		m.AddRow(5, text.NewCol(12, line, props.Text{Family: []string{"bold", "regular", "regular"}[i%3], Size: 9.5}))
+	}
+	m.AddRow(17, col.New(12).Add(marotoimage.NewFromBytes(r.withAlpha, extension.Png)))
+	doc, err := m.Generate()
+	if err != nil {
+		return nil, err
+	}
+	return doc.GetBytes(), nil
+}
+
+// pdfCold compares a cold render of the typical quote with both, in turn.
+func pdfCold(ctx context.Context, o options) ([]line, error) {
+	d := pdftest.Sample("ro", "typical")
+	r, err := newRivals(d)
+	if err != nil {
+		return nil, err
+	}
+	renderer, err := pdf.New(pdf.Options{Log: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	ways := []func() ([]byte, error){func() ([]byte, error) { return renderer.Render(ctx, d) }, r.bare, r.fullFont}
+	took, size := make([][]float64, len(ways)), 0
+	for round := range 40 * o.rounds {
+		for i := range ways {
+			way := (i + round) % len(ways) // none always runs after the same other
+			start := time.Now()
+			file, err := ways[way]()
+			if err != nil {
+				return nil, err
+			}
+			took[way] = append(took[way], float64(time.Since(start))/float64(time.Millisecond))
+			if way == 0 {
+				size = len(file)
+			}
+		}
+	}
+	return []line{
+		compare("pdf-cold-vs-fpdf", "ms", "≤ 1.15", took[1], took[0]),
+		compare("pdf-cold-vs-fullfont", "ms", "≤ 0.45", took[2], slices.Clone(took[0])),
+		{name: "pdf-size", ratio: float64(size) / 60_000, baseline: 60_000, value: float64(size), unit: "bytes", goal: "< 60 KB"},
+	}, nil
+}
