@@ -3,13 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fyne-io/oksvg"
 	"github.com/go-fonts/liberation/liberationsansbold"
 	"github.com/go-fonts/liberation/liberationsansregular"
 	"github.com/johnfercher/maroto/v2"
@@ -23,6 +25,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 	"github.com/rs/zerolog"
+	"github.com/srwiley/rasterx"
 
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/font"
@@ -41,7 +44,7 @@ type rivals struct {
 const pageBars = 13
 
 func newRivals(d pdf.Document) (*rivals, error) {
-	family, err := font.Cut()
+	family, err := font.Latin()
 	if err != nil {
 		return nil, err
 	}
@@ -54,29 +57,33 @@ func newRivals(d pdf.Document) (*rivals, error) {
 	for _, slug := range append(s.Selections.Features, s.Selections.ProjectType, s.Selections.Complexity, s.Selections.Timeline) {
 		r.texts = append(r.texts, d.Labels[slug])
 	}
-	for i := range 26 { // headings, steps and small print
-		r.texts = append(r.texts, fmt.Sprintf("%d. Analizăm opțiunile alese și ne pregătim întrebările", i))
-	}
-	if r.flat, err = sampleLogo(color.White); err != nil {
+	r.texts = append(r.texts, "Estimare de preț", "Referință", "F81D4FAE", "Data", "4 martie 2026", "Preț estimat", "12.000 – 18.500 EUR",
+		"Un preț orientativ pentru opțiunile de mai jos.", "Pregătită pentru", "Proiectul dumneavoastră", "Tipul proiectului", "Complexitate",
+		"Termen", "Funcționalități", "Pașii următori", "1", "Analizăm opțiunile alese și ne pregătim întrebările.", "2",
+		"Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele", "dumneavoastră.", "3",
+		"Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor,", "calendarul și prețul.", "De reținut",
+		"Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă", "Pagina 1 din 1")
+	if r.flat, err = sampleLogo(661, color.White); err != nil {
 		return nil, err
 	}
-	r.withAlpha, err = sampleLogo(color.Transparent)
+	r.withAlpha, err = sampleLogo(900, color.Transparent)
 	return r, err
 }
 
-// sampleLogo is a PNG of the size that a page shows.
-func sampleLogo(ground color.Color) ([]byte, error) {
-	img := image.NewNRGBA(image.Rect(0, 0, 661, 168))
-	for i := range img.Rect.Dx() * img.Rect.Dy() {
-		x, y := i%img.Rect.Dx(), i/img.Rect.Dx()
-		if c := ground; (x/20+y/20)%2 == 0 {
-			img.Set(x, y, color.NRGBA{R: 15, G: 118, B: 110, A: 255})
-		} else {
-			img.Set(x, y, c)
-		}
+// sampleLogo is the sample's logo as a PNG of a width in pixels: 661 are what a page
+// shows, 900 what an image pipeline sends.
+func sampleLogo(width int, ground color.Color) ([]byte, error) {
+	svg := strings.ReplaceAll(pdftest.LogoSVG, `="100%"`, `="100"`)
+	icon, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.IgnoreErrorMode)
+	if err != nil {
+		return nil, err
 	}
+	img := image.NewRGBA(image.Rect(0, 0, width, width/4))
+	draw.Draw(img, img.Rect, image.NewUniform(ground), image.Point{}, draw.Src)
+	icon.SetTarget(0, 0, float64(img.Rect.Dx()), float64(img.Rect.Dy()))
+	icon.Draw(rasterx.NewDasher(img.Rect.Dx(), img.Rect.Dy(), rasterx.NewScannerGV(img.Rect.Dx(), img.Rect.Dy(), img, img.Rect)), 1)
 	var out bytes.Buffer
-	err := png.Encode(&out, img)
+	err = png.Encode(&out, img)
 	return out.Bytes(), err
 }
 

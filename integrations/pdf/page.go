@@ -98,11 +98,10 @@ func (s *sheet) layout() [][]block {
 	return best
 }
 
-// pages makes maroto's pages: running head, body, white space and foot.
-func (s *sheet) pages() []core.Page {
-	parts := s.layout()
-	out := make([]core.Page, 0, len(parts))
-	for i, part := range parts {
+// makePages makes maroto's pages: running head, body, white space and foot.
+func (s *sheet) makePages() []core.Page {
+	out := make([]core.Page, 0, len(s.pages))
+	for i, part := range s.pages {
 		var (
 			rows []core.Row
 			used float64
@@ -122,7 +121,7 @@ func (s *sheet) pages() []core.Page {
 		if rest := bodyHeight - used - spare; rest > 0 {
 			rows = append(rows, row.New(rest).Add(col.New(gridWidth)))
 		}
-		rows = append(rows, s.foot(i+1, len(parts)))
+		rows = append(rows, s.foot(i+1, len(s.pages)))
 		out = append(out, page.New().Add(rows...))
 	}
 	return out

@@ -37,7 +37,8 @@ type Options struct {
 type Renderer struct {
 	accent string
 	log    zerolog.Logger
-	family func() (*font.Family, error)
+	latin  func() (*font.Family, error)
+	wide   func() (*font.Family, error)
 }
 
 // sortCatalogs makes gofpdf write its objects in a fixed order, which it offers for the
@@ -51,8 +52,8 @@ func New(o Options) (*Renderer, error) {
 		return nil, fmt.Errorf("the accent colour %q is not of the form #rrggbb", o.Accent)
 	}
 	sortCatalogs()
-	r := &Renderer{accent: o.Accent, log: o.Log, family: sync.OnceValues(font.Cut)}
-	go func() { _, _ = r.family() }() // the first Render reports the error
+	r := &Renderer{accent: o.Accent, log: o.Log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
+	go func() { _, _ = r.latin() }() // the first Render reports the error
 	return r, nil
 }
 
@@ -62,11 +63,10 @@ func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
-	family, err := r.family()
+	s, err := r.layOut(&d)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
 	}
-	s := newSheet(&d, family, newPalette(d.Company.Accent, r.accent))
 	raw, err := s.draw()
 	if err != nil {
 		return nil, fmt.Errorf("rendering the quote: %w", err)
@@ -82,6 +82,21 @@ func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
 	return file, nil
 }
 
+// layOut lays a document out, in the wide family only if the Latin one lacks letters.
+func (r *Renderer) layOut(d *Document) (s *sheet, err error) {
+	for _, family := range []func() (*font.Family, error){r.latin, r.wide} {
+		f, err := family()
+		if err != nil {
+			return nil, err
+		}
+		s = newSheet(d, f, newPalette(d.Company.Accent, r.accent))
+		if s.pages = s.layout(); len(s.missing) == 0 {
+			break
+		}
+	}
+	return s, nil
+}
+
 // draw has maroto draw the pages.
 func (s *sheet) draw() (file []byte, err error) {
 	// gofpdf panics on data it does not expect.
@@ -95,6 +110,7 @@ func (s *sheet) draw() (file []byte, err error) {
 		WithLeftMargin(marginSide).WithRightMargin(marginSide).
 		WithTopMargin(marginTop).WithBottomMargin(marginBottom).
 		WithMaxGridSize(gridWidth).
+		WithCompression(true).
 		WithTitle(strings.TrimSpace(s.words.title+" "+s.reference), true).
 		WithAuthor(s.company, true).
 		WithCreationDate(s.doc.CreatedAt.UTC()).
@@ -106,7 +122,7 @@ func (s *sheet) draw() (file []byte, err error) {
 		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
 		Build()
 	m := maroto.New(cfg)
-	m.AddPages(s.pages()...)
+	m.AddPages(s.makePages()...)
 	doc, err := m.Generate()
 	if err != nil {
 		return nil, fmt.Errorf("drawing the pages: %w", err)

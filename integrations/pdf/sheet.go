@@ -21,6 +21,7 @@ type sheet struct {
 	scale     *typescale
 	spacing   spacing
 	missing   map[string]bool // Unicode scripts of letters that were replaced
+	pages     [][]block
 }
 
 // newSheet prepares a document: language, fonts, colours and printable company texts.

@@ -13,7 +13,7 @@ import (
 
 func family(t *testing.T) *font.Family {
 	t.Helper()
-	f, err := font.Cut()
+	f, err := font.Wide()
 	if err != nil {
 		t.Fatal(err)
 	}
