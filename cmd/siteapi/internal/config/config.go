@@ -1,0 +1,223 @@
+// Package config reads the settings of the service from environment variables: one table
+// of settings, from which the checks, the listing and the manual's table are made.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Tokens of the development environment. Production refuses them.
+const (
+	DevCacheToken    = "dev-cache-token"
+	DevWebhookSecret = "dev-webhook-secret"
+)
+
+// Values of ENVIRONMENT.
+const (
+	Production  = "production"
+	Development = "development"
+)
+
+// DeliveryOverdue is the age at which an undelivered lead is reported.
+const DeliveryOverdue = time.Hour
+
+// Settings are the checked values of all settings.
+type Settings struct {
+	ListenAddr  string
+	ReusePort   bool          // another process may listen on the same address
+	DrainDelay  time.Duration // from the signal to stop until no more connections are accepted
+	MaxConns    int
+	MaxRequests int    // of GraphQL at a time, and of everything else
+	AdminAddr   string // empty: no admin listener
+	Environment string
+	LogLevel    zerolog.Level
+	LogFormat   string // json or console
+	Tracing     bool   // spans are sent to an OpenTelemetry collector
+	DataDir     string
+	DatabaseURL *url.URL // nil: SQLite in DataDir
+	CacheURL    *url.URL
+	CachePrefix string
+
+	CacheTokens    []string
+	WebhookSecrets []string
+	SigningSecrets []string
+
+	CMSDriver        string
+	CMSFile          string // empty: content.json in DataDir
+	SanityProjectID  string
+	SanityDataset    string
+	SanityAPIVersion string
+	SanityToken      string
+	SanityAPIURL     string
+
+	CRMDriver     string
+	HubSpotToken  string
+	HubSpotAPIURL string
+
+	SiteURL        string // absolute address of this service, for links sent to the CRM
+	ContentTypes   []string
+	ContentTTL     time.Duration
+	CORSOrigins    []string
+	TrustedProxies []netip.Prefix
+	RateLimits     bool
+	TrackRetention time.Duration // 0: kept for good
+	LeadRetention  time.Duration // 0: kept for good
+	SpamMinTime    time.Duration // 0: any
+	TurnstileKey   string        // empty: no bot check
+	TurnstileURL   string
+	LogoHosts      []string
+
+	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
+	CMSRate          float64       // leads a second; 0: any number
+	CRMRate          float64
+
+	Introspection  bool
+	Playground     bool
+	Operations     string // any or trusted
+	OperationsPath string // of trusted documents; empty: there are none
+
+	values map[string]string // by name, as read or by default
+}
+
+// ContentPath is the content file of the file driver.
+func (s *Settings) ContentPath() string {
+	if s.CMSFile != "" {
+		return s.CMSFile
+	}
+	return filepath.Join(s.DataDir, "content.json")
+}
+
+// Read reads all settings and checks those whose names are given, or all where none is:
+// a command needs only the settings it uses. A name may end in * for all that begin with
+// it. The error names every problem with what to do about it.
+func Read(lookup func(string) string, names ...string) (*Settings, error) {
+	s := &Settings{values: map[string]string{}}
+	// Other defaults depend on the environment. An unknown one is taken for production.
+	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
+	var problems []error
+	report := func(name string, err error) {
+		if err != nil && selected(name, names) {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	for _, item := range s.table() {
+		value := strings.TrimSpace(lookup(item.Name))
+		if value == "" {
+			value = item.Default
+			if s.Environment == Development && item.Development != "" {
+				value = item.Development
+			}
+		}
+		s.values[item.Name] = value
+		report(item.Name, item.set(value))
+	}
+	s.checkRequired(report)
+	s.checkTracing(lookup, report)
+	if len(problems) > 0 {
+		slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return nil, fmt.Errorf("the settings can't be used:\n%w", errors.Join(problems...))
+	}
+	return s, nil
+}
+
+// selected tells whether a setting is one of those to check.
+func selected(name string, names []string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
+		prefix, many := strings.CutSuffix(n, "*")
+		return n == name || many && strings.HasPrefix(name, prefix)
+	})
+}
+
+// checkRequired finds settings that are missing although others ask for them.
+func (s *Settings) checkRequired(report func(name string, err error)) {
+	need := func(when bool, value, name, why string) {
+		if when && value == "" {
+			report(name, errors.New("is required "+why))
+		}
+	}
+	sanity, hubspot := s.CMSDriver == "sanity", s.CRMDriver == "hubspot"
+	need(sanity, s.SanityProjectID, "SANITY_PROJECT_ID", "with CMS_DRIVER=sanity: copy it from the project's page in the management console")
+	need(sanity, s.SanityToken, "SANITY_TOKEN", "with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it")
+	need(hubspot, s.HubSpotToken, "HUBSPOT_TOKEN", "with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
+	need(s.Operations == "trusted", s.OperationsPath, "GRAPHQL_DOCUMENTS",
+		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
+	if s.Environment == Development {
+		return
+	}
+	token := func(name string, values []string, known string) {
+		switch {
+		case len(values) == 0:
+			report(name, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, "+
+				"or set ENVIRONMENT=development to try the service out"))
+		case slices.Contains(values, known):
+			report(name, errors.New("holds the value that everyone knows from development: replace it"))
+		}
+	}
+	token("CACHE_API_TOKEN", s.CacheTokens, DevCacheToken)
+	token("CMS_WEBHOOK_SECRET", s.WebhookSecrets, DevWebhookSecret)
+}
+
+// checkTracing checks the standard variables of OpenTelemetry that decide whether and how
+// traces are sent. Its library reads the others.
+func (s *Settings) checkTracing(lookup func(string) string, report func(name string, err error)) {
+	get := func(name, def string, check func(*string) func(string) error) (value string) {
+		given := strings.TrimSpace(lookup(name))
+		if given == "" {
+			given = def
+		}
+		report(name, check(&value)(given))
+		return value
+	}
+	url := func(to *string) func(string) error { return webAddress(to) }
+	protocol := func(to *string) func(string) error { return choice(to, "http/protobuf") }
+	exporter := get("OTEL_TRACES_EXPORTER", "otlp", func(to *string) func(string) error { return choice(to, "otlp", "none") })
+	disabled := get("OTEL_SDK_DISABLED", "false", func(to *string) func(string) error { return choice(to, "false", "true") })
+	get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", protocol)
+	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf", protocol)
+	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", s.values["OTEL_EXPORTER_OTLP_ENDPOINT"], url)
+	s.Tracing = endpoint != "" && exporter == "otlp" && disabled == "false"
+}
+
+// Lines returns every setting as NAME=value, secrets as a count of values.
+func (s *Settings) Lines() []string {
+	var lines []string
+	for _, item := range s.table() {
+		value := s.values[item.Name]
+		if item.Secret && value != "" {
+			value = fmt.Sprintf("(secret, %d value(s))", len(split(value)))
+		} else if u, err := url.Parse(value); err == nil && u.User != nil {
+			value = u.Redacted()
+		}
+		lines = append(lines, item.Name+"="+value)
+	}
+	return lines
+}
+
+// Table lists every setting in the order of the manual.
+func Table() []Setting { return new(Settings).table() }
+
+// Markdown is the manual's table of settings.
+func Markdown() string {
+	var text strings.Builder
+	text.WriteString("| setting | default | meaning |\n|---|---|---|\n")
+	for _, item := range Table() {
+		def := "–"
+		if item.Default != "" {
+			def = "`" + item.Default + "`"
+		}
+		if item.Development != "" {
+			def += "; in development `" + item.Development + "`"
+		}
+		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", item.Name, def, item.Help)
+	}
+	return text.String()
+}

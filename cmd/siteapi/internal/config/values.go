@@ -1,0 +1,319 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+)
+
+// Each of these functions returns one that checks a value and stores it. Errors say what
+// a value must be, and never repeat one that may hold a password.
+
+func text(to *string) func(string) error {
+	return func(v string) error { *to = v; return nil }
+}
+
+// list takes comma-separated values.
+func list(to *[]string) func(string) error {
+	return func(v string) error { *to = split(v); return nil }
+}
+
+// split cuts a comma-separated value and drops empty parts.
+func split(value string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func onOff(to *bool) func(string) error {
+	return func(v string) error {
+		switch strings.ToLower(v) {
+		case "on", "true", "1", "yes":
+			*to = true
+		case "off", "false", "0", "no":
+			*to = false
+		default:
+			return errors.New("must be on or off")
+		}
+		return nil
+	}
+}
+
+func choice(to *string, allowed ...string) func(string) error {
+	return func(v string) error {
+		*to = v
+		if !slices.Contains(allowed, v) {
+			return fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
+		}
+		return nil
+	}
+}
+
+// matching takes text of a form, or none.
+func matching(to *string, form, what string) func(string) error {
+	return func(v string) error {
+		*to = v
+		if v != "" && !regexp.MustCompile(`^(?:`+form+`)$`).MatchString(v) {
+			return errors.New("must be " + what)
+		}
+		return nil
+	}
+}
+
+func number(to *int, most int) func(string) error {
+	return func(v string) (err error) {
+		if *to, err = strconv.Atoi(v); err != nil || *to < 1 || *to > most {
+			return fmt.Errorf("must be a whole number from 1 to %d", most)
+		}
+		return nil
+	}
+}
+
+func logLevel(to *zerolog.Level) func(string) error {
+	return func(v string) (err error) {
+		*to, err = zerolog.ParseLevel(v)
+		if err != nil || *to < zerolog.TraceLevel || *to > zerolog.ErrorLevel {
+			return errors.New("must be one of trace, debug, info, warn, error")
+		}
+		return nil
+	}
+}
+
+// durationMax is the longest duration that a setting takes. Much longer ones overflow.
+const durationMax = 36500 * 24 * time.Hour
+
+// Duration reads Go's form of a duration, and whole days as in 90d.
+func Duration(value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		var n int64
+		n, err = strconv.ParseInt(days, 10, 64)
+		d = time.Duration(min(n, int64(durationMax/(24*time.Hour))+1)) * 24 * time.Hour
+	}
+	switch {
+	case err != nil || d < 0:
+		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d")
+	case d > durationMax:
+		return 0, errors.New("must be at most 36500d")
+	}
+	return d, nil
+}
+
+func duration(to *time.Duration, least, most time.Duration) func(string) error {
+	return func(v string) (err error) {
+		if *to, err = Duration(v); err != nil {
+			return err
+		}
+		if *to < least || *to > most {
+			return fmt.Errorf("must be between %s and %s", least, most)
+		}
+		return nil
+	}
+}
+
+// leadRetention takes 0s or a day at least: visitors still fetch their PDF on the first.
+func leadRetention(to *time.Duration) func(string) error {
+	return func(v string) error {
+		if err := duration(to, 0, durationMax)(v); err != nil {
+			return err
+		}
+		if *to > 0 && *to < 24*time.Hour {
+			return errors.New("must be 1d at least, or 0s: visitors still fetch their PDF on the first day")
+		}
+		return nil
+	}
+}
+
+// deliveryRate takes leads a second. Left out, each driver has its own.
+func (s *Settings) deliveryRate(v string) error {
+	if v == "" {
+		if s.CMSDriver == "sanity" {
+			s.CMSRate = 20
+		}
+		if s.CRMDriver == "hubspot" {
+			s.CRMRate = 5
+		}
+		return nil
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(n >= 0 && n <= 1e6) {
+		return errors.New("must be a number of leads a second, or 0")
+	}
+	s.CMSRate, s.CRMRate = n, n
+	return nil
+}
+
+// existing takes the path of a file or folder that is there, or none.
+func existing(to *string) func(string) error {
+	return func(v string) error {
+		*to = v
+		if v == "" {
+			return nil
+		}
+		f, err := os.Open(v)
+		if err != nil {
+			return fmt.Errorf("must be the path of something that can be read: %w", err)
+		}
+		return f.Close()
+	}
+}
+
+func listenAddress(to *string) func(string) error {
+	return func(v string) error {
+		*to = v
+		_, port, err := net.SplitHostPort(v)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return errors.New("must be host:port or :port, with a port from 0 to 65535")
+		}
+		return nil
+	}
+}
+
+func adminAddress(to *string) func(string) error {
+	return func(v string) error {
+		if v == "off" {
+			*to = ""
+			return nil
+		}
+		return listenAddress(to)(v)
+	}
+}
+
+// WebAddress checks an absolute address of a web server.
+func WebAddress(value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !validPort(u) || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("must be an address such as https://example.com")
+	}
+	return nil
+}
+
+// webAddress takes a web address, or none.
+func webAddress(to *string) func(string) error {
+	return func(v string) error {
+		*to = strings.TrimSuffix(v, "/")
+		if v == "" {
+			return nil
+		}
+		return WebAddress(v)
+	}
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
+}
+
+func databaseURL(to **url.URL) func(string) error {
+	return func(v string) error {
+		if v == "" {
+			return nil
+		}
+		u, err := url.Parse(v)
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+			return errors.New("must be an address such as postgres://user:password@host/database")
+		}
+		if _, err := pgxpool.ParseConfig(v); err != nil { // its text repeats the address
+			return errors.New("must be an address such as postgres://user:password@host:5432/database: one of its parameters or its port is wrong")
+		}
+		*to = u
+		return nil
+	}
+}
+
+func cacheURL(to **url.URL) func(string) error {
+	return func(v string) error {
+		u, err := url.Parse(v)
+		if err == nil {
+			*to = u
+		} else {
+			u = &url.URL{}
+			*to = u
+		}
+		switch u.Scheme {
+		case "memory":
+			return nil
+		case "valkey", "valkeys", "redis", "rediss":
+		default:
+			return errors.New("must be an address that begins with memory://, valkey://, valkeys://, redis:// or rediss://")
+		}
+		database, err := strconv.Atoi(strings.TrimPrefix(u.Path, "/"))
+		if named := strings.TrimPrefix(u.Path, "/") != ""; u.Hostname() == "" || !validPort(u) || named && (err != nil || database < 0) {
+			return errors.New("must be an address such as valkey://user:password@host:6379/0, with a number as the database")
+		}
+		return nil
+	}
+}
+
+// origins takes origins in the form in which browsers send them, or *.
+func origins(to *[]string) func(string) error {
+	return func(v string) error {
+		*to = split(v)
+		for _, o := range *to {
+			if o == "*" {
+				continue
+			}
+			u, err := url.Parse(o)
+			if err != nil || WebAddress(o) != nil || o != strings.ToLower(o) || u.Scheme+"://"+u.Host != o ||
+				u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
+				return fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, and a port only where it is unusual, "+
+					"such as https://example.com", o)
+			}
+		}
+		return nil
+	}
+}
+
+func networks(to *[]netip.Prefix) func(string) error {
+	return func(v string) error {
+		for _, item := range split(v) {
+			prefix, err := netip.ParsePrefix(item)
+			if err != nil {
+				addr, err := netip.ParseAddr(item)
+				if err != nil {
+					return fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
+				}
+				prefix = netip.PrefixFrom(addr, addr.BitLen())
+			}
+			*to = append(*to, prefix.Masked())
+		}
+		return nil
+	}
+}
+
+// hostForm is a host, with *. for all below it, and with a port or http:// where they are
+// not the usual ones.
+var hostForm = regexp.MustCompile(`^(http://)?(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
+
+func hosts(to *[]string) func(string) error {
+	return func(v string) error {
+		*to = split(v)
+		for _, host := range *to {
+			if !hostForm.MatchString(host) {
+				return fmt.Errorf("%q is not a host such as cdn.example.com", host)
+			}
+		}
+		return nil
+	}
+}
