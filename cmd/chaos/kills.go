@@ -13,7 +13,7 @@ const patience = 3 * time.Minute
 
 // unlimited lets the service bring leads to the far ends as fast as it can.
 func unlimited() []string {
-	return []string{"CMS_RATE=0", "CRM_RATE=0", "DELIVERY_RETRY_MAX=1s", "CONTENT_TYPES=heroSection"}
+	return []string{"DELIVERY_RATE=0", "DELIVERY_RETRY_MAX=1s", "CONTENT_TYPES=heroSection"}
 }
 
 // older is how many of the submissions of earlier rounds are asked for after a restart.

@@ -83,7 +83,7 @@ func leads(ctx context.Context, args []string, out, notes io.Writer) (err error)
 	defer r.far.close()
 	r.service, err = newService(ctx, *binary, r.dir, append(r.far.settings(),
 		// The stand-ins take any number of calls, so neither patience nor restraint is wanted.
-		"DELIVERY_RETRY_MAX=1s", "CMS_RATE=0", "CRM_RATE=0",
+		"DELIVERY_RETRY_MAX=1s", "DELIVERY_RATE=0",
 	)...)
 	if err != nil {
 		return err

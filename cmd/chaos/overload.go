@@ -40,7 +40,7 @@ func overload(ctx context.Context, t *trial) (o outcome, err error) {
 	}
 	defer far.close()
 	// One processor, so that the load has the rest. Deliveries are not what is measured.
-	env := append(far.settings(), "GOMAXPROCS=1", "CMS_RATE=1", "CRM_RATE=1", "CONTENT_TYPES=heroSection")
+	env := append(far.settings(), "GOMAXPROCS=1", "DELIVERY_RATE=1", "CONTENT_TYPES=heroSection")
 	s, err := newService(ctx, t.binary, t.dir, env...)
 	if err != nil {
 		return o, err

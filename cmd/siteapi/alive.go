@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // anyoneAlive reports whether a service works on a SQLite database: each holds a lock
@@ -44,7 +46,7 @@ const (
 )
 
 // openLock returns the lock in the folder of lock files, which is made.
-func openLock(s *Settings) (*flock.Flock, error) {
+func openLock(s *config.Settings) (*flock.Flock, error) {
 	if err := os.MkdirAll(lockDir(s), 0o750); err != nil {
 		return nil, fmt.Errorf("making the folder of lock files: %w", err)
 	}
@@ -52,7 +54,7 @@ func openLock(s *Settings) (*flock.Flock, error) {
 }
 
 // joinDatabase shares the lock until it is closed.
-func joinDatabase(ctx context.Context, s *Settings) (*flock.Flock, error) {
+func joinDatabase(ctx context.Context, s *config.Settings) (*flock.Flock, error) {
 	lock, err := openLock(s)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func joinDatabase(ctx context.Context, s *Settings) (*flock.Flock, error) {
 
 // claimDatabase takes the lock alone until it is closed, or fails if anyone has the
 // database open.
-func claimDatabase(s *Settings) (*flock.Flock, error) {
+func claimDatabase(s *config.Settings) (*flock.Flock, error) {
 	lock, err := openLock(s)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/delivery"
@@ -42,7 +42,7 @@ const (
 
 // app is the service with everything it is made of.
 type app struct {
-	settings *Settings
+	settings *config.Settings
 	log      zerolog.Logger
 	handler  http.Handler
 	routes   []rest.Route
@@ -62,7 +62,7 @@ type app struct {
 
 // newApp builds the service without starting any work. Changes reach what no setting
 // does, for tests.
-func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
+func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
 	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics(), times: defaultTimes()}
 	defer func() {
 		if err != nil {
@@ -122,7 +122,7 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 	if err != nil {
 		return nil, err
 	}
-	renderer, err := pdf.New(pdf.Options{Accent: s.PDFAccent, Log: log})
+	renderer, err := pdf.New(pdf.Options{Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
 	}
@@ -158,8 +158,8 @@ func newApp(ctx context.Context, s *Settings, log zerolog.Logger, changes ...fun
 func (a *app) buildDoors() error {
 	s := a.settings
 	policy := gqlhttp.Policy{
-		Schema: schema.AST(), Limits: s.GraphQLLimits, Introspection: s.Introspection,
-		Suggestions: s.Environment == development, TrustedOnly: s.Operations == "trusted",
+		Schema: schema.AST(), Introspection: s.Introspection,
+		Suggestions: s.Environment == config.Development, TrustedOnly: s.Operations == "trusted",
 	}
 	if s.OperationsPath != "" {
 		var err error
@@ -173,7 +173,7 @@ func (a *app) buildDoors() error {
 	}
 	exec, err := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
 		Charge:    a.charge,
-		Documents: docs, Introspection: s.Introspection, Suggestions: s.Environment == development,
+		Documents: docs, Introspection: s.Introspection, Suggestions: s.Environment == config.Development,
 	})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (a *app) buildDoors() error {
 	}
 	a.routes = routes.Routes()
 	door, err := gqlhttp.New(gqlhttp.Options{
-		Exec: executor, Documents: docs, AnswerBytes: cmp.Or(s.AnswerBytes, -1), Revision: a.resolver.Revision,
+		Exec: executor, Documents: docs, Revision: a.resolver.Revision,
 		Caller: visitor, Observe: a.traces.observe(a.answered),
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store/sqlite"
 )
 
@@ -45,13 +46,13 @@ type manifest struct {
 // backup is one that is being made.
 type backup struct {
 	manifest
-	settings *Settings
+	settings *config.Settings
 	folder   string // of the snapshot
 	files    int    // written beside the database
 }
 
 // newBackup takes the snapshot, in a folder beside what is written in the end.
-func newBackup(ctx context.Context, s *Settings, beside string, now time.Time) (_ *backup, err error) {
+func newBackup(ctx context.Context, s *config.Settings, beside string, now time.Time) (_ *backup, err error) {
 	lock, err := joinDatabase(ctx, s)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (b *backup) write(ctx context.Context, w io.Writer) error {
 // addDrivers adds what the file drivers keep.
 func (b *backup) addDrivers(ctx context.Context, t *tar.Writer) error {
 	if b.settings.CMSDriver == "file" {
-		if err := b.add(t, contentName, b.settings.contentPath()); err != nil {
+		if err := b.add(t, contentName, b.settings.ContentPath()); err != nil {
 			return err
 		}
 	}
@@ -169,7 +170,7 @@ func (b *backup) addDrivers(ctx context.Context, t *tar.Writer) error {
 }
 
 // driverFolders are those of the drivers in use.
-func driverFolders(s *Settings) []string {
+func driverFolders(s *config.Settings) []string {
 	var list []string
 	for i, driver := range []string{s.CMSDriver, s.CRMDriver} {
 		if driver == "file" {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // backupCommand copies what a service keeps on this machine, while it runs.
@@ -46,7 +48,7 @@ func restoreCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	}
 }
 
-func (o operator) backUp(ctx context.Context, c *cli.Command, s *Settings, _ zerolog.Logger) error {
+func (o operator) backUp(ctx context.Context, c *cli.Command, s *config.Settings, _ zerolog.Logger) error {
 	if err := only(c, 0); err != nil {
 		return err
 	}

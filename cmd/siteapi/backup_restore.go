@@ -14,13 +14,14 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store/sqlite"
 )
 
 // asideMark begins the names of folders that hold what a restore has replaced.
 const asideMark = "before-restore-"
 
-func (o operator) restore(ctx context.Context, c *cli.Command, s *Settings, _ zerolog.Logger) (err error) {
+func (o operator) restore(ctx context.Context, c *cli.Command, s *config.Settings, _ zerolog.Logger) (err error) {
 	if err := only(c, 0); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (o operator) restore(ctx context.Context, c *cli.Command, s *Settings, _ ze
 // restoration is a backup on its way into the data folder.
 type restoration struct {
 	manifest manifest
-	settings *Settings
+	settings *config.Settings
 	fresh    string   // folder with the unpacked backup
 	aside    string   // folder for what was there; empty until something was
 	left     []string // parts of the backup that the drivers in use have no place for
@@ -63,7 +64,7 @@ type restoration struct {
 }
 
 // unpack reads and checks a backup. Nothing of the service is touched yet.
-func unpack(ctx context.Context, s *Settings, archive io.Reader) (_ *restoration, err error) {
+func unpack(ctx context.Context, s *config.Settings, archive io.Reader) (_ *restoration, err error) {
 	sweepSnapshots(s.DataDir, time.Now())
 	r := &restoration{settings: s}
 	if r.fresh, err = os.MkdirTemp(s.DataDir, snapshotMark); err != nil {

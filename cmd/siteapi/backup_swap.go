@@ -96,7 +96,7 @@ func (r *restoration) swapContent() error {
 	if !exists(fresh) {
 		return nil
 	}
-	path := r.settings.contentPath()
+	path := r.settings.ContentPath()
 	if filepath.Dir(path) == filepath.Clean(r.settings.DataDir) {
 		return r.replace(path, fresh)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // BenchmarkHotRead measures what the service adds to an HTTP server for a query whose
@@ -28,7 +30,7 @@ func benchRequest(b *testing.B, method, path, body string) {
 		"ENVIRONMENT": "production", "CACHE_API_TOKEN": "bench-cache", "CMS_WEBHOOK_SECRET": "bench-hook",
 		"RATE_LIMITS": "off", "ADMIN_ADDR": "off", "DATA_DIR": b.TempDir(),
 	}
-	settings, err := readSettings(func(name string) string { return env[name] })
+	settings, err := config.Read(func(name string) string { return env[name] })
 	if err != nil {
 		b.Fatal(err)
 	}

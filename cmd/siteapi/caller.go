@@ -127,7 +127,7 @@ func (c *callers) trusted(addr netip.Addr) bool {
 // forwarded returns the chain of addresses in Forwarded (RFC 7239), client first.
 func forwarded(h http.Header) []string {
 	var hops []string
-	for _, element := range list(strings.Join(h.Values("Forwarded"), ",")) {
+	for _, element := range strings.Split(strings.Join(h.Values("Forwarded"), ","), ",") {
 		hop := "unknown"
 		for pair := range strings.SplitSeq(element, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -142,11 +142,12 @@ func forwarded(h http.Header) []string {
 
 // forwardedFor returns the chain of addresses in X-Forwarded-For, client first.
 func forwardedFor(h http.Header) []string {
-	return list(strings.Join(h.Values("X-Forwarded-For"), ","))
+	return strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
 }
 
 // parseHop reads an address with or without a port, IPv6 with or without brackets.
 func parseHop(hop string) (netip.Addr, bool) {
+	hop = strings.TrimSpace(hop)
 	if ap, err := netip.ParseAddrPort(hop); err == nil {
 		return ap.Addr().Unmap(), true
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // version is stamped by the build; a plain `go build` leaves it empty.
@@ -47,6 +50,19 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // main prints the error once
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the script that completes commands and flags in bash, zsh, fish or PowerShell"
+		},
+		Flags: []cli.Flag{&cli.StringFlag{
+			Name: "env-file", Value: config.DefaultEnvFile, TakesFile: true,
+			Usage: "`file` of NAME=value lines with settings; variables of the environment win",
+		}},
+		Before: func(ctx context.Context, c *cli.Command) (context.Context, error) {
+			if err := config.LoadEnvFile(c.String("env-file")); err != nil {
+				return ctx, err
+			}
+			for _, warning := range config.Misspelt(os.Environ()) {
+				fmt.Fprintln(os.Stderr, "siteapi:", warning)
+			}
+			return ctx, nil
 		},
 		Commands: []*cli.Command{
 			{
@@ -90,11 +106,11 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 }
 
 func printConfig(getenv func(string) string, out io.Writer) error {
-	s, err := readSettings(getenv)
+	s, err := config.Read(getenv)
 	if err != nil {
 		return err
 	}
-	for _, line := range s.Redacted() {
+	for _, line := range s.Lines() {
 		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}

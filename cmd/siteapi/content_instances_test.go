@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 )
 
@@ -39,7 +40,7 @@ func startStubCMS(t *testing.T, title string) *stubCMS {
 
 func (s *stubCMS) env(cacheURL string) []string {
 	return []string{
-		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL, "CMS_RATE=0",
+		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL, "DELIVERY_RATE=0",
 	}
 }
 
@@ -61,7 +62,7 @@ func (r *running) showsWithin(limit time.Duration, title string) {
 
 func (r *running) invalidateAll() {
 	r.t.Helper()
-	if status, _, body := r.call("POST", "/api/cache/invalidate", `{"type":"all"}`, "Authorization: Bearer "+devCacheToken); status != 200 {
+	if status, _, body := r.call("POST", "/api/cache/invalidate", `{"type":"all"}`, "Authorization: Bearer "+config.DevCacheToken); status != 200 {
 		r.t.Fatalf("invalidating: %d %s", status, body)
 	}
 }

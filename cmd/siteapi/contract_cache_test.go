@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 const (
-	cacheAuth = "Authorization: Bearer " + devCacheToken
-	hookAuth  = "Authorization: Bearer " + devWebhookSecret
+	cacheAuth = "Authorization: Bearer " + config.DevCacheToken
+	hookAuth  = "Authorization: Bearer " + config.DevWebhookSecret
 )
 
 // warm makes sure that every locale's content is in the cache.
@@ -250,7 +252,7 @@ func TestContractGuards(t *testing.T) {
 		{"clearCache", map[string]any{"pattern": "x"}, "one"},
 		{"clearCache", map[string]any{"pattern": "x"}, "two"},
 		{"invalidateCache", map[string]any{"input": map[string]any{"type": "all"}}, "two"},
-		{"receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "x"}}, devWebhookSecret},
+		{"receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "x"}}, config.DevWebhookSecret},
 	}
 	for _, g := range guarded {
 		t.Run(g.name+" "+g.good, func(t *testing.T) {
@@ -271,7 +273,7 @@ func TestContractGuards(t *testing.T) {
 		})
 	}
 	t.Run("no token configured", func(t *testing.T) {
-		for _, token := range []string{devCacheToken, "", ","} {
+		for _, token := range []string{config.DevCacheToken, "", ","} {
 			if got := bad.through("REST", "clearCache", map[string]any{"all": true}, "Authorization: Bearer "+token); got.code != "UNAUTHENTICATED" || got.status != 401 {
 				t.Errorf("token %q: %d %s", token, got.status, got.raw)
 			}

@@ -382,7 +382,7 @@ func TestContractMethods(t *testing.T) {
 }
 
 func sameSet(header string, want []string) bool {
-	got := list(header)
+	got := strings.Split(header, ", ")
 	slices.Sort(got)
 	return slices.Equal(got, want)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
 )
@@ -27,7 +28,7 @@ func crmCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	}
 }
 
-func (o operator) setUpCRM(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) error {
+func (o operator) setUpCRM(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) error {
 	if err := only(c, 0); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/delivery/riverqueue"
 	"siteapi/integrations/quote"
@@ -52,7 +53,7 @@ const databaseFile = "siteapi.db"
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only looks has no senders.
 func openDatabase(
-	ctx context.Context, s *Settings, w work, log zerolog.Logger,
+	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
 ) (*database, error) {
 	if s.DatabaseURL != nil {
 		return openPostgres(ctx, s, w, log)
@@ -61,7 +62,7 @@ func openDatabase(
 }
 
 func openPostgres(
-	ctx context.Context, s *Settings, w work, log zerolog.Logger,
+	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
 ) (*database, error) {
 	pool, err := postgres.OpenPool(ctx, s.DatabaseURL.String())
 	if err != nil {
@@ -96,7 +97,7 @@ func openPostgres(
 
 // queueOptions are what the queue is built from, whatever the database.
 func (d *database) queueOptions(
-	s *Settings, w work, log zerolog.Logger,
+	s *config.Settings, w work, log zerolog.Logger,
 ) riverqueue.Options {
 	return riverqueue.Options{
 		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
@@ -109,7 +110,7 @@ func (d *database) queueOptions(
 }
 
 func openSQLite(
-	ctx context.Context, s *Settings, w work, log zerolog.Logger,
+	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
 ) (_ *database, err error) {
 	lock, err := joinDatabase(ctx, s)
 	if err != nil {

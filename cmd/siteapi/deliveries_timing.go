@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/delivery/riverqueue"
 )
 
@@ -21,14 +22,14 @@ const circuitFailures = 20
 // deliveryTiming returns the pauses of the queue. What DELIVERY_RETRY_MAX says bounds
 // every pause that the service chooses by itself; a target's own wish is honoured beyond
 // it. Fields that are set already stay.
-func deliveryTiming(s *Settings, t riverqueue.Timing) riverqueue.Timing {
+func deliveryTiming(s *config.Settings, t riverqueue.Timing) riverqueue.Timing {
 	longest := s.DeliveryRetryMax
 	t.BackoffFirst = cmp.Or(t.BackoffFirst, min(time.Second, longest))
 	t.BackoffMax = cmp.Or(t.BackoffMax, longest)
 	t.CircuitFirst = cmp.Or(t.CircuitFirst, min(5*time.Second, longest))
 	t.CircuitMax = cmp.Or(t.CircuitMax, min(5*time.Minute, longest))
 	t.RefusedPause = cmp.Or(t.RefusedPause, longest)
-	t.OverdueAfter = cmp.Or(t.OverdueAfter, s.DeliveryOverdue)
+	t.OverdueAfter = cmp.Or(t.OverdueAfter, config.DeliveryOverdue)
 	return t
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/delivery"
@@ -18,7 +19,7 @@ import (
 )
 
 // verifyDeliveries is `siteapi deliveries verify`.
-func (o operator) verifyDeliveries(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) (err error) {
+func (o operator) verifyDeliveries(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) (err error) {
 	if err := only(c, 0); err != nil {
 		return err
 	}

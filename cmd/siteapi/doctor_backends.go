@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/store/postgres"
@@ -116,7 +117,7 @@ func (d *doctor) checkDeliveries(ctx context.Context) []diagnosis {
 				"see why with `siteapi deliveries list --state failed`, mend it, then `siteapi deliveries retry --all`"))
 		default:
 			waiting += c.Number
-			if age := d.now().Sub(c.Oldest); age > d.settings.DeliveryOverdue {
+			if age := d.now().Sub(c.Oldest); age > config.DeliveryOverdue {
 				found = append(found, warning(fmt.Sprintf("%d leads are %s for the %s, the oldest for %s", c.Number, c.State, c.Target, span(age)),
 					"see what holds them with `siteapi deliveries list`; they are only made while a service runs"))
 			}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // doctorCommand looks a whole installation over.
@@ -62,7 +64,7 @@ func failure(detail, advice string) diagnosis {
 
 // doctor examines an installation.
 type doctor struct {
-	settings *Settings
+	settings *config.Settings
 	log      zerolog.Logger
 	server   string // address of the running service
 	client   *http.Client
@@ -102,7 +104,7 @@ func (o operator) examine(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	var found []diagnosis
-	s, err := readSettings(o.getenv)
+	s, err := config.Read(o.getenv)
 	if err != nil {
 		found = badSettings(err)
 	} else {
@@ -110,7 +112,7 @@ func (o operator) examine(ctx context.Context, c *cli.Command) error {
 		if server == "" {
 			server = loopback(s.ListenAddr)
 		}
-		if err := webAddress(server); err != nil {
+		if err := config.WebAddress(server); err != nil {
 			return fmt.Errorf("--server: %w", err)
 		}
 		d := &doctor{

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // secretLeast is how long a secret should be, in characters.
@@ -18,10 +20,10 @@ const secretLeast = 20
 // checkSettings finds settings that can be used and should not.
 func (d *doctor) checkSettings(context.Context) []diagnosis {
 	s := d.settings
-	if s.Environment != production {
-		return []diagnosis{fine("%d settings, for %s: what follows is not as strict as for production", len(settings()), s.Environment)}
+	if s.Environment != config.Production {
+		return []diagnosis{fine("%d settings, for %s: what follows is not as strict as for production", len(config.Table()), s.Environment)}
 	}
-	found := []diagnosis{fine("%d settings, for production", len(settings()))}
+	found := []diagnosis{fine("%d settings, for production", len(config.Table()))}
 	for _, set := range []struct {
 		name    string
 		secrets []string
@@ -58,7 +60,7 @@ func (d *doctor) checkSettings(context.Context) []diagnosis {
 // checkExposure finds doors that stand open in production.
 func (d *doctor) checkExposure(context.Context) []diagnosis {
 	s := d.settings
-	if s.Environment != production {
+	if s.Environment != config.Production {
 		return []diagnosis{fine("playground and introspection are for developers: production has them off")}
 	}
 	var found []diagnosis
@@ -120,7 +122,7 @@ func (d *doctor) checkWebhook(context.Context) []diagnosis {
 	switch {
 	case len(s.WebhookSecrets) == 0:
 		return []diagnosis{warning("CMS_WEBHOOK_SECRET is not set: every webhook is refused, so a publish shows after CONTENT_TTL only", "set it here and in the CMS")}
-	case s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0 && s.Environment == production:
+	case s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0 && s.Environment == config.Production:
 		return []diagnosis{warning("CMS_WEBHOOK_SIGNING_SECRET is not set: who learns the token can send webhooks, and one overheard can be repeated",
 			"set a secret in the CMS's webhook and the same one here")}
 	case s.CMSDriver == "file":

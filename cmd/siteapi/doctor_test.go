@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
@@ -235,7 +237,7 @@ func TestDoctorOnBackends(t *testing.T) {
 // doctorOf returns a doctor for a service, whose eyes a test may change.
 func (s *service) doctorOf(t *testing.T) *doctor {
 	t.Helper()
-	settings, err := readSettings(func(name string) string { return s.env[name] })
+	settings, err := config.Read(func(name string) string { return s.env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +393,7 @@ func TestOpenWire(t *testing.T) {
 		"postgres://db.example.com/x": true, "postgres://93.184.216.34/x": true, "postgres://10.1.2.3/x": false, "postgres://localhost/x": false,
 		"postgres://127.0.0.1/x": false, "postgres://[::1]/x": false, "postgres://db/x": false, "postgres:///x": false,
 	} {
-		u, err := address([]string{"postgres"}, text)
+		u, err := url.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/upstream"
@@ -23,8 +24,8 @@ const settingsType = "siteSettings"
 func (d *doctor) checkCMS(ctx context.Context) []diagnosis {
 	s := d.settings
 	switch {
-	case s.CMSDriver == "file" && s.CMSFile == "" && notThere(s.contentPath()):
-		return []diagnosis{warning("there is no content file at "+s.contentPath(), "the first start begins one with sample content; edit that, or set CMS_FILE or CMS_DRIVER")}
+	case s.CMSDriver == "file" && s.CMSFile == "" && notThere(s.ContentPath()):
+		return []diagnosis{warning("there is no content file at "+s.ContentPath(), "the first start begins one with sample content; edit that, or set CMS_FILE or CMS_DRIVER")}
 	case s.CMSDriver == "file" && d.stranger():
 		return notLooked()
 	}
@@ -52,8 +53,8 @@ func (d *doctor) checkCMS(ctx context.Context) []diagnosis {
 	if !has {
 		found = append(found, warning("the CMS has no published document of type "+settingsType+": the field SiteSettings answers null", "create and publish it"))
 	}
-	if data, err := os.ReadFile(s.contentPath()); s.CMSDriver == "file" && s.Environment == production && err == nil && bytes.Equal(data, cmsfile.Sample()) {
-		found = append(found, warning("the sample content is being served", "edit "+s.contentPath()+", or set CMS_FILE or CMS_DRIVER"))
+	if data, err := os.ReadFile(s.ContentPath()); s.CMSDriver == "file" && s.Environment == config.Production && err == nil && bytes.Equal(data, cmsfile.Sample()) {
+		found = append(found, warning("the sample content is being served", "edit "+s.ContentPath()+", or set CMS_FILE or CMS_DRIVER"))
 	}
 	return append(found, fine("%s: %d documents in %s, read in %v", s.CMSDriver, len(docs), schema.DefaultLocale, time.Since(began).Round(time.Millisecond)))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
@@ -53,7 +54,7 @@ func (o *observer) transport(system string) http.RoundTripper {
 }
 
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *Settings, log zerolog.Logger, observe *observer) (cmsDriver, error) {
+func openCMS(s *config.Settings, log zerolog.Logger, observe *observer) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
@@ -64,7 +65,7 @@ func openCMS(s *Settings, log zerolog.Logger, observe *observer) (cmsDriver, err
 	if err := beginContent(s, log); err != nil {
 		return nil, err
 	}
-	d, err := cmsfile.Open(cmsfile.Options{Path: s.contentPath(), Dir: s.DataDir, Log: log})
+	d, err := cmsfile.Open(cmsfile.Options{Path: s.ContentPath(), Dir: s.DataDir, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("opening the content file: %w", err)
 	}
@@ -72,11 +73,11 @@ func openCMS(s *Settings, log zerolog.Logger, observe *observer) (cmsDriver, err
 }
 
 // beginContent writes the sample where a site has no content file of its own yet.
-func beginContent(s *Settings, log zerolog.Logger) error {
+func beginContent(s *config.Settings, log zerolog.Logger) error {
 	if s.CMSFile != "" {
 		return nil
 	}
-	path := s.contentPath()
+	path := s.ContentPath()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -88,7 +89,7 @@ func beginContent(s *Settings, log zerolog.Logger) error {
 		return fmt.Errorf("writing the sample content: %w", err)
 	}
 	event := log.Info()
-	if s.Environment == production {
+	if s.Environment == config.Production {
 		event = log.Warn()
 	}
 	event.Str("file", path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
@@ -97,11 +98,10 @@ func beginContent(s *Settings, log zerolog.Logger) error {
 
 // openCRM opens the driver that CRM_DRIVER names. gap hears of every property that a
 // contact had to go without.
-func openCRM(s *Settings, log zerolog.Logger, observe *observer, gap func()) (crm.Contacts, error) {
+func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
-			ObjectsPath: s.HubSpotObjectsPath, PropertiesPath: s.HubSpotPropertiesPath,
 			Observe: observe.heard(), Transport: observe.transport("hubspot"),
 			Report: func(text string) {
 				gap()
@@ -113,7 +113,7 @@ func openCRM(s *Settings, log zerolog.Logger, observe *observer, gap func()) (cr
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.
-func openChallenge(s *Settings, observe *observer) challenge.Verifier {
+func openChallenge(s *config.Settings, observe *observer) challenge.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
@@ -122,7 +122,7 @@ func openChallenge(s *Settings, observe *observer) challenge.Verifier {
 
 // openCache opens the backend that CACHE_URL names.
 func openCache(
-	ctx context.Context, s *Settings, log zerolog.Logger, onFill func(cache.FillReport),
+	ctx context.Context, s *config.Settings, log zerolog.Logger, onFill func(cache.FillReport),
 ) (cache.Cache, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(memory.Options{FillTimeout: fillTimeout, OnFill: onFill})
@@ -144,7 +144,7 @@ func openCache(
 }
 
 // senders tells the queue how each target takes a submission.
-func senders(s *Settings, submissions cms.Submissions, contacts crm.Contacts) map[delivery.Target]delivery.Send {
+func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts) map[delivery.Target]delivery.Send {
 	return map[delivery.Target]delivery.Send{
 		delivery.CMS: submissions.Put,
 		delivery.CRM: func(ctx context.Context, q *quoteSubmission) error {

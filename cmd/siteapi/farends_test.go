@@ -46,7 +46,7 @@ func (f *farEnds) env(more ...map[string]string) map[string]string {
 		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": sanitytest.DefaultProject, "SANITY_TOKEN": sanitytest.DefaultToken,
 		"SANITY_API_URL": f.cms.URL(),
 		"CRM_DRIVER":     "hubspot", "HUBSPOT_TOKEN": hubspottest.Token, "HUBSPOT_API_URL": f.crm.URL(),
-		"CMS_RATE": "0", "CRM_RATE": "0",
+		"DELIVERY_RATE": "0",
 	}
 	for _, m := range more {
 		maps.Copy(env, m)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/store"
 )
 
@@ -88,7 +89,7 @@ func momentFlag(c *cli.Command, name string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if d, err := duration(text); err == nil {
+	if d, err := config.Duration(text); err == nil {
 		return now.Add(-d), nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {

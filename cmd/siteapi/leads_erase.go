@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store/sqlite"
 )
@@ -40,7 +41,7 @@ func leadsErase(o operator) *cli.Command {
 	}
 }
 
-func (o operator) eraseLeads(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) (err error) {
+func (o operator) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) (err error) {
 	if err := only(c, 0); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (o operator) handOut(c *cli.Command, r *receipt) error {
 }
 
 // remains says what no command can reach.
-func remains(s *Settings) []string {
+func remains(s *config.Settings) []string {
 	list := []string{
 		"backups made before this keep it until they are removed; after a restore, erase again",
 		"copies that people have made: exports, downloaded PDFs, e-mails",
@@ -135,7 +136,7 @@ func remains(s *Settings) []string {
 }
 
 // lockDir is where the processes that work on a SQLite database leave their signs of life.
-func lockDir(s *Settings) string { return filepath.Join(s.DataDir, "run") }
+func lockDir(s *config.Settings) string { return filepath.Join(s.DataDir, "run") }
 
 // exists reports whether a file or folder is there.
 func exists(path string) bool {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/store"
@@ -210,7 +211,7 @@ func TestEraseBesideADeadProcess(t *testing.T) {
 	})
 	s.stop()
 	s.damage(t, `UPDATE river_job SET state = 'running', finalized_at = NULL, attempted_at = CURRENT_TIMESTAMP WHERE queue = 'crm'`)
-	settings, err := readSettings(func(name string) string { return s.env[name] })
+	settings, err := config.Read(func(name string) string { return s.env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

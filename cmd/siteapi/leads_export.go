@@ -35,8 +35,8 @@ func (o operator) exportLeads(ctx context.Context, c *cli.Command, d *database) 
 		return err
 	}
 	format := strings.ToLower(c.String("format"))
-	if err := oneOf(format, formatCSV, formatNDJSON); err != nil {
-		return fmt.Errorf("--format %s: %w", format, err)
+	if format != formatCSV && format != formatNDJSON {
+		return fmt.Errorf("--format %s: must be one of %s, %s", format, formatCSV, formatNDJSON)
 	}
 	if c.Bool("bom") && format != formatCSV {
 		return errors.New("--bom: only CSV may begin with a byte order mark")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 )
 
@@ -42,14 +43,14 @@ func pdfPatterns(submissions []string) []string {
 
 // newPDFCache returns the one that CACHE_URL names. With the memory backend it is the
 // running service's, at server or, left out, where LISTEN_ADDR says.
-func newPDFCache(s *Settings, log zerolog.Logger, server string) (pdfCache, error) {
+func newPDFCache(s *config.Settings, log zerolog.Logger, server string) (pdfCache, error) {
 	if s.CacheURL.Scheme != "memory" {
 		return sharedPDFs{s, log}, nil
 	}
 	if server == "" {
 		server = loopback(s.ListenAddr)
 	}
-	if err := webAddress(server); err != nil {
+	if err := config.WebAddress(server); err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
 	p := memoryPDFs{server: strings.TrimSuffix(server, "/"), client: &http.Client{Timeout: 10 * time.Second}}
@@ -76,7 +77,7 @@ func loopback(listen string) string {
 
 // sharedPDFs are on a server that this process can ask itself.
 type sharedPDFs struct {
-	settings *Settings
+	settings *config.Settings
 	log      zerolog.Logger
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache/ratelimit"
 	limitmemory "siteapi/integrations/cache/ratelimit/memory"
 	limitvalkey "siteapi/integrations/cache/ratelimit/valkey"
@@ -27,7 +28,7 @@ type limits struct {
 
 // openLimits opens the limiter beside the cache, so that several instances on one
 // Valkey count together. Without RATE_LIMITS there is none.
-func openLimits(ctx context.Context, s *Settings, log zerolog.Logger) (*limits, error) {
+func openLimits(ctx context.Context, s *config.Settings, log zerolog.Logger) (*limits, error) {
 	if !s.RateLimits {
 		return nil, nil //nolint:nilnil // nobody is limited
 	}

@@ -9,12 +9,14 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // listenTCP opens the service's listener: the socket that systemd has opened where there
 // is one, else LISTEN_ADDR. A socket of systemd's outlives the process, so connections
 // that come while the service is restarted wait in it.
-func listenTCP(ctx context.Context, s *Settings) (net.Listener, error) {
+func listenTCP(ctx context.Context, s *config.Settings) (net.Listener, error) {
 	inherited, err := activation.Listeners()
 	if err != nil {
 		return nil, fmt.Errorf("taking over the socket of systemd: %w", err)
@@ -29,7 +31,7 @@ func listenTCP(ctx context.Context, s *Settings) (net.Listener, error) {
 }
 
 // listen opens an address, with LISTEN_REUSEPORT beside another process that does so.
-func listen(ctx context.Context, s *Settings, address string) (net.Listener, error) {
+func listen(ctx context.Context, s *config.Settings, address string) (net.Listener, error) {
 	config := &net.ListenConfig{}
 	// Go listens for multipath TCP where it can. No visitor gains by it, and such a socket
 	// can't be told to leave its port to another.

@@ -31,7 +31,7 @@ func (m *metrics) watchQueue(q delivery.Queue) {
 		oldest:   prometheus.NewDesc("siteapi_delivery_oldest_seconds", "Age of the oldest delivery in a state.", labels, nil),
 		undelivered: prometheus.NewDesc("siteapi_lead_undelivered_seconds",
 			"Age of the oldest lead that a target does not have, those that failed for good included; 0: there is none.", []string{"target"}, nil),
-		late: prometheus.NewDesc("siteapi_deliveries_overdue", "Deliveries under way that are older than DELIVERY_OVERDUE.", nil, nil),
+		late: prometheus.NewDesc("siteapi_deliveries_overdue", "Deliveries under way that are older than an hour.", nil, nil),
 		up:   prometheus.NewDesc("siteapi_delivery_queue_up", "1 while the queue answers.", nil, nil),
 	})
 }

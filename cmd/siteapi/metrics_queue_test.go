@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
@@ -37,7 +38,7 @@ func counter(t *testing.T, s *service, name string, labels map[string]string) fl
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
 	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
-	s := startService(t, far.env(map[string]string{"DELIVERY_OVERDUE": "1s"}), quick)
+	s := startService(t, far.env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), quick)
 	value := func(name string, labels ...string) float64 {
 		set := map[string]string{}
 		for _, l := range labels {
@@ -120,7 +121,7 @@ func TestDeliveryTiming(t *testing.T) {
 		{"1m", 5000, time.Second, time.Minute, time.Minute, time.Minute},
 		{"1s", 5000, time.Second, time.Second, time.Second, time.Second},
 	} {
-		s, err := readSettings(func(name string) string {
+		s, err := config.Read(func(name string) string {
 			return map[string]string{"ENVIRONMENT": "development", "DELIVERY_RETRY_MAX": tt.retryMax}[name]
 		})
 		if err != nil {
@@ -132,8 +133,8 @@ func TestDeliveryTiming(t *testing.T) {
 			t.Errorf("%q: %d tries, %+v", tt.retryMax, n, got)
 		}
 	}
-	for name, value := range map[string]string{"DELIVERY_RETRY_MAX": "100ms", "DELIVERY_OVERDUE": "0s"} {
-		_, err := readSettings(func(n string) string { return map[string]string{"ENVIRONMENT": "development", name: value}[n] })
+	for name, value := range map[string]string{"DELIVERY_RETRY_MAX": "100ms"} {
+		_, err := config.Read(func(n string) string { return map[string]string{"ENVIRONMENT": "development", name: value}[n] })
 		if err == nil || !strings.Contains(err.Error(), name+": must be") {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // operator is a command that looks into a service or mends it, beside the running one
@@ -25,10 +27,10 @@ type operator struct {
 
 // command makes an action of one that needs the settings and a log for warnings.
 func (o operator) command(
-	run func(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) error,
+	run func(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) error,
 ) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
-		s, err := readSettings(o.getenv)
+		s, err := config.Read(o.getenv)
 		if err != nil {
 			return fmt.Errorf("%w\n(commands need the settings of the service they are for)", err)
 		}
@@ -40,7 +42,7 @@ func (o operator) command(
 
 // withDatabase makes an action of one that needs the database and no other system.
 func (o operator) withDatabase(run func(ctx context.Context, c *cli.Command, d *database) error) cli.ActionFunc {
-	return o.command(func(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) (err error) {
+	return o.command(func(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) (err error) {
 		d, err := openExisting(ctx, s, log)
 		if err != nil {
 			return err
@@ -52,7 +54,7 @@ func (o operator) withDatabase(run func(ctx context.Context, c *cli.Command, d *
 
 // openExisting opens the database of a service without doing its work. With SQLite it
 // refuses to begin a new file: that would hide a wrong DATA_DIR behind an empty list.
-func openExisting(ctx context.Context, s *Settings, log zerolog.Logger) (*database, error) {
+func openExisting(ctx context.Context, s *config.Settings, log zerolog.Logger) (*database, error) {
 	if s.DatabaseURL == nil {
 		path := filepath.Join(s.DataDir, databaseFile)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // lines of a packaging file without comments.
@@ -32,7 +34,7 @@ func packaged(t *testing.T, name string) []string {
 }
 
 func isSetting(name string) bool {
-	return slices.ContainsFunc(settings(), func(s setting) bool { return s.name == name })
+	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
 
 // No engine builds the image here; what can be said about the file without one is.
@@ -124,7 +126,7 @@ func TestCompose(t *testing.T) {
 		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
 		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
 	}
-	s, err := readSettings(func(name string) string { return env[name] })
+	s, err := config.Read(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatalf("the service would not start: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/schema/playground"
 )
 
@@ -13,11 +14,11 @@ const playgroundPath = "/playground"
 
 // newPlayground makes the page at which the GraphQL API is tried out. Of tokens it shows
 // only those that development brings along; any other stays a placeholder.
-func newPlayground(s *Settings) (http.Handler, error) {
+func newPlayground(s *config.Settings) (http.Handler, error) {
 	return playground.New(playground.Options{
 		Path: playgroundPath, GraphQLPath: graphqlPath, Introspection: s.Introspection,
-		CacheToken:   shown(s.CacheTokens, devCacheToken, "<CACHE_API_TOKEN>"),
-		WebhookToken: shown(s.WebhookSecrets, devWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
+		CacheToken:   shown(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
+		WebhookToken: shown(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
 		Random:       rand.Text, Refuse: refuse,
 	})
 }

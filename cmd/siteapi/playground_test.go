@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 func TestPlayground(t *testing.T) {
 	t.Parallel()
 	inProduction := map[string]string{
-		"ENVIRONMENT": production, "CACHE_API_TOKEN": "cache-secret-of-this-test", "CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
+		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test", "CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
 	}
 	switchedOn := map[string]string{"GRAPHQL_PLAYGROUND": "on"}
 	for name, value := range inProduction {
@@ -21,17 +23,17 @@ func TestPlayground(t *testing.T) {
 		says, without []string
 	}{
 		"in development": {
-			status: http.StatusOK, says: []string{devCacheToken, devWebhookSecret, "mutation SubmitQuote"},
+			status: http.StatusOK, says: []string{config.DevCacheToken, config.DevWebhookSecret, "mutation SubmitQuote"},
 		},
 		"with tokens of one's own": {
 			env: map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}, status: http.StatusOK,
-			says: []string{"CACHE_API_TOKEN", devWebhookSecret}, without: []string{"cache-secret-of-this-test", devCacheToken},
+			says: []string{"CACHE_API_TOKEN", config.DevWebhookSecret}, without: []string{"cache-secret-of-this-test", config.DevCacheToken},
 		},
 		"in production": {env: inProduction, status: http.StatusNotFound},
 		"in production, switched on": {
 			env: switchedOn, status: http.StatusOK,
 			says:    []string{"CACHE_API_TOKEN", "CMS_WEBHOOK_SECRET"},
-			without: []string{"secret-of-this-test", devCacheToken, devWebhookSecret},
+			without: []string{"secret-of-this-test", config.DevCacheToken, config.DevWebhookSecret},
 		},
 		"switched off": {env: map[string]string{"GRAPHQL_PLAYGROUND": "off"}, status: http.StatusNotFound},
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // readyTime is how long the running service may take to say how it is: as long as its
@@ -28,7 +30,7 @@ func readyCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			if err := only(c, 0); err != nil {
 				return err
 			}
-			s, err := readSettings(getenv)
+			s, err := config.Read(getenv)
 			if err != nil {
 				return err
 			}

@@ -12,12 +12,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/internal/tuning"
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	tuning.Memory(getenv)
-	s, err := readSettings(getenv)
+	s, err := config.Read(getenv)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	switch {
 	case err == nil:
 		go a.serveAdmin(ctx, listener)
-	case a.settings.Environment == development:
+	case a.settings.Environment == config.Development:
 		a.log.Warn().Err(err).Msg("going on without the admin listener: set ADMIN_ADDR to a free address, or to off")
 	default:
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
@@ -63,7 +64,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 }
 
 // announce says at start where the service is and what a developer can do there.
-func announce(log zerolog.Logger, s *Settings, addr net.Addr) {
+func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 	event := log.Info().Str("address", addr.String()).Str("environment", s.Environment).Str("version", versionText()).
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
 	if s.Playground {
@@ -76,7 +77,7 @@ func announce(log zerolog.Logger, s *Settings, addr net.Addr) {
 
 // newLogger writes to out; a console is for a person who watches, so it waits for
 // nothing.
-func newLogger(s *Settings, out *logWriter) zerolog.Logger {
+func newLogger(s *config.Settings, out *logWriter) zerolog.Logger {
 	var w io.Writer = out
 	if s.LogFormat == "console" {
 		w = zerolog.ConsoleWriter{Out: out.out, TimeFormat: time.TimeOnly}

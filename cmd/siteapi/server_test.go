@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // impatient is a service that gives slow clients little time.
 func impatient(t *testing.T) (address string) {
 	t.Helper()
 	env := map[string]string{"ENVIRONMENT": "development", "DATA_DIR": t.TempDir(), "RATE_LIMITS": "off", "ADMIN_ADDR": "off"}
-	settings, err := readSettings(func(name string) string { return env[name] })
+	settings, err := config.Read(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // service is the whole product under test: the real app on a real listener, with its
@@ -50,7 +52,7 @@ func startService(t *testing.T, env map[string]string, changes ...func(*work)) *
 // start starts the service, again after stop.
 func (s *service) start() {
 	s.t.Helper()
-	settings, err := readSettings(func(name string) string { return s.env[name] })
+	settings, err := config.Read(func(name string) string { return s.env[name] })
 	if err != nil {
 		s.t.Fatal(err)
 	}

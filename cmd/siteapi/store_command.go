@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/store/storecopy"
 )
@@ -28,7 +29,7 @@ func migrateCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	}
 }
 
-func (o operator) migrate(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) error {
+func (o operator) migrate(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) error {
 	if err := only(c, 0); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func storeCommand(getenv func(string) string, out io.Writer) *cli.Command {
 	}
 }
 
-func (o operator) copyStore(ctx context.Context, c *cli.Command, s *Settings, log zerolog.Logger) (err error) {
+func (o operator) copyStore(ctx context.Context, c *cli.Command, s *config.Settings, log zerolog.Logger) (err error) {
 	if err := only(c, 0); err != nil {
 		return err
 	}
@@ -113,11 +114,11 @@ func samePlace(a, b string) (bool, error) {
 }
 
 // openAt opens the database of a data folder or at an address, whatever the settings say.
-func openAt(ctx context.Context, s *Settings, place string, existing bool, log zerolog.Logger) (*database, error) {
+func openAt(ctx context.Context, s *config.Settings, place string, existing bool, log zerolog.Logger) (*database, error) {
 	elsewhere := *s
 	elsewhere.DatabaseURL = nil
 	if strings.Contains(place, "://") {
-		u, err := address([]string{"postgres", "postgresql"}, place)
+		u, err := config.DatabaseURL(place)
 		if err != nil {
 			return nil, err
 		}

@@ -3,28 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-)
 
-// tracing is what the settings say about traces.
-type tracing struct {
-	endpoint       string // of a collector; "/v1/traces" is added with HTTP
-	tracesEndpoint string // of a collector, whole
-	protocol       string // http/protobuf or grpc
-	service        string
-	disabled       bool
-}
+	"siteapi/cmd/siteapi/internal/config"
+)
 
 // traces makes spans of what happens to a request: the request itself, its operation,
 // each root field, each call to a remote system, and later each try to deliver what was
@@ -44,17 +35,16 @@ const tracesCloseTime = 3 * time.Second
 // openTraces returns nil where no collector is set. The collector need not be there: what
 // can't be sent is dropped, and said so in the log. Headers, certificates, time-outs and
 // the sampler are read by the library from their standard variables.
-func openTraces(ctx context.Context, s *Settings, log zerolog.Logger) (*traces, error) {
-	t := s.Tracing
-	if t.disabled || t.endpoint == "" && t.tracesEndpoint == "" {
+func openTraces(ctx context.Context, s *config.Settings, log zerolog.Logger) (*traces, error) {
+	if s.TracesURL == "" {
 		return nil, nil //nolint:nilnil // nothing is traced
 	}
-	exporter, err := t.exporter(ctx)
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(s.TracesURL))
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", t.service), attribute.String("service.version", versionText()),
+		attribute.String("service.name", "siteapi"), attribute.String("service.version", versionText()),
 		attribute.String("deployment.environment.name", s.Environment),
 	), resource.WithFromEnv())
 	if err != nil {
@@ -66,20 +56,6 @@ func openTraces(ctx context.Context, s *Settings, log zerolog.Logger) (*traces, 
 	}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &traces{provider: provider, tracer: provider.Tracer("siteapi")}, nil
-}
-
-func (t tracing) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
-	url := t.tracesEndpoint
-	if t.protocol == "grpc" {
-		if url == "" {
-			url = t.endpoint
-		}
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
-	}
-	if url == "" {
-		url = strings.TrimSuffix(t.endpoint, "/") + "/v1/traces"
-	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url))
 }
 
 // close sends what is left.

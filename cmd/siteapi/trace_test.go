@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,7 +16,6 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	pb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -27,7 +25,6 @@ import (
 
 // otlp is a collector of traces.
 type otlp struct {
-	collector.UnimplementedTraceServiceServer
 	mu    sync.Mutex
 	spans []*pb.Span
 	raw   []string // everything that came in, as text
@@ -213,29 +210,6 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 	}
 	if !seen["request"] || !seen["quote submitted"] {
 		t.Errorf("the lines of the request are %v", seen)
-	}
-}
-
-func TestTracesOverGRPC(t *testing.T) {
-	t.Parallel()
-	o := &otlp{}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	collector.RegisterTraceServiceServer(server, o)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	s := startService(t, map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + listener.Addr().String(), "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_SERVICE_NAME": "shop",
-	})
-	s.query(`{ cacheStats { success } }`, nil)
-	s.stop()
-	o.only(t, "POST /graphql")
-	o.only(t, "Query.cacheStats")
-	if all := strings.Join(o.raw, ""); !strings.Contains(all, `"shop"`) || !strings.Contains(all, "service.version") {
-		t.Errorf("the service is not named: %s", all)
 	}
 }
 

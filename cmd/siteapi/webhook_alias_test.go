@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // TestWebhooksInOneRequest sends two notifications as aliases of one GraphQL request: the
@@ -19,7 +21,7 @@ func TestWebhooksInOneRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // a repetition of the whole request has the same answer
-		_, _, got := r.call("POST", "/graphql", string(body), "Authorization: Bearer "+devWebhookSecret, "idempotency-key: delivery-1")
+		_, _, got := r.call("POST", "/graphql", string(body), "Authorization: Bearer "+config.DevWebhookSecret, "idempotency-key: delivery-1")
 		var answer struct {
 			Data map[string]struct{ Invalidated []string }
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // The token of a guarded route is checked on the header: a client without one is refused
@@ -52,7 +54,7 @@ func TestWebhookBodies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.Header.Set("Authorization", "Bearer "+devWebhookSecret)
+			req.Header.Set("Authorization", "Bearer "+config.DevWebhookSecret)
 			req.Header.Set("Content-Type", "application/json")
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
@@ -125,7 +126,7 @@ func TestWebhookOfTheVendor(t *testing.T) {
 	t.Parallel()
 	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
 	s := startService(t, far.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
-	hook := sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: devWebhookSecret, Secret: "hush", Tries: 3}
+	hook := sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: config.DevWebhookSecret, Secret: "hush", Tries: 3}
 	for _, tt := range []struct {
 		change func(*sanitytest.Webhook)
 		status int
@@ -177,7 +178,7 @@ func TestTimeFromPublishToServed(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			status, err := far.cms.Publish(t.Context(), raw, sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: devWebhookSecret, Secret: "hush"})
+			status, err := far.cms.Publish(t.Context(), raw, sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: config.DevWebhookSecret, Secret: "hush"})
 			if err != nil || status != 200 {
 				t.Fatalf("%d %v", status, err)
 			}

@@ -41,7 +41,7 @@ type Settings struct {
 	Environment string
 	LogLevel    zerolog.Level
 	LogFormat   string // json or console
-	Tracing     bool   // spans are sent to an OpenTelemetry collector
+	TracesURL   string // of an OpenTelemetry collector; empty: nothing is traced
 	DataDir     string
 	DatabaseURL *url.URL // nil: SQLite in DataDir
 	CacheURL    *url.URL
@@ -183,8 +183,13 @@ func (s *Settings) checkTracing(lookup func(string) string, report func(name str
 	disabled := get("OTEL_SDK_DISABLED", "false", func(to *string) func(string) error { return choice(to, "false", "true") })
 	get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", protocol)
 	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf", protocol)
-	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", s.values["OTEL_EXPORTER_OTLP_ENDPOINT"], url)
-	s.Tracing = endpoint != "" && exporter == "otlp" && disabled == "false"
+	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", url)
+	if base := strings.TrimSuffix(s.values["OTEL_EXPORTER_OTLP_ENDPOINT"], "/"); endpoint == "" && base != "" {
+		endpoint = base + "/v1/traces"
+	}
+	if exporter == "otlp" && disabled == "false" {
+		s.TracesURL = endpoint
+	}
 }
 
 // Lines returns every setting as NAME=value, secrets as a count of values.

@@ -225,20 +225,24 @@ func validPort(u *url.URL) bool {
 	return err == nil && n > 0
 }
 
+// DatabaseURL reads the address of a PostgreSQL database.
+func DatabaseURL(value string) (*url.URL, error) {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+		return nil, errors.New("must be an address such as postgres://user:password@host/database")
+	}
+	if _, err := pgxpool.ParseConfig(value); err != nil { // its text repeats the address
+		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database: its port or one of its parameters is wrong")
+	}
+	return u, nil
+}
+
 func databaseURL(to **url.URL) func(string) error {
-	return func(v string) error {
-		if v == "" {
-			return nil
+	return func(v string) (err error) {
+		if v != "" {
+			*to, err = DatabaseURL(v)
 		}
-		u, err := url.Parse(v)
-		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
-			return errors.New("must be an address such as postgres://user:password@host/database")
-		}
-		if _, err := pgxpool.ParseConfig(v); err != nil { // its text repeats the address
-			return errors.New("must be an address such as postgres://user:password@host:5432/database: one of its parameters or its port is wrong")
-		}
-		*to = u
-		return nil
+		return err
 	}
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// Each problem that would keep the service from starting is named by `siteapi config`.
+func TestConfigFindsWhatWouldNotStart(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]string{ // values that are refused
+		"LISTEN_ADDR":                        {"8080", ":65536", ":-1", ":http"},
+		"ADMIN_ADDR":                         {"on", ":99999"},
+		"LISTEN_REUSEPORT":                   {"maybe"},
+		"DRAIN_DELAY":                        {"2", "-1s", "2h"},
+		"MAX_CONNECTIONS":                    {"0", "-1", "x", "1e3"},
+		"MAX_REQUESTS":                       {"0"},
+		"ENVIRONMENT":                        {"staging", "Production"},
+		"LOG_LEVEL":                          {"disabled", "fatal", "loud", "7"},
+		"LOG_FORMAT":                         {"xml"},
+		"OTEL_EXPORTER_OTLP_ENDPOINT":        {"collector:4318", "https://"},
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": {"ftp://x"},
+		"OTEL_EXPORTER_OTLP_PROTOCOL":        {"grpc"},
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": {"http/json"},
+		"OTEL_TRACES_EXPORTER":               {"console"},
+		"OTEL_SDK_DISABLED":                  {"perhaps"},
+		"DATABASE_URL":                       {"postgres://", "mysql://h/d", "postgres://h:65536/d", "postgres://h/d?pool_max_conns=x"},
+		"CACHE_URL":                          {"memcached://x", "valkey://", "valkey://h/x", "valkey://h:65536", "redis://h/-1"},
+		"CMS_DRIVER":                         {"wordpress"},
+		"CMS_FILE":                           {"none.json"},
+		"SANITY_PROJECT_ID":                  {"A B", "-x"},
+		"SANITY_DATASET":                     {"Production", "a/b"},
+		"SANITY_API_VERSION":                 {"1", "2025-13-01", "latest"},
+		"SANITY_API_URL":                     {"ftp://x"},
+		"CRM_DRIVER":                         {"x"},
+		"HUBSPOT_API_URL":                    {"https://"},
+		"SITE_URL":                           {"https://", "example.com", "https://x:65536"},
+		"CONTENT_TTL":                        {"soon", "-1s", "999999d"},
+		"CORS_ALLOWED_ORIGINS":               {"https://", "https://A.example", "https://a.example:443", "http://a.example:80", "https://a.example/", "a.example"},
+		"TRUSTED_PROXIES":                    {"10.0.0.0/99", "proxy"},
+		"RATE_LIMITS":                        {"maybe"},
+		"TRACK_RETENTION":                    {"-1h", "213505d"},
+		"SUBMISSION_RETENTION":               {"1h", "999999d"},
+		"SPAM_MIN_TIME":                      {"3"},
+		"TURNSTILE_API_URL":                  {"x"},
+		"DELIVERY_RETRY_MAX":                 {"100ms", "25h"},
+		"DELIVERY_RATE":                      {"NaN", "-1", "+Inf", "x"},
+		"LOGO_HOSTS":                         {"https://x/y", "a b"},
+		"GRAPHQL_INTROSPECTION":              {"x"},
+		"GRAPHQL_PLAYGROUND":                 {"x"},
+		"GRAPHQL_OPERATIONS":                 {"all", "trusted"},
+		"GRAPHQL_DOCUMENTS":                  {"none"},
+	}
+	for name, values := range tests {
+		for _, value := range values {
+			out, code := command(t, []string{"ENVIRONMENT=development", name + "=" + value}, "config")
+			if name == "GRAPHQL_OPERATIONS" && value == "trusted" {
+				name = "GRAPHQL_DOCUMENTS" // is required
+			}
+			if code == 0 || !strings.Contains(out, name+": ") {
+				t.Errorf("%s=%s: exit code %d, %s", name, value, code, out)
+			}
+		}
+	}
+}
+
+// Every documented form of every setting is accepted.
+func TestDocumentedSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "content.json")
+	if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string][]string{
+		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "LISTEN_REUSEPORT": {"on", "off"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
+		"MAX_CONNECTIONS": {"1", "2048"}, "MAX_REQUESTS": {"512"}, "ADMIN_ADDR": {"off", "127.0.0.1:9090"},
+		"ENVIRONMENT": {"production", "development", "development "}, "LOG_LEVEL": {"trace", "debug", "info", "warn", "error"}, "LOG_FORMAT": {"json", "console"},
+		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"}, "DATA_DIR": {dir},
+		"DATABASE_URL": {"postgres://u:p@h/d", "postgresql://h:5433/d?sslmode=disable&pool_max_conns=5", "postgres:///d?host=/run/postgresql"},
+		"CACHE_URL": {
+			"memory://", "valkey://h", "valkey://h:6379/0", "valkeys://u:p@h:6379/2", "redis://h/", "rediss://h:6380",
+		},
+		"CACHE_PREFIX": {"other:"}, "CACHE_API_TOKEN": {"a", "a,b"}, "CMS_WEBHOOK_SECRET": {"a , b"}, "CMS_WEBHOOK_SIGNING_SECRET": {"a,b"},
+		"CMS_DRIVER": {"file", "sanity"}, "CMS_FILE": {file}, "SANITY_PROJECT_ID": {"abc12345"}, "SANITY_DATASET": {"production", "~alias", "a_b-c"},
+		"SANITY_API_VERSION": {"2025-02-19", "v2025-02-19"}, "SANITY_TOKEN": {"sk"}, "SANITY_API_URL": {"http://127.0.0.1:3333"},
+		"CRM_DRIVER": {"file", "hubspot"}, "HUBSPOT_TOKEN": {"pat-x"}, "HUBSPOT_API_URL": {"https://api.hubapi.com/"},
+		"SITE_URL": {"https://api.example.com", "https://example.com/api/"}, "CONTENT_TYPES": {"heroSection,quoteOption"}, "CONTENT_TTL": {"30s", "12h", "1d"},
+		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"}, "TRUSTED_PROXIES": {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
+		"RATE_LIMITS": {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"}, "SPAM_MIN_TIME": {"3s"},
+		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"}, "DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
+		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
+		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"}, "GRAPHQL_DOCUMENTS": {dir},
+	}
+	for _, item := range config.Table() {
+		if len(tests[item.Name]) == 0 {
+			t.Errorf("%s: no form of it is tried", item.Name)
+		}
+		for _, value := range tests[item.Name] {
+			env := map[string]string{
+				"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "t", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t",
+				"HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
+			}
+			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
+				t.Errorf("%s=%s: %v", item.Name, value, err)
+			}
+		}
+	}
+}
+
+// Settings may stand in a file; what the environment says wins, and a variable that
+// nearly spells a setting is warned of.
+func TestEnvFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "siteapi.env")
+	lines := "# settings\nENVIRONMENT=development\nexport CONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\nRATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\n"
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := command(t, []string{"SITE_URL=https://from.the.environment"}, "--env-file", file, "config")
+	for _, want := range []string{
+		"ENVIRONMENT=development", "CONTENT_TTL=3m", "SITE_URL=https://from.the.environment", "CACHE_API_TOKEN=(secret, 2 value(s))",
+		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if out, code := command(t, nil, "--env-file", file+".none", "config"); code == 0 || !strings.Contains(out, "no such file") {
+		t.Errorf("a missing file: %d %s", code, out)
+	}
+}
+
+// The manual's table is the one that the settings are made from.
+func TestManualOfSettings(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(manual(t, "cmd/siteapi/README.md"), config.Markdown()) {
+		t.Errorf("the table of settings in cmd/siteapi/README.md has to be:\n%s", config.Markdown())
+	}
+	if n := len(config.Table()); n > 45 {
+		t.Errorf("there are %d settings", n)
+	}
+}
