@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -179,10 +178,7 @@ func (a *app) buildDoors() error {
 		return err
 	}
 	executor := a.traces.executor(exec)
-	routes, err := rest.New(executor, schema.AST(), rest.Options{
-		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
-		Caller:    visitor, OnKept: kept, Version: versionText(),
-	})
+	routes, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err
 	}
