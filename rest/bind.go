@@ -211,4 +211,3 @@ func (rt *route) sentNames(fields []schema.FieldError) []schema.FieldError {
 	}
 	return out
 }
-
