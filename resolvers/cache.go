@@ -46,8 +46,8 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	if err != nil {
 		return nil, translate(err)
 	}
-	for _, s := range r.content.shelves {
-		s.wake()
+	for _, l := range r.content.locales {
+		l.endPause()
 	}
 	r.Log.Info().Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil

@@ -64,28 +64,3 @@ func TestContentDigest(t *testing.T) {
 		}
 	}
 }
-
-func TestPdfLocale(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		asked             *schema.Locale
-		submitted, accept string
-		want              schema.Locale
-	}{
-		{ptr(schema.LocaleEs), "ro", "en", "es"},
-		{nil, "ro", "es", "ro"},
-		{nil, "", "es-MX,es;q=0.9,en;q=0.8", "es"},
-		{nil, "", "fr,ro;q=0.5", "ro"},
-		{nil, "", "ro-MD", "ro"},
-		{nil, "", "zh", "en"},
-		{nil, "", "", "en"},
-		{nil, "", "*", "en"},
-		{nil, "", ";;;=q", "en"},
-	}
-	for _, tt := range tests {
-		got, negotiated := pdfLocale(tt.asked, tt.submitted, tt.accept)
-		if got != tt.want || negotiated != (tt.submitted == "") {
-			t.Errorf("pdfLocale(%v, %q, %q) = %s, want %s; negotiated: %v", tt.asked, tt.submitted, tt.accept, got, tt.want, negotiated)
-		}
-	}
-}

@@ -17,41 +17,35 @@ import (
 	"siteapi/schema"
 )
 
+// Lifetimes of a rendered document: one that was drawn without its logo is tried again soon.
 const (
-	pdfKeyPrefix   = "quote:pdf:"
-	pdfContentType = "application/pdf"
-	shortIDLength  = 8
+	pdfFresh           = time.Hour
+	incompletePDFFresh = time.Minute
 )
 
-// SubmissionTrust is how long a submission that was read is taken to be there still, by
-// whoever asks for its document again. `siteapi leads erase`, which runs in another
-// process, waits for as long before it says that one is gone.
-const SubmissionTrust = 300 * time.Millisecond
+// maxIDLength is longer than any id of a submission.
+const maxIDLength = 64
 
-// pdfLife is how long a rendered document is kept.
-func pdfLife() cache.Lifetime { return cache.Lifetime{Fresh: time.Hour} }
+// pdfKey is a key in the cache of what belongs to a submission's documents. Erasing a
+// submission clears them all, so serving one asks the cache only.
+func pdfKey(id, what string) string { return "quote:pdf:" + id + ":" + what }
 
 // quotePdf is the rule of the root field of that name.
 func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
-	until := r.Now().Add(SubmissionTrust) // from before it is read
-	submission, err := r.Quotes.Submission(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, notFound("There is no submission with this id.")
+	if len(id) > maxIDLength {
+		return nil, noSubmission()
 	}
+	locale, err := r.pdfLocale(ctx, id, asked)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	locale, negotiated := pdfLocale(asked, submission.Locale, schema.CallerFrom(ctx).AcceptLanguage)
-	rendered, err := r.renderedPdf(ctx, &submission, locale)
+	entry, err := r.renderedPdf(ctx, id, locale)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	entry := rendered.entry
-	lasting := schema.LastingFrom(ctx)
-	lasting.Stands, lasting.Negotiated = r.standing(rendered, locale, until), negotiated
 	return &schema.QuotePDF{
-		FileName:    "quote-" + shortID(submission.ID) + ".pdf",
-		ContentType: pdfContentType,
+		FileName:    "quote-" + shortID(id) + ".pdf",
+		ContentType: "application/pdf",
 		Size:        len(entry.Value),
 		Etag:        `"` + entry.Revision + `"`,
 		Locale:      locale,
@@ -59,33 +53,46 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	}, nil
 }
 
-// standing returns whether a document is still the one that would be given: drawn with
-// the content of this moment and still in the cache. That the submission itself is still
-// there is believed until the given time.
-func (r *Resolver) standing(d rendering, locale schema.Locale, until time.Time) func() bool {
-	return func() bool {
-		if !r.Now().Before(until) {
-			return false
-		}
-		ctx := context.Background() // neither look waits for anything
-		if revision, ok := r.content.revision(ctx, locale); !ok || revision != d.content {
-			return false
-		}
-		kept, ok := r.Cache.Peek(ctx, d.key)
-		return ok && kept.Revision == d.entry.Revision
+// ForgetPDFs removes all rendered documents from the cache, after submissions were deleted.
+func (r *Resolver) ForgetPDFs(ctx context.Context) error {
+	pattern, err := cache.ParsePattern(pdfKey("*", "*"))
+	if err == nil {
+		_, err = r.Cache.Clear(ctx, pattern)
 	}
+	return err
 }
 
-// pdfLocale picks the language of a document: the one asked for, else the
-// submission's, else what Accept-Language says, and then it was negotiated.
-func pdfLocale(asked *schema.Locale, submitted, acceptLanguage string) (l schema.Locale, negotiated bool) {
+func shortID(id string) string { return id[:min(8, len(id))] }
+
+func noSubmission() *schema.Error { return notFound("There is no submission with this id.") }
+
+// submission reads a submission from the database.
+func (r *Resolver) submission(ctx context.Context, id string) (quote.Submission, error) {
+	s, err := r.Quotes.Submission(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return s, noSubmission()
+	}
+	return s, translate(err)
+}
+
+// pdfLocale picks the language of a document: the one asked for, else the submission's,
+// else what Accept-Language says.
+func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Locale) (schema.Locale, error) {
 	if asked != nil {
-		return *asked, false
+		return *asked, nil
 	}
-	if l, ok := schema.ParseLocale(submitted); ok {
-		return l, false
+	entry, err := r.Cache.Get(ctx, pdfKey(id, "locale"), func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		s, err := r.submission(ctx, id)
+		return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
+	})
+	if err != nil {
+		return "", translate(err)
 	}
-	return preferred(acceptLanguage), true
+	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
+		return l, nil
+	}
+	schema.LastingFrom(ctx).Negotiated = true
+	return preferred(schema.CallerFrom(ctx).AcceptLanguage), nil
 }
 
 // preferred is the best match of Accept-Language, else the default.
@@ -106,44 +113,43 @@ func preferred(acceptLanguage string) schema.Locale {
 	return locales[index]
 }
 
-func shortID(id string) string { return id[:min(shortIDLength, len(id))] }
-
-// rendering is a document in the cache.
-type rendering struct {
-	key     string
-	content string // revision of the content it was drawn with
-	entry   cache.Entry
-}
-
 // renderedPdf returns the document of a submission in a language, rendered once for
 // all who ask. The key names the content it was drawn with, so an edit of the site's
 // settings shows in the very next document.
-func (r *Resolver) renderedPdf(ctx context.Context, s *quote.Submission, locale schema.Locale) (rendering, error) {
+func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Locale) (cache.Entry, error) {
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
 		// A quote must not wait for the CMS: it is drawn with what the service knows itself.
 		r.Log.Warn().Err(err).Msg("drawing a quote without the site's settings")
 		snap = &snapshot{revision: "none"}
 	}
-	document := r.document(ctx, s, locale, snap)
-	key := pdfKeyPrefix + s.ID + ":" + string(locale) + ":" + snap.revision
-	if document.Company.Logo == nil {
-		// A document drawn while the logo can't be had must not stay once it can.
-		key += ":plain"
-	}
-	entry, err := r.Cache.Get(ctx, key, pdfLife(), func(ctx context.Context) ([]byte, error) {
-		return r.PDF.Render(ctx, document)
+	key := pdfKey(id, string(locale)+":"+snap.revision)
+	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		s, err := r.submission(ctx, id)
+		if err != nil {
+			return nil, cache.Lifetime{}, err
+		}
+		life := cache.Lifetime{Fresh: pdfFresh}
+		document, complete := r.document(ctx, &s, locale, snap)
+		if !complete {
+			life.Fresh = incompletePDFFresh
+		}
+		value, err := r.PDF.Render(ctx, document)
+		return value, life, err
 	})
-	return rendering{key: key, content: snap.revision, entry: entry}, err
+	return entry, translate(err)
 }
 
-func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot) pdf.Document {
-	d := pdf.Document{
+// document returns what is drawn, and whether all of it could be had.
+func (r *Resolver) document(
+	ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot,
+) (d pdf.Document, complete bool) {
+	d = pdf.Document{
 		Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt,
 		Company: pdf.Company{Name: r.CompanyName, Accent: r.Accent},
 	}
 	if snap.settings == nil {
-		return d
+		return d, true
 	}
 	if name := snap.settings.companyName; name != "" {
 		d.Company.Name = name
@@ -156,10 +162,11 @@ func (r *Resolver) document(ctx context.Context, s *quote.Submission, locale sch
 		picture, err := r.Logo.Load(ctx, *logo.Asset.URL)
 		if err != nil {
 			r.Log.Warn().Err(err).Msg("drawing a quote without the logo")
+			return d, false
 		}
 		d.Company.Logo = picture
 	}
-	return d
+	return d, true
 }
 
 // companyLines are the address and contact lines under the company's name, linked where

@@ -2,9 +2,10 @@ package resolvers
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/pdf"
@@ -18,6 +19,7 @@ type oneQuote struct {
 	store.Quotes
 	reads  atomic.Int64
 	erased atomic.Bool
+	locale string
 }
 
 func (q *oneQuote) Submission(_ context.Context, id string) (quote.Submission, error) {
@@ -25,69 +27,136 @@ func (q *oneQuote) Submission(_ context.Context, id string) (quote.Submission, e
 	if id != "one" || q.erased.Load() {
 		return quote.Submission{}, store.ErrNotFound
 	}
-	return quote.Submission{ID: id}, nil
+	return quote.Submission{ID: id, Locale: q.locale}, nil
 }
 
-// blank draws an empty page.
-type blank struct{}
+// blank draws empty pages.
+type blank struct {
+	drawn atomic.Int64
+	draw  func()
+}
 
-func (blank) Render(_ context.Context, d pdf.Document) ([]byte, error) {
+func (b *blank) Render(_ context.Context, d pdf.Document) ([]byte, error) {
+	b.drawn.Add(1)
+	if b.draw != nil {
+		b.draw()
+	}
 	return []byte("%PDF " + d.Locale), nil
 }
 
-func TestPdfStands(t *testing.T) {
+// TestPdf counts how often a document is drawn and its submission read.
+func TestPdf(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
-		change func(t *testing.T, r *Resolver, q *oneQuote, c *clock)
-		want   bool
+		change func(t *testing.T, r *Resolver)
+		drawn  int64 // after the change and a second request
 	}{
-		{"nothing happened", func(*testing.T, *Resolver, *oneQuote, *clock) {}, true},
-		{"a moment later", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(SubmissionTrust - time.Millisecond) }, true},
-		{"too long ago", func(_ *testing.T, _ *Resolver, _ *oneQuote, c *clock) { c.advance(SubmissionTrust) }, false},
-		{"the document was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "quote:pdf:one:*") }, false},
-		{"another was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "quote:pdf:two:*") }, true},
-		{"the content was cleared", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) { clearAll(t, r, "content:*") }, false},
-		{"the content changed", func(t *testing.T, r *Resolver, _ *oneQuote, _ *clock) {
-			r.CMS.(*scriptedCMS).set("new", nil)
-			if err := r.ContentChanged(t.Context()); err != nil {
+		{"nothing happened", func(*testing.T, *Resolver) {}, 1},
+		{"its documents were cleared", func(t *testing.T, r *Resolver) { clearAll(t, r, "quote:pdf:one:*") }, 2},
+		{"another's were cleared", func(t *testing.T, r *Resolver) { clearAll(t, r, "quote:pdf:two:*") }, 1},
+		{"old submissions were deleted", func(t *testing.T, r *Resolver) {
+			if err := r.ForgetPDFs(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			title(t, r)
-		}, false},
-	}
-	for _, tt := range tests {
+		}, 2},
+		{"the same content was fetched again", func(t *testing.T, r *Resolver) { clearAll(t, r, "content:*") }, 1},
+		{"the content changed", func(t *testing.T, r *Resolver) {
+			r.CMS.(*scriptedCMS).set("new", nil)
+			clearAll(t, r, "content:*")
+		}, 2},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			site, q, c := &scriptedCMS{title: "old"}, &oneQuote{}, &clock{}
-			r := newContentResolver(t, site, nil, c)
-			r.Quotes, r.PDF = q, blank{}
-			var lasting schema.Lasting
-			answer, err := r.quotePdf(schema.WithLasting(t.Context(), &lasting), "one", nil)
-			if err != nil || string(answer.Content) != "%PDF en" {
-				t.Fatalf("got %v, %v", answer, err)
+			r, quotes, page := newPdfResolver(t, nil)
+			for i := range 2 {
+				got, err := r.quotePdf(t.Context(), "one", nil)
+				if err != nil || string(got.Content) != "%PDF en" || got.FileName != "quote-one.pdf" {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				if i == 0 {
+					tt.change(t, r)
+				}
 			}
-			tt.change(t, r, q, c)
-			if got := lasting.Stands(); got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-			if q.reads.Load() != 1 {
-				t.Errorf("the submission was read %d times", q.reads.Load())
+			if page.drawn.Load() != tt.drawn || tt.drawn == 1 && quotes.reads.Load() != 2 {
+				t.Errorf("drawn %d times, want %d; the submission was read %d times", page.drawn.Load(), tt.drawn, quotes.reads.Load())
 			}
 		})
 	}
 }
 
-func TestPdfThatCannotBeHad(t *testing.T) {
+// TestPdfOfAnErasedSubmission clears the documents while one is being drawn.
+func TestPdfOfAnErasedSubmission(t *testing.T) {
 	t.Parallel()
-	q := &oneQuote{}
-	r := newContentResolver(t, &scriptedCMS{title: "x"}, nil, &clock{})
-	r.Quotes, r.PDF = q, blank{}
-	q.erased.Store(true)
-	var lasting schema.Lasting
-	if _, err := r.quotePdf(schema.WithLasting(t.Context(), &lasting), "one", nil); err == nil || lasting.Stands != nil {
-		t.Errorf("an erased submission: %v", err)
+	r, quotes, page := newPdfResolver(t, nil)
+	page.draw = func() {
+		quotes.erased.Store(true)
+		clearAll(t, r, "quote:pdf:one:*")
 	}
+	if _, err := r.quotePdf(t.Context(), "one", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
+		var coded *schema.Error
+		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) || coded.Code != schema.CodeNotFound {
+			t.Errorf("%s: %v, want NOT_FOUND", id, err)
+		}
+	}
+}
+
+func TestPdfLocale(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		asked, submitted, accept string
+		want                     schema.Locale
+	}{
+		{"es", "ro", "en", "es"},
+		{"", "ro", "es", "ro"},
+		{"", "", "es-MX,es;q=0.9,en;q=0.8", "es"},
+		{"", "", "fr,ro;q=0.5", "ro"},
+		{"", "", "ro-MD", "ro"},
+		{"", "", "zh", "en"},
+		{"", "", "", "en"},
+		{"", "", "*", "en"},
+		{"", "", ";;;=q", "en"},
+	} {
+		r, quotes, _ := newPdfResolver(t, nil)
+		quotes.locale = tt.submitted
+		var asked *schema.Locale
+		if l, ok := schema.ParseLocale(tt.asked); ok {
+			asked = &l
+		}
+		got, err := r.quotePdf(schema.WithCaller(t.Context(), &schema.Caller{AcceptLanguage: tt.accept}), "one", asked)
+		if err != nil || got.Locale != tt.want {
+			t.Errorf("%+v: got %+v, %v", tt, got, err)
+		}
+	}
+}
+
+// missingLogo can't be had.
+type missingLogo struct{}
+
+func (missingLogo) Load(context.Context, string) (*pdf.Logo, error) {
+	return nil, errors.New("no logo")
+}
+
+func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
+	t.Parallel()
+	for _, loader := range []LogoLoader{nil, missingLogo{}} {
+		r, _, _ := newPdfResolver(t, loader)
+		logo := "https://cdn.example/logo.png"
+		snap := &snapshot{settings: &siteSettings{shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}}}}
+		if _, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); complete != (loader == nil) {
+			t.Errorf("with the loader %v the document is complete: %v", loader, complete)
+		}
+	}
+}
+
+func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank) {
+	t.Helper()
+	r, quotes, page := newContentResolver(t, &scriptedCMS{title: "old"}, "", &clock{}), &oneQuote{}, &blank{}
+	r.Quotes, r.PDF, r.Logo = quotes, page, logo
+	return r, quotes, page
 }
 
 func clearAll(t *testing.T, r *Resolver, text string) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cache"
@@ -29,13 +30,6 @@ type LogoLoader interface {
 	Load(ctx context.Context, url string) (*pdf.Logo, error)
 }
 
-// LastGood keeps the latest good copy of each locale's content beyond the life of the
-// process. Loading a key that was never saved is an fs.ErrNotExist.
-type LastGood interface {
-	Save(key string, value []byte) error
-	Load(key string) ([]byte, error)
-}
-
 // Deps is everything the resolvers need from outside. All fields are required except
 // where they say otherwise.
 type Deps struct {
@@ -44,7 +38,6 @@ type Deps struct {
 	Quotes store.Quotes
 	PDF    Renderer
 	Logo   LogoLoader // nil: documents have no logo
-	Kept   LastGood   // nil: last good copies live as long as the process
 	Log    zerolog.Logger
 	Now    func() time.Time
 	NewID  func() string // opaque, at least 122 random bits
@@ -55,8 +48,7 @@ type Deps struct {
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content
-	FillTimeout  time.Duration  // of one fetch of a locale's content
-	SettleDelay  time.Duration  // from a webhook to the second refetch; 0: none
+	FallbackDir  string         // keeps fallback copies of content beyond the process; empty: none are kept
 
 	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
 	Challenge challenge.Verifier               // nil: submissions need no token of a bot check
@@ -69,17 +61,17 @@ type Deps struct {
 
 // Event is something worth counting.
 type Event struct {
-	Name   string // "content_fill", "content_last_good", "webhook", …
+	Name   string // "content_fill", "content_fallback", "webhook", …
 	Detail string // locale, outcome; few different values
 }
 
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
-	content *library
-	formats *schema.Formats
-	seen    *recentKeys
-	work    background
+	content    *contentService
+	formats    *schema.Formats
+	deliveries *otter.Cache[string, []string] // of webhooks; see newDeliveries
+	work       background
 }
 
 // New returns the resolvers over their dependencies.
@@ -87,8 +79,8 @@ func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(Event) {}
 	}
-	r := &Resolver{Deps: d, formats: schema.NewFormats(), seen: newRecentKeys()}
-	r.content = newLibrary(&r.Deps)
+	r := &Resolver{Deps: d, formats: schema.NewFormats(), deliveries: newDeliveries()}
+	r.content = newContentService(&r.Deps)
 	return r
 }
 

@@ -42,38 +42,38 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 	return snap.settings.shown, nil
 }
 
-// loose reads a field of a document whatever its type turns out to be: editors' tools
-// change, and one odd field must not take the settings down.
-type loose map[string]json.RawMessage
+// jsonObject is a document whose fields may be of any type: one malformed field must not
+// take the settings down.
+type jsonObject map[string]json.RawMessage
 
-func newLoose(raw json.RawMessage) loose {
-	var l loose
-	if json.Unmarshal(raw, &l) != nil {
-		return loose{}
+func parseObject(raw json.RawMessage) jsonObject {
+	var o jsonObject
+	if json.Unmarshal(raw, &o) != nil {
+		return jsonObject{}
 	}
-	return l
+	return o
 }
 
 // text returns a string field; nil where it is missing, empty or of another type.
-func (l loose) text(name string) *string {
+func (o jsonObject) text(name string) *string {
 	var s string
-	if json.Unmarshal(l[name], &s) != nil || strings.TrimSpace(s) == "" {
+	if json.Unmarshal(o[name], &s) != nil || strings.TrimSpace(s) == "" {
 		return nil
 	}
 	return &s
 }
 
 // object returns an object field; false where it is missing or of another type.
-func (l loose) object(name string) (loose, bool) {
-	var o loose
-	if json.Unmarshal(l[name], &o) != nil || o == nil {
+func (o jsonObject) object(name string) (jsonObject, bool) {
+	var field jsonObject
+	if json.Unmarshal(o[name], &field) != nil || field == nil {
 		return nil, false
 	}
-	return o, true
+	return field, true
 }
 
 func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
-	d := newLoose(doc.Fields)
+	d := parseObject(doc.Fields)
 	s := &schema.SiteSettings{
 		ContactPhone: d.text("contactPhone"),
 		ContactEmail: d.text("contactEmail"),
@@ -110,7 +110,7 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 		website: firstText(d, "website", "siteUrl")}
 }
 
-func firstText(d loose, names ...string) string {
+func firstText(d jsonObject, names ...string) string {
 	for _, name := range names {
 		if s := d.text(name); s != nil {
 			return *s
@@ -129,7 +129,7 @@ func phones(raw json.RawMessage, log zerolog.Logger) []*schema.ContactPhoneNumbe
 		return list
 	}
 	for i, entry := range entries {
-		o := newLoose(entry)
+		o := parseObject(entry)
 		number := o.text("number")
 		if number == nil {
 			log.Warn().Int("index", i).Msg("leaving out a phone without a number")

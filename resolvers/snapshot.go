@@ -28,7 +28,7 @@ func (s *snapshot) documents(documentType string) []*schema.ContentDocument {
 	return []*schema.ContentDocument{}
 }
 
-// decodeSnapshot reads what library.fetch wrote. A document it can't use is left out
+// decodeSnapshot reads what contentService.fetch wrote. A document it can't use is left out
 // and logged: one bad document must not take the others down.
 func decodeSnapshot(value []byte, revision string, locale schema.Locale, log zerolog.Logger) (*snapshot, error) {
 	var docs []cms.Document

@@ -238,10 +238,13 @@ type SubmitQuoteInput struct {
 	Estimate *QuoteEstimateInput `json:"estimate"`
 	// Language of the visitor, used for the PDF.
 	Locale *Locale `json:"locale,omitempty"`
-	// Leave this out.
+	// Leave this out. It is a trap for programs that fill in every field they find: a form may have an input of this name
+	// that people don't see. A request with anything in it is accepted like any other, and held until somebody has looked
+	// at it.
 	Website *string `json:"website,omitempty"`
 	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-	// `CF-Turnstile-Response` does as well.
+	// `CF-Turnstile-Response` does as well. Without a good one a request is accepted, and held until somebody has looked
+	// at it.
 	ChallengeToken *string `json:"challengeToken,omitempty"`
 }
 

@@ -131,13 +131,9 @@ func newResolver() (*resolvers.Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := memory.New(memory.Options{})
-	if err != nil {
-		return nil, err
-	}
 	return resolvers.New(resolvers.Deps{
-		CMS: content, Cache: kept, Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
-		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour}, FillTimeout: 5 * time.Second,
+		CMS: content, Cache: memory.New(), Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
+		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
 	}), nil
 }
 

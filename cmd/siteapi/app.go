@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/delivery"
-	"siteapi/integrations/lastgood"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/quote"
 	"siteapi/resolvers"
@@ -31,10 +31,8 @@ type quoteSubmission = quote.Submission
 
 // Times that hold for every site.
 const (
-	fillTimeout   = 8 * time.Second  // of one fetch of a locale's content
 	cmsTimeout    = 5 * time.Second  // of one call to the CMS
 	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
-	settleDelay   = 3 * time.Second  // from a webhook to the second refetch
 	pruneInterval = time.Hour        // between two looks for what is to be forgotten
 	drainTimeout  = 20 * time.Second // for requests and deliveries under way at a stop
 )
@@ -88,18 +86,16 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
-	store, err := openCache(ctx, s, log, a.filled)
+	store, conn, err := openCache(ctx, s, log)
 	if err != nil {
 		return nil, err
 	}
+	if conn != nil {
+		a.closers = append(a.closers, func() error { conn.Close(); return nil })
+	}
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.meter(store)
-	if a.limits, err = openLimits(ctx, s, log); err != nil {
-		return nil, err
-	}
-	if a.limits != nil {
-		a.closers = append(a.closers, a.limits.close)
-	}
+	a.limits = newLimits(s, conn)
 	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery, overdue: a.metrics.overdue}
 	for _, change := range changes {
 		change(&w)
@@ -117,10 +113,6 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		files = []string{path, path + "-wal"}
 	}
 	a.data.quotes = a.metrics.watchDatabase(a.data, files...)
-	kept, err := lastgood.Open(filepath.Join(s.DataDir, "content"))
-	if err != nil {
-		return nil, err
-	}
 	renderer, err := pdf.New(pdf.Options{Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
@@ -131,12 +123,12 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	drawing := newBoundedRenderer(renderer, rendersAtOnce())
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: drawing, Logo: logo, Kept: kept, Log: log,
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: drawing, Logo: logo, FallbackDir: filepath.Join(s.DataDir, "content"), Log: log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		MinTime: s.SpamMinTime, Challenge: openChallenge(s, outside),
-		FillTimeout: fillTimeout, SettleDelay: settleDelay, Count: a.metrics.event, Trace: a.traces.parent(),
+		Count: a.metrics.event, Trace: a.traces.parent(),
 	})
 	a.health.probes = []*probe{
 		{name: "database", required: true, ask: a.data.quotes.Ping, life: nearLife, log: log},
@@ -178,7 +170,10 @@ func (a *app) buildDoors() error {
 		return err
 	}
 	executor := a.traces.executor(exec)
-	routes, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
+	routes, err := rest.New(executor, schema.AST(), rest.Options{
+		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
+		Caller:    visitor, OnKept: kept, Version: versionText(),
+	})
 	if err != nil {
 		return err
 	}
@@ -253,15 +248,6 @@ func routeName(api *rest.API) func(r *http.Request) string {
 			return r.URL.Path
 		}
 		return "other"
-	}
-}
-
-// filled hears of every fill of the cache that ended.
-func (a *app) filled(f cache.FillReport) {
-	a.metrics.fill(f)
-	// What is refused because there is too much to do is nobody's fault.
-	if _, busy := errors.AsType[*schema.Error](f.Err); f.Err != nil && !busy {
-		a.log.Warn().Str("key", f.Key).Bool("refresh", f.Refresh).Err(f.Err).Msg("filling a cache entry")
 	}
 }
 

@@ -140,10 +140,11 @@ func (d *doctor) checkCache(ctx context.Context) []diagnosis {
 		return []diagnosis{fine("in the memory of the service: nothing to reach")}
 	}
 	advice := "see address, user, password and database in CACHE_URL; the service goes on without, slower"
-	c, err := openCache(ctx, s, d.log, func(cache.FillReport) {})
+	c, conn, err := openCache(ctx, s, d.log)
 	if err != nil {
 		return []diagnosis{failure(err.Error(), advice)}
 	}
+	defer conn.Close()
 	began := time.Now()
 	err = cacheRoundTrip(ctx, c)
 	took := time.Since(began).Round(100 * time.Microsecond)
@@ -159,9 +160,10 @@ func (d *doctor) checkCache(ctx context.Context) []diagnosis {
 
 func cacheRoundTrip(ctx context.Context, c cache.Cache) error {
 	key, want := "doctor:"+rand.Text(), rand.Text()
-	life := cache.Lifetime{Fresh: time.Minute}
 	for range 2 { // the first stores, the second must find
-		entry, err := c.Get(ctx, key, life, func(context.Context) ([]byte, error) { return []byte(want), nil })
+		entry, err := c.Get(ctx, key, func(context.Context) ([]byte, cache.Lifetime, error) {
+			return []byte(want), cache.Lifetime{Fresh: time.Minute}, nil
+		})
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/upstream"
+	"siteapi/integrations/valkeyconn"
 )
 
 // cmsDriver is what every CMS driver offers.
@@ -120,27 +121,23 @@ func openChallenge(s *config.Settings, observe *observer) challenge.Verifier {
 	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.heard(), Transport: observe.transport("turnstile")})
 }
 
-// openCache opens the backend that CACHE_URL names.
-func openCache(
-	ctx context.Context, s *config.Settings, log zerolog.Logger, onFill func(cache.FillReport),
-) (cache.Cache, error) {
+// openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
+// for the rate limits too; the caller closes it after the cache.
+func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
-		return memory.New(memory.Options{FillTimeout: fillTimeout, OnFill: onFill})
+		return memory.New(), nil, nil
 	}
-	c, err := valkey.Open(ctx, valkey.Options{
-		URL: s.CacheURL.String(), Prefix: s.CachePrefix, FillTimeout: fillTimeout, OnFill: onFill,
-		OnState: func(up bool, err error) {
-			if up {
-				log.Info().Msg("the cache server is there")
-				return
-			}
-			log.Error().Err(err).Msg("the cache server is away: content is served from copies and from the CMS")
-		},
-	})
+	conn, err := valkeyconn.Open(ctx, valkeyconn.Options{URL: s.CacheURL.String(), OnState: func(up bool, err error) {
+		if up {
+			log.Info().Msg("connected to the cache server")
+			return
+		}
+		log.Error().Err(err).Msg("cannot reach the cache server: content comes from the CMS, and requests are counted per instance")
+	}})
 	if err != nil {
-		return nil, fmt.Errorf("CACHE_URL: %w", err)
+		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
 	}
-	return c, nil
+	return valkey.New(conn, s.CachePrefix), conn, nil
 }
 
 // senders tells the queue how each target takes a submission.

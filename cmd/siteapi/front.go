@@ -89,7 +89,7 @@ func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 		gqlhttp.WriteError(w, r, id, e)
 		return
 	}
-	rest.WriteProblem(w, r, e)
+	rest.WriteProblem(w, r, id, e)
 }
 
 // nosniff is the value of a header that nearly every answer has, made once. Such headers

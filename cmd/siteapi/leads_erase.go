@@ -130,7 +130,7 @@ func remains(s *config.Settings) []string {
 		list = append(list, "PostgreSQL writes over removed rows in its own time: VACUUM does it now; archived WAL counts as a backup")
 	}
 	if s.CacheURL.Scheme == "memory" && s.DatabaseURL != nil {
-		list = append(list, "other instances with their cache in memory drop a PDF within the hour, and none of them hands it out any more")
+		list = append(list, "other instances with their cache in memory may hand a PDF out for up to an hour, until they are restarted")
 	}
 	return list
 }

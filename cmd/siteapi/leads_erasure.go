@@ -11,7 +11,6 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
 )
 
 // How long a try that is under way is waited for: somewhat longer than one may take.
@@ -101,10 +100,7 @@ func (e *erasure) run(ctx context.Context) error {
 		return nil
 	}
 	e.eraseTables(ctx, tables)
-	if len(e.leads) > 0 {
-		time.Sleep(resolvers.SubmissionTrust) // no instance hands a PDF out any more
-	}
-	// Last, so that nobody's look at a PDF brings it back.
+	// Last: a PDF that is being drawn of what was erased is not stored after this.
 	kept.cleared(e.pdfs.clear(ctx, e.known))
 	return nil
 }

@@ -86,11 +86,11 @@ func TestEraseWithoutTheService(t *testing.T) {
 			if p := r.at("PDFs"); exitCode(err) != exitFailed || err == nil || r.Complete || p.State != holdingFailed || !strings.Contains(p.Detail, c.want) {
 				t.Errorf("%v %+v, want %q", err, p, c.want)
 			}
-			s.checkGone(t, hers, theirs) // the rest is done: nothing waits for a cache
 			r, err = s.erase(t, "hers@example.com", "--yes", "--server", s.base)
 			if p := r.at("PDFs"); err != nil || !r.Complete || p.Erased < 2 {
 				t.Errorf("the repetition: %v %+v", err, p)
 			}
+			s.checkGone(t, hers, theirs)
 		})
 	}
 }

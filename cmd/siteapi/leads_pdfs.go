@@ -82,10 +82,11 @@ type sharedPDFs struct {
 }
 
 func (p sharedPDFs) clear(ctx context.Context, submissions []string) (removed int, _ string, err error) {
-	c, err := openCache(ctx, p.settings, p.log, func(cache.FillReport) {})
+	c, conn, err := openCache(ctx, p.settings, p.log)
 	if err != nil {
 		return 0, "", err
 	}
+	defer conn.Close()
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, text := range pdfPatterns(submissions) {
 		pattern, err := cache.ParsePattern(text)
@@ -119,7 +120,7 @@ func (p memoryPDFs) clear(ctx context.Context, submissions []string) (removed in
 				return removed, "no service is running, so none has a PDF in memory", nil
 			}
 		}
-		return removed, "", fmt.Errorf("%w (a PDF stays in the memory of a running service for an hour at most, and is not handed out any more: repeat with --server, or restart the service)", err)
+		return removed, "", fmt.Errorf("%w (a running service hands a PDF out for up to an hour: repeat with --server, or restart the service)", err)
 	}
 	return removed, "asked " + p.server, nil
 }

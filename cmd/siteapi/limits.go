@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/cache/ratelimit"
-	limitmemory "siteapi/integrations/cache/ratelimit/memory"
-	limitvalkey "siteapi/integrations/cache/ratelimit/valkey"
+	"siteapi/integrations/ratelimit"
+	limitmemory "siteapi/integrations/ratelimit/memory"
+	limitvalkey "siteapi/integrations/ratelimit/valkey"
+	"siteapi/integrations/valkeyconn"
 	"siteapi/schema"
 )
 
@@ -26,11 +23,11 @@ type limits struct {
 	other  ratelimit.Rule            // of everything else, counted by local
 }
 
-// openLimits opens the limiter beside the cache, so that several instances on one
-// Valkey count together. Without RATE_LIMITS there is none.
-func openLimits(ctx context.Context, s *config.Settings, log zerolog.Logger) (*limits, error) {
+// newLimits returns the limits, counted at the server of the cache if there is one, so
+// that several instances count together. Without RATE_LIMITS there are none.
+func newLimits(s *config.Settings, conn *valkeyconn.Conn) *limits {
 	if !s.RateLimits {
-		return nil, nil //nolint:nilnil // nobody is limited
+		return nil
 	}
 	l := &limits{
 		rules: map[string]ratelimit.Rule{
@@ -46,34 +43,12 @@ func openLimits(ctx context.Context, s *config.Settings, log zerolog.Logger) (*l
 		},
 		other: ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200},
 	}
-	local, err := limitmemory.New(limitmemory.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("preparing the rate limits: %w", err)
+	l.local = limitmemory.New()
+	l.shared = l.local
+	if conn != nil {
+		l.shared = limitvalkey.New(conn, s.CachePrefix)
 	}
-	l.local, l.shared = local, local
-	if s.CacheURL.Scheme == "memory" {
-		return l, nil
-	}
-	l.shared, err = limitvalkey.Open(ctx, limitvalkey.Options{
-		URL: s.CacheURL.String(), Prefix: s.CachePrefix,
-		OnState: func(up bool, err error) {
-			if !up {
-				log.Warn().Err(err).Msg("the cache server is away: this instance counts requests for itself")
-			}
-		},
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("preparing the rate limits: %w", err), local.Close())
-	}
-	return l, nil
-}
-
-// close frees what the limiters hold.
-func (l *limits) close() error {
-	if l.shared == l.local {
-		return l.local.Close()
-	}
-	return errors.Join(l.shared.Close(), l.local.Close())
+	return l
 }
 
 // check returns RATE_LIMITED where a client has used a route too often. Whoever watches
@@ -111,12 +86,12 @@ func (l *limits) charge(ctx context.Context, route string) *schema.Error {
 	return refusal(l.shared.Allow(ctx, route+" "+network(schema.CallerFrom(ctx).Address), rule))
 }
 
-func refusal(d ratelimit.Decision) *schema.Error {
-	if d.OK {
+func refusal(ok bool, retryAfter time.Duration) *schema.Error {
+	if ok {
 		return nil
 	}
 	return &schema.Error{
-		Code: schema.CodeRateLimited, Message: "There were too many requests from this address. Please wait a moment.", RetryAfter: d.RetryAfter,
+		Code: schema.CodeRateLimited, Message: "There were too many requests from this address. Please wait a moment.", RetryAfter: retryAfter,
 	}
 }
 

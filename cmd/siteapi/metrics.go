@@ -4,14 +4,12 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"siteapi/integrations/cache"
 	"siteapi/integrations/delivery"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
@@ -75,7 +73,7 @@ func newMetrics() *metrics {
 		operations: newSeries(func(l operationLabels) prometheus.Counter {
 			return operations.WithLabelValues(l.operation, l.outcome.String(), string(l.code))
 		}),
-		fills:  counter("cache_fills_total", "Cache entries filled.", "family", "kind", "outcome"),
+		fills:  counter("cache_fills_total", "Cache entries filled.", "family", "outcome"),
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
 		calls:  histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
 		tries:  counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
@@ -111,21 +109,6 @@ func (m *metrics) operation(e gqlhttp.Event) {
 }
 
 func (m *metrics) event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }
-
-// fill counts by the family of a key, which is what stands before its second colon.
-func (m *metrics) fill(f cache.FillReport) {
-	family, kind, outcome := f.Key, "miss", "ok"
-	if parts := strings.SplitN(f.Key, ":", 3); len(parts) == 3 {
-		family = parts[0] + ":" + parts[1]
-	}
-	if f.Refresh {
-		kind = "refresh"
-	}
-	if f.Err != nil {
-		outcome = "error"
-	}
-	m.fills.WithLabelValues(family, kind, outcome).Inc()
-}
 
 func (m *metrics) call(_ context.Context, c upstream.Call) {
 	outcome := "ok"

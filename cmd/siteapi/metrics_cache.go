@@ -10,48 +10,39 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// meteredCache counts what is read from a cache. A read that finds an entry, fresh or
-// expired, is a hit; one that has to wait for a fill is a miss.
+// meteredCache counts the reads of a cache and the fills they cause. A read that finds an
+// entry, fresh or expired, is a hit; one that waits for a fill is a miss.
 type meteredCache struct {
 	cache.Cache
-	content, other cacheReads
+	reads, fills *prometheus.CounterVec
 }
-
-// cacheReads are the counters of one family of keys.
-type cacheReads struct{ hit, miss prometheus.Counter }
 
 // meter puts the counters before a cache.
 func (m *metrics) meter(c cache.Cache) *meteredCache {
-	family := func(name string) cacheReads {
-		return cacheReads{m.reads.WithLabelValues(name, "hit"), m.reads.WithLabelValues(name, "miss")}
+	for _, family := range []string{"content", "quote"} {
+		m.reads.WithLabelValues(family, "hit")
+		m.reads.WithLabelValues(family, "miss")
 	}
-	return &meteredCache{c, family("content"), family("quote")}
-}
-
-func (c *meteredCache) reads(key string) *cacheReads {
-	if strings.HasPrefix(key, "content:") {
-		return &c.content
-	}
-	return &c.other
+	return &meteredCache{c, m.reads, m.fills}
 }
 
 // Get implements [cache.Cache].
-func (c *meteredCache) Get(ctx context.Context, key string, life cache.Lifetime, fill cache.Fill) (cache.Entry, error) {
+func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	family, _, _ := strings.Cut(key, ":")
 	began := time.Now()
-	entry, err := c.Cache.Get(ctx, key, life, fill)
-	if reads := c.reads(key); err == nil && entry.StoredAt.Before(began) {
-		reads.hit.Inc()
-	} else {
-		reads.miss.Inc()
+	entry, err := c.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		value, life, err := fill(ctx)
+		outcome := "ok"
+		if err != nil {
+			outcome = "error"
+		}
+		c.fills.WithLabelValues(family, outcome).Inc()
+		return value, life, err
+	})
+	found := "miss"
+	if err == nil && entry.StoredAt.Before(began) {
+		found = "hit"
 	}
+	c.reads.WithLabelValues(family, found).Inc()
 	return entry, err
-}
-
-// Peek implements [cache.Cache]. Where it finds nothing, a Get follows.
-func (c *meteredCache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
-	entry, ok := c.Cache.Peek(ctx, key)
-	if ok {
-		c.reads(key).hit.Inc()
-	}
-	return entry, ok
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -27,9 +28,10 @@ func (a *app) forgetOld(ctx context.Context) {
 				continue
 			}
 			n, err := k.from(ctx, time.Now().Add(-k.kept))
-			// Also beside an error: what is gone is gone.
+			// Some may be removed beside an error.
 			if n > 0 {
 				a.log.Info().Int64(k.name, n).Msg("forgot old " + k.name)
+				err = errors.Join(err, a.resolver.ForgetPDFs(ctx))
 			}
 			if err != nil && ctx.Err() == nil {
 				a.log.Error().Err(err).Msg("forgetting old " + k.name)

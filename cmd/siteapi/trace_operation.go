@@ -16,12 +16,11 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
-	"siteapi/rest"
 	"siteapi/schema"
 )
 
 // executor makes a span of each operation and of each of its root fields.
-func (t *traces) executor(e *resolvers.Executor) rest.Executor {
+func (t *traces) executor(e *resolvers.Executor) graphql.GraphExecutor {
 	if t == nil {
 		return e
 	}

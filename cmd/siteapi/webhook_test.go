@@ -162,7 +162,7 @@ func TestTimeFromPublishToServed(t *testing.T) {
 	}{
 		{0, time.Second, true},
 		{800 * time.Millisecond, 2500 * time.Millisecond, true},
-		{800 * time.Millisecond, settleDelay + time.Second, false},
+		{800 * time.Millisecond, 2500 * time.Millisecond, false},
 	} {
 		t.Run(fmt.Sprintf("lag %v, dated %t", tt.lag, tt.says), func(t *testing.T) {
 			t.Parallel()

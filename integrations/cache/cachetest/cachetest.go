@@ -1,15 +1,12 @@
 // Package cachetest is the conformance suite of the cache: what the package comment
-// of cache promises, case by case, against a real driver. Drivers run it from their
-// tests:
-//
-//	cachetest.Run(t, func(t *testing.T) cache.Cache { … })
-//
-// A driver whose instances share a backend runs RunShared as well.
+// of cache promises, case by case, against a real driver.
 package cachetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,132 +15,116 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// Open returns a new, empty cache. It is closed by whoever opened it, at the end of
-// the test.
-type Open func(t *testing.T) cache.Cache
+// Open returns two instances of a cache on one new, empty backend. A driver without a
+// shared backend returns one cache twice.
+type Open func(t *testing.T) (a, b cache.Cache)
 
 // Run runs every case against caches of their own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, cache.Cache){
-		entryCases(), keyCases(), fillCases(), refreshCases(), raceCases(), clearCases(),
+	for name, run := range map[string]func(t *testing.T, a, b cache.Cache){
+		"a value is filled once and kept": keptValue, "any bytes come back": anyBytes, "the revision follows the value": revision,
+		"an error is returned and not stored": failedFill, "a panic is an error": panickingFill,
+		"an entry expires": expiry, "an expired entry is served once more": refresh,
+		"a failed refresh keeps the value and is not repeated at once": failedRefresh,
+		"many misses cause one fill":                                   manyMisses, "keys don't wait for each other": otherKeys,
+		"a fill outlives the request that caused it": detachedFill, "a clear removes what matches": clearMatching,
+		"statistics count entries": statistics,
 	} {
-		for name, run := range group {
-			t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := open(t)
+			run(t, a, b)
+		})
+	}
+	for name, remove := range removals() {
+		for suffix, run := range map[string]func(t *testing.T, a, b cache.Cache, remove removal){
+			"is gone everywhere": goneEverywhere, "overtakes a fill": overtakenFill, "overtakes a refresh": overtakenRefresh,
+			"is followed by no old value": neverThePast,
+		} {
+			t.Run(name+" "+suffix, func(t *testing.T) {
 				t.Parallel()
-				run(t, open(t))
+				a, b := open(t)
+				run(t, a, b, remove)
 			})
 		}
 	}
 }
 
 // patience is how long a case waits for what has to happen in the end.
-const patience = 5 * time.Second
-
-// long is a lifetime that no case outlives.
-func long() cache.Lifetime { return cache.Lifetime{Fresh: time.Hour} }
-
-// errFill is what failing fills return.
-var errFill = errors.New("the source is away")
+const patience = 10 * time.Second
 
 // source stands for the system that content comes from.
 type source struct {
+	life  cache.Lifetime
+	err   error
+	hold  chan struct{} // where set, a fill waits for it after it has read the value
 	fills atomic.Int32
-	value atomic.Pointer[string]
+	value atomic.Value // string
 }
 
-// newSource returns a source that answers with value.
+// newSource returns a source of a value that stays fresh.
 func newSource(value string) *source {
-	s := &source{}
-	s.set(value)
+	s := &source{life: cache.Lifetime{Fresh: time.Hour}}
+	s.value.Store(value)
 	return s
 }
 
-func (s *source) set(value string) { s.value.Store(&value) }
+// held returns a source whose fills wait until its channel is closed.
+func held(value string) *source {
+	s := newSource(value)
+	s.hold = make(chan struct{})
+	return s
+}
 
-// fill is a cache.Fill that counts its calls.
-func (s *source) fill(context.Context) ([]byte, error) {
+func (s *source) fill(ctx context.Context) ([]byte, cache.Lifetime, error) {
+	value := s.value.Load().(string)
 	s.fills.Add(1)
-	return []byte(*s.value.Load()), nil
-}
-
-// slow is fill, but each call takes a while so that others can come.
-func (s *source) slow(ctx context.Context) ([]byte, error) {
-	value, err := s.fill(ctx)
-	time.Sleep(50 * time.Millisecond)
-	return value, err
-}
-
-// wantOneFill checks that the source was asked once.
-func (s *source) wantOneFill(t *testing.T) {
-	t.Helper()
-	if got := s.fills.Load(); got != 1 {
-		t.Errorf("the source was asked %d times, want once", got)
-	}
-}
-
-// gate is a fill that waits until it is let go.
-type gate struct {
-	began chan struct{} // one message per fill that began
-	open  chan struct{} // closed by release
-	value string
-}
-
-func newGate(value string) *gate {
-	return &gate{began: make(chan struct{}, 100), open: make(chan struct{}), value: value}
-}
-
-func (g *gate) fill(ctx context.Context) ([]byte, error) {
-	g.began <- struct{}{}
-	select {
-	case <-g.open:
-		return []byte(g.value), nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// wait returns when a fill has begun.
-func (g *gate) wait(t *testing.T) {
-	t.Helper()
-	select {
-	case <-g.began:
-	case <-time.After(patience):
-		t.Fatal("no fill began")
-	}
-}
-
-// waitServed reads an expired entry until its refresh has begun; each read has to be
-// answered with want. A read whose copy is dropped under it begins no refresh, so one
-// read may not be enough.
-func (g *gate) waitServed(t *testing.T, c cache.Cache, key string, life cache.Lifetime, want string) {
-	t.Helper()
-	eventually(t, "a refresh begins", func() bool {
-		get(t, c, key, life, g.fill, want)
+	if s.hold != nil {
 		select {
-		case <-g.began:
-			return true
-		default:
-			return false
+		case <-s.hold:
+		case <-ctx.Done():
+			return nil, cache.Lifetime{}, context.Cause(ctx)
 		}
-	})
+	}
+	return []byte(value), s.life, s.err
 }
 
-// release lets all fills go.
-func (g *gate) release() { close(g.open) }
+// began waits for a number of fills.
+func (s *source) began(t *testing.T, n int32) {
+	t.Helper()
+	eventually(t, "a fill begins", func() bool { return s.fills.Load() >= n })
+}
+
+func (s *source) wantFills(t *testing.T, n int32) {
+	t.Helper()
+	if got := s.fills.Load(); got != n {
+		t.Errorf("%d fills, want %d", got, n)
+	}
+}
+
+// get calls Get and checks the value.
+func get(t *testing.T, c cache.Cache, key string, s *source, want string) cache.Entry {
+	t.Helper()
+	e, err := c.Get(t.Context(), key, s.fill)
+	if err != nil || string(e.Value) != want {
+		t.Fatalf("Get(%q) = %.40q, %v; want %.40q", key, e.Value, err, want)
+	}
+	return e
+}
 
 // answer is what a Get in the background brought.
 type answer struct {
-	entry cache.Entry
+	value string
 	err   error
 }
 
 // later calls Get in the background.
-func later(ctx context.Context, c cache.Cache, key string, life cache.Lifetime, fill cache.Fill) <-chan answer {
+func later(ctx context.Context, c cache.Cache, key string, s *source) <-chan answer {
 	ch := make(chan answer, 1)
 	go func() {
-		e, err := c.Get(ctx, key, life, fill)
-		ch <- answer{e, err}
+		e, err := c.Get(ctx, key, s.fill)
+		ch <- answer{string(e.Value), err}
 	}()
 	return ch
 }
@@ -160,48 +141,24 @@ func receive(t *testing.T, ch <-chan answer) answer {
 	}
 }
 
-// get calls Get and checks the value.
-func get(t *testing.T, c cache.Cache, key string, life cache.Lifetime, fill cache.Fill, want string) cache.Entry {
+// serves waits until a Get is answered with a value.
+func serves(t *testing.T, c cache.Cache, key string, s *source, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	e, err := c.Get(ctx, key, life, fill)
-	if err != nil {
-		t.Fatalf("Get(%q): %v", key, err)
-	}
-	if string(e.Value) != want {
-		t.Fatalf("Get(%q) = %.40q, want %.40q", key, e.Value, want)
-	}
-	return e
+	eventually(t, "Get answers with "+want, func() bool {
+		e, err := c.Get(t.Context(), key, s.fill)
+		return err == nil && string(e.Value) == want
+	})
 }
 
-// put fills keys with their own names.
-func put(t *testing.T, c cache.Cache, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		get(t, c, key, long(), newSource("value of "+key).fill, "value of "+key)
-	}
-}
-
-// forbidden is a fill that must not run.
-func forbidden(t *testing.T) cache.Fill {
-	return func(context.Context) ([]byte, error) {
-		t.Error("a fill ran though the entry is stored")
-		return nil, errFill
-	}
-}
-
-// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("never happened: %s", what)
+			t.Fatalf("it never happens: %s", what)
 		}
 	}
 }
 
-// pattern parses a pattern that must be valid.
 func pattern(t *testing.T, text string) cache.Pattern {
 	t.Helper()
 	p, err := cache.ParsePattern(text)
@@ -211,10 +168,216 @@ func pattern(t *testing.T, text string) cache.Pattern {
 	return p
 }
 
-// oddKeys are keys that a careless driver would mix up.
-func oddKeys() []string {
-	return []string{
-		"content:locale:en", "content:locale:*", "[content]", `back\slash`, "{tag}", "}{", "a{b}c", "with space", "line\nbreak",
-		"nul\x00byte", "ș ț ¿ €", "*", "?", "^", "e:{0000}content:locale:en", "l:content", strings.Repeat("long", 2000), "\xff\xfe",
+func keptValue(t *testing.T, a, b cache.Cache) {
+	began, s := time.Now().Add(-time.Millisecond), newSource("v") // a backend may keep whole milliseconds
+	if _, ok := a.Peek(t.Context(), "k"); ok {
+		t.Error("Peek finds something in an empty cache")
+	}
+	first := get(t, a, "k", s, "v")
+	for _, c := range []cache.Cache{a, b} {
+		e := get(t, c, "k", s, "v")
+		peeked, ok := c.Peek(t.Context(), "k")
+		if !ok || string(peeked.Value) != "v" || e.Revision != first.Revision || e.StoredAt.Before(began) || e.StoredAt.After(time.Now()) {
+			t.Errorf("got %+v, peeked %+v %v, filled %+v", e, peeked, ok, first)
+		}
+	}
+	s.wantFills(t, 1)
+}
+
+func anyBytes(t *testing.T, a, b cache.Cache) {
+	for _, value := range []string{"", "\x00\xff\r\n$-1", strings.Repeat("long", 100_000)} {
+		s := newSource(value)
+		get(t, a, "k", s, value)
+		e := get(t, b, "k", s, value)
+		s.wantFills(t, 1)
+		if !bytes.Equal(e.Value, []byte(value)) || a.Invalidate(t.Context(), "k") != nil {
+			t.Errorf("%.20q came back as %.20q", value, e.Value)
+		}
+	}
+}
+
+func revision(t *testing.T, c, _ cache.Cache) {
+	revisions := map[string]bool{}
+	for _, value := range []string{"one", "two", "one"} {
+		e := get(t, c, "k", newSource(value), value)
+		if e.Revision != cache.RevisionOf([]byte(value)) {
+			t.Errorf("%q has the revision %q", value, e.Revision)
+		}
+		revisions[e.Revision] = true
+		if err := c.Invalidate(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(revisions) != 2 {
+		t.Errorf("two values have %d revisions", len(revisions))
+	}
+}
+
+func failedFill(t *testing.T, a, b cache.Cache) {
+	s := held("half")
+	s.err = errors.New("the source is away")
+	waiting := []<-chan answer{later(t.Context(), a, "k", s)}
+	s.began(t, 1)
+	waiting = append(waiting, later(t.Context(), b, "k", s))
+	close(s.hold)
+	for _, ch := range waiting {
+		if got := receive(t, ch); !errors.Is(got.err, s.err) {
+			t.Errorf("got %+v, want the error of the fill", got)
+		}
+	}
+	if n := a.Stats(t.Context()).Size; n != 0 {
+		t.Errorf("%d entries after a failed fill", n)
+	}
+	get(t, b, "k", newSource("whole"), "whole")
+}
+
+func panickingFill(t *testing.T, c, _ cache.Cache) {
+	_, err := c.Get(t.Context(), "k", func(context.Context) ([]byte, cache.Lifetime, error) { panic("boom") })
+	if err == nil || !strings.Contains(err.Error(), "boom") || !strings.Contains(err.Error(), "cachetest.go") {
+		t.Errorf("got %v, want what it panicked with and where", err)
+	}
+	get(t, c, "k", newSource("v"), "v")
+}
+
+func expiry(t *testing.T, a, b cache.Cache) {
+	s := newSource("old")
+	s.life = cache.Lifetime{Fresh: 50 * time.Millisecond}
+	get(t, a, "k", s, "old")
+	s.value.Store("new")
+	serves(t, a, "k", s, "new")
+	serves(t, b, "k", s, "new")
+	forever := newSource("v")
+	forever.life = cache.Lifetime{}
+	get(t, a, "forever", forever, "v")
+	get(t, b, "forever", forever, "v")
+	forever.wantFills(t, 1)
+}
+
+// expired stores an entry and waits until it has to be refreshed.
+func expired(t *testing.T, c cache.Cache, key, value string) {
+	t.Helper()
+	s := newSource(value)
+	s.life = cache.Lifetime{Fresh: 20 * time.Millisecond, Stale: time.Hour}
+	get(t, c, key, s, value)
+	eventually(t, "the entry expires", func() bool {
+		_, fresh := c.Peek(t.Context(), key)
+		return !fresh
+	})
+}
+
+func refresh(t *testing.T, a, b cache.Cache) {
+	expired(t, a, "k", "old")
+	s := held("new")
+	for range 50 {
+		get(t, a, "k", s, "old")
+		get(t, b, "k", s, "old")
+	}
+	s.began(t, 1)
+	close(s.hold)
+	serves(t, a, "k", s, "new")
+	serves(t, b, "k", s, "new")
+	s.wantFills(t, 1)
+}
+
+func failedRefresh(t *testing.T, c, _ cache.Cache) {
+	expired(t, c, "k", "old")
+	s := newSource("")
+	s.err = errors.New("the source is away")
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
+		get(t, c, "k", s, "old")
+	}
+	s.wantFills(t, 1)
+	serves(t, c, "k", newSource("new"), "new")
+}
+
+func manyMisses(t *testing.T, a, b cache.Cache) {
+	s := held("v")
+	var waiting []<-chan answer
+	for range 100 {
+		waiting = append(waiting, later(t.Context(), a, "k", s), later(t.Context(), b, "k", s))
+	}
+	s.began(t, 1)
+	time.Sleep(50 * time.Millisecond)
+	close(s.hold)
+	for _, ch := range waiting {
+		if got := receive(t, ch); got.err != nil || got.value != "v" {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	s.wantFills(t, 1)
+}
+
+func otherKeys(t *testing.T, a, b cache.Cache) {
+	s := held("slow")
+	slow := later(t.Context(), a, "slow", s)
+	s.began(t, 1)
+	get(t, a, "quick", newSource("quick"), "quick")
+	if _, err := b.Clear(t.Context(), pattern(t, "q*")); err != nil {
+		t.Fatal(err)
+	}
+	close(s.hold)
+	receive(t, slow)
+	get(t, b, "slow", s, "slow")
+	s.wantFills(t, 1)
+}
+
+func detachedFill(t *testing.T, a, b cache.Cache) {
+	s := held("v")
+	ctx, cancel := context.WithCancel(t.Context())
+	first := later(ctx, a, "k", s)
+	s.began(t, 1)
+	second := later(t.Context(), b, "k", s)
+	cancel()
+	if got := receive(t, first); !errors.Is(got.err, context.Canceled) {
+		t.Errorf("the request that ended got %+v", got)
+	}
+	close(s.hold)
+	if got := receive(t, second); got.value != "v" {
+		t.Errorf("the other got %+v", got)
+	}
+	s.wantFills(t, 1)
+}
+
+func clearMatching(t *testing.T, a, b cache.Cache) {
+	keys := []string{
+		"content:locale:en", "content:locale:*", "[content]", `back\slash`, "{tag}", "}{", "with space", "line\nbreak", "nul\x00byte",
+		"ș ț ¿ €", "*", "?", "^", "entry:content", "lease:content", strings.Repeat("long", 500), "\xff\xfe",
+	}
+	for _, text := range []string{
+		"*", "content:*", `content:locale:\*`, "*locale:??", `\[content\]`, `*\\*`, "[*]", "[^*]", "?", "{*}", "[a-e]*", "[^a-z]*", "[", "[]*",
+		"*\n*", "*\x00*", "*ț*", "entry:*", "nothing like it", `*\`, "[^",
+	} {
+		left := slices.DeleteFunc(slices.Clone(keys), pattern(t, text).Match)
+		for _, key := range keys {
+			get(t, b, key, newSource(key), key)
+		}
+		if n, err := a.Clear(t.Context(), pattern(t, text)); err != nil || n != len(keys)-len(left) {
+			t.Errorf("clearing %q: %d, %v; want %d", text, n, err, len(keys)-len(left))
+		}
+		for _, key := range keys {
+			if _, ok := a.Peek(t.Context(), key); ok != slices.Contains(left, key) {
+				t.Errorf("after clearing %q, %.20q is there: %v", text, key, ok)
+			}
+		}
+		if _, err := a.Clear(t.Context(), cache.All()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func statistics(t *testing.T, a, b cache.Cache) {
+	for i := range 2500 {
+		key := "k" + strings.Repeat("x", i%50) + string(rune('a'+i/50))
+		get(t, a, key, newSource("v"), "v")
+	}
+	for _, want := range []int{2500, 0} {
+		for _, c := range []cache.Cache{a, b} {
+			if s := c.Stats(t.Context()); s.Type == "" || s.Size != want || !s.Available {
+				t.Errorf("got %+v, want %d entries", s, want)
+			}
+		}
+		if n, err := b.Clear(t.Context(), cache.All()); n != want || err != nil {
+			t.Errorf("cleared %d, %v; want %d", n, err, want)
+		}
 	}
 }

@@ -7,94 +7,165 @@ package memory
 
 import (
 	"context"
+	"math"
+	"sync"
 	"time"
 
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/singleflight"
+
 	"siteapi/integrations/cache"
-	"siteapi/integrations/cache/internal/shelf"
 )
 
-// Options of the cache. Zero fields have the stated defaults.
-type Options struct {
-	// MaxBytes bounds keys and values with about 300 bytes more for each entry. Default: 64 MiB.
-	MaxBytes int64
-	// FillTimeout is how long one fill may take. Default: 10 s.
-	FillTimeout time.Duration
-	// RetryAfter is the pause after a refresh that failed; it doubles with each further
-	// failure up to 30 s. Default: 1 s.
-	RetryAfter time.Duration
-	// OnFill, if set, is told of each fill that ended. It must be fast.
-	OnFill func(cache.FillReport)
-	// Clock decides when entries expire. Default: the monotonic clock.
-	Clock func() time.Time
-}
+const (
+	maxBytes = 64 << 20 // of all entries
+	overhead = 320      // bytes of an entry beside its key and value
+)
 
-// Cache is the cache of one process.
+// Cache is the cache of one process. Create it with New.
 type Cache struct {
-	shelf  *shelf.Shelf
-	clock  func() time.Time
-	onFill func(cache.FillReport)
+	entries   *otter.Cache[string, *record]
+	loads     singleflight.Group
+	refreshes cache.Refreshes
+
+	mu       sync.Mutex           // held while an entry is stored or removed
+	inFlight map[string]*inFlight // by key, the fill that may store its value
 }
 
 var _ cache.Cache = (*Cache)(nil)
 
+// record is an entry with its lifetime.
+type record struct {
+	cache.Entry
+	life  cache.Lifetime
+	until time.Time // when it stops being fresh
+}
+
+func (r *record) fresh() bool { return time.Now().Before(r.until) }
+
+// inFlight identifies one fill under way.
+type inFlight struct{ key string }
+
 // New returns an empty cache.
-func New(o Options) (*Cache, error) {
-	s, err := shelf.New(shelf.Options{
-		MaxBytes: o.MaxBytes, FillTimeout: o.FillTimeout, RetryAfter: o.RetryAfter, Clock: o.Clock,
-	})
-	if err != nil {
-		return nil, err
-	}
-	c := &Cache{shelf: s, clock: o.Clock, onFill: o.OnFill}
-	if c.clock == nil {
-		c.clock = time.Now
-	}
-	return c, nil
+func New() *Cache {
+	return &Cache{inFlight: map[string]*inFlight{}, entries: otter.Must(&otter.Options[string, *record]{
+		MaximumWeight: maxBytes,
+		Weigher: func(key string, r *record) uint32 {
+			return uint32(min(len(key)+len(r.Value)+overhead, math.MaxUint32))
+		},
+		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *record]) time.Duration {
+			return e.Value.life.Fresh + e.Value.life.Stale
+		}),
+	})}
 }
 
 // Get implements [cache.Cache].
-func (c *Cache) Get(ctx context.Context, key string, life cache.Lifetime, fill cache.Fill) (cache.Entry, error) {
-	if e, ok := c.shelf.Peek(key); ok {
-		return e, nil
+func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	r, ok := c.entries.GetIfPresent(key)
+	if !ok {
+		return c.load(ctx, key, fill)
 	}
-	return c.load(ctx, key, life, fill)
+	if !r.fresh() {
+		c.refreshes.Start(key, func() error {
+			_, err := c.fill(ctx, key, fill)
+			return err
+		})
+	}
+	return r.Entry, nil
 }
 
-// load is the part of Get that may have to fill; apart, because its closure would
-// cost the hot path an allocation.
-func (c *Cache) load(ctx context.Context, key string, life cache.Lifetime, fill cache.Fill) (cache.Entry, error) {
-	return c.shelf.Get(ctx, key, func(ctx context.Context, f *shelf.Flight) (*shelf.Record, error) {
-		value, err := shelf.Filling{Key: key, Refresh: f.Refresh(), Report: c.onFill}.Run(ctx, fill)
-		if err != nil {
-			return nil, err
+// load fills a missing entry once for all who ask at the same time.
+func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	loaded := c.loads.DoChan(key, func() (any, error) {
+		if r, ok := c.entries.GetIfPresent(key); ok {
+			return r.Entry, nil
 		}
-		e := cache.Entry{Value: value, Revision: cache.RevisionOf(value), StoredAt: c.clock()}
-		return c.shelf.NewRecord(e, life), nil
+		return c.fill(ctx, key, fill)
 	})
+	select {
+	case result := <-loaded:
+		entry, _ := result.Val.(cache.Entry)
+		return entry, result.Err
+	case <-ctx.Done():
+		return cache.Entry{}, context.Cause(ctx)
+	}
+}
+
+// fill stores the value of a fill unless the key was removed meanwhile.
+func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	current := &inFlight{key}
+	c.mu.Lock()
+	c.inFlight[key] = current
+	c.mu.Unlock()
+	entry, life, err := cache.Run(ctx, fill)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inFlight[key] == current {
+		delete(c.inFlight, key)
+		if err == nil {
+			c.entries.Set(key, &record{entry, life, entry.StoredAt.Add(life.Fresh)})
+		}
+	}
+	return entry, err
 }
 
 // Peek implements [cache.Cache].
-func (c *Cache) Peek(_ context.Context, key string) (cache.Entry, bool) { return c.shelf.Peek(key) }
+func (c *Cache) Peek(_ context.Context, key string) (cache.Entry, bool) {
+	r, ok := c.entries.GetIfPresent(key)
+	if !ok || !r.fresh() {
+		return cache.Entry{}, false
+	}
+	return r.Entry, true
+}
 
 // Invalidate implements [cache.Cache]. It never fails.
 func (c *Cache) Invalidate(_ context.Context, keys ...string) error {
-	c.shelf.Drop(keys...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range keys {
+		c.forget(key)
+		c.entries.Invalidate(key)
+	}
 	return nil
+}
+
+// forget keeps a fill under way from storing its value and from answering later reads.
+// The caller holds the lock.
+func (c *Cache) forget(key string) {
+	delete(c.inFlight, key)
+	c.loads.Forget(key)
 }
 
 // Clear implements [cache.Cache]. It never fails.
 func (c *Cache) Clear(_ context.Context, pattern cache.Pattern) (int, error) {
-	return c.shelf.DropMatching(pattern.Match), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.inFlight {
+		if pattern.Match(key) {
+			c.forget(key)
+		}
+	}
+	cleared := 0
+	for key := range c.entries.Keys() {
+		if pattern.Match(key) {
+			c.entries.Invalidate(key)
+			cleared++
+		}
+	}
+	return cleared, nil
 }
 
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(context.Context) cache.Stats {
-	return cache.Stats{Type: "memory", Size: c.shelf.Len(), Available: true}
+	size := 0
+	for range c.entries.Keys() {
+		size++
+	}
+	return cache.Stats{Type: "memory", Size: size, Available: true}
 }
 
-// Close implements [cache.Cache]. It ends the fills under way. A Get after it still
-// answers, by filling every time.
+// Close implements [cache.Cache].
 func (c *Cache) Close() error {
-	c.shelf.Close()
+	c.entries.StopAllGoroutines()
 	return nil
 }

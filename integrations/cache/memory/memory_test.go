@@ -1,6 +1,9 @@
 package memory_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"testing"
 
 	"siteapi/integrations/cache"
@@ -8,22 +11,28 @@ import (
 	"siteapi/integrations/cache/memory"
 )
 
-// open returns an empty cache.
-func open(t *testing.T) cache.Cache {
-	t.Helper()
-	c, err := memory.New(memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
-
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	cachetest.Run(t, open)
+	cachetest.Run(t, func(t *testing.T) (a, b cache.Cache) {
+		c := memory.New()
+		t.Cleanup(func() { _ = c.Close() })
+		return c, c
+	})
+}
+
+// TestBound stores five times what the cache has room for.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	c, value := memory.New(), bytes.Repeat([]byte("x"), 1<<20)
+	defer func() { _ = c.Close() }()
+	for i := range 320 {
+		if _, err := c.Get(t.Context(), fmt.Sprint(i), func(context.Context) ([]byte, cache.Lifetime, error) {
+			return value, cache.Lifetime{}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if size := c.Stats(t.Context()).Size; size == 0 || size > 100 {
+		t.Errorf("%d MiB are kept, want about 64 at most", size)
+	}
 }

@@ -2,17 +2,54 @@ package valkey_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/cache/valkey"
+	"siteapi/integrations/valkeyconn"
 )
 
-// ask sends a command that must succeed.
+// content is a source that counts and can be changed.
+type content struct {
+	fills atomic.Int32
+	value atomic.Value // string
+}
+
+func newContent(value string) *content {
+	s := &content{}
+	s.value.Store(value)
+	return s
+}
+
+func (s *content) fill(context.Context) ([]byte, cache.Lifetime, error) {
+	s.fills.Add(1)
+	return []byte(s.value.Load().(string)), cache.Lifetime{Fresh: time.Hour}, nil
+}
+
+func read(t *testing.T, c cache.Cache, key string, s *content, want string) {
+	t.Helper()
+	e, err := c.Get(t.Context(), key, s.fill)
+	if err != nil || string(e.Value) != want {
+		t.Fatalf("Get(%q) = %q, %v; want %q", key, e.Value, err, want)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never happens: %s", what)
+		}
+	}
+}
+
+// ask sends the server a command that must succeed.
 func ask(t *testing.T, s *valkeyserver.Server, args ...string) string {
 	t.Helper()
 	reply, err := s.Do(args...)
@@ -22,151 +59,210 @@ func ask(t *testing.T, s *valkeyserver.Server, args ...string) string {
 	return reply
 }
 
-// TestNeighbours: the server belongs to others as well.
-func TestNeighbours(t *testing.T) {
+// TestServerAway stops or freezes the server under two instances.
+func TestServerAway(t *testing.T) {
 	t.Parallel()
-	server := valkeyserver.Start(t)
-	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi:mine?", "theirs", "siteapi2:e:{0000}x", "theirs", "siteapi:r:192.0.2.1", "1")
-	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
-	other := open(t, valkey.Options{URL: server.URL(), Prefix: "siteapi:e:", Timeout: patient}) // an awkward neighbour
-	s := newContent("v")
-	read(t, c, "content:locale:en", s.fill, "v")
-	read(t, other, "content:locale:en", s.fill, "v")
-	if n := c.Stats(t.Context()).Size; n != 1 {
-		t.Errorf("size %d, want 1", n)
-	}
-	if n, err := c.Clear(t.Context(), cache.All()); n != 1 || err != nil {
-		t.Errorf("cleared %d, %v; want 1", n, err)
-	}
-	if reply := ask(t, server, "DBSIZE"); reply != ":5\r\n" {
-		t.Errorf("%q keys left, want the 4 of others and 1 of the neighbour", reply)
+	for name, leave := range map[string]func(*testing.T, *valkeyserver.Server) (back func()){
+		"stopped": func(t *testing.T, s *valkeyserver.Server) func() {
+			s.Stop()
+			return func() {
+				if err := s.Start(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"frozen": func(t *testing.T, s *valkeyserver.Server) func() {
+			s.Pause(t)
+			return func() { s.Resume(t) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := valkeyserver.Start(t)
+			a, b := open(t, server.URL(), "p:"), open(t, server.URL(), "p:")
+			s := newContent("before")
+			read(t, a, "k", s, "before")
+			read(t, b, "k", s, "before")
+			back := leave(t, server)
+			eventually(t, "statistics say that it is away", func() bool { return !a.Stats(t.Context()).Available })
+			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("Invalidate while away: %v", err)
+			}
+			if _, err := a.Clear(t.Context(), cache.All()); !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("Clear while away: %v", err)
+			}
+			s.value.Store("during")
+			s.fills.Store(0)
+			began := time.Now()
+			for range 1000 {
+				read(t, a, "k", s, "during")
+			}
+			if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
+				t.Errorf("%d fills for a thousand reads while away", n)
+			}
+			back()
+			s.value.Store("after")
+			eventually(t, "an invalidation succeeds again", func() bool { return a.Invalidate(t.Context(), "k") == nil })
+			read(t, a, "k", s, "after")
+			eventually(t, "the other has it too", func() bool {
+				e, ok := b.Peek(t.Context(), "k")
+				return ok && string(e.Value) == "after"
+			})
+		})
 	}
 }
 
-// TestNothingIsLeftBehind looks at the server while and after a key is filled.
-func TestNothingIsLeftBehind(t *testing.T) {
+// TestFillAcrossAnOutage checks that what an instance read or began to fill before the
+// server went away is not served when it is back and holds nothing any more.
+func TestFillAcrossAnOutage(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Prefix: "p:", Timeout: patient})
+	c, s := open(t, server.URL(), "p:"), newContent("old")
+	read(t, c, "copied", s, "old")
 	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := c.Get(t.Context(), "k", cache.Lifetime{Fresh: time.Hour, Stale: time.Hour}, func(context.Context) ([]byte, error) {
+		_, err := c.Get(t.Context(), "under way", func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 			close(began)
 			<-release
-			return []byte("v"), nil
+			return s.fill(ctx)
 		})
 		done <- err
 	}()
 	<-began
-	lease := valkey.LeaseName("p:", "k")
-	if reply := ask(t, server, "KEYS", "*"); !strings.Contains(reply, lease) || !strings.HasPrefix(reply, "*1") {
-		t.Errorf("while it fills: %q, want the lease alone", reply)
-	}
-	close(release)
-	if err := <-done; err != nil {
+	server.Stop()
+	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if reply := ask(t, server, "KEYS", "*"); !strings.Contains(reply, valkey.EntryName("p:", "k")) || !strings.HasPrefix(reply, "*1") {
-		t.Errorf("after the fill: %q, want the entry alone", reply)
+	eventually(t, "the server is used again", func() bool { return c.Invalidate(t.Context(), "other") == nil })
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
-	var ms int
-	if _, err := fmt.Sscanf(ask(t, server, "PTTL", valkey.EntryName("p:", "k")), ":%d", &ms); err != nil || ms < 7_100_000 || ms > 7_200_000 {
-		t.Errorf("%d ms to live, want about two hours (%v)", ms, err)
+	s.value.Store("new")
+	read(t, c, "copied", s, "new")
+	read(t, c, "under way", s, "new")
+}
+
+// TestStartWhileAway opens a cache before its server is there.
+func TestStartWhileAway(t *testing.T) {
+	t.Parallel()
+	server := valkeyserver.Start(t)
+	server.Stop()
+	c, s := open(t, server.URL(), "p:"), newContent("v")
+	read(t, c, "k", s, "v")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "entries are stored", func() bool {
+		read(t, c, "k", s, "v")
+		return c.Stats(t.Context()).Size == 1
+	})
+}
+
+// TestServerWithoutMemory refuses to store; reads must not hammer the source.
+func TestServerWithoutMemory(t *testing.T) {
+	t.Parallel()
+	c, s := open(t, valkeyserver.Start(t, "--maxmemory", "1").URL(), "p:"), newContent("v")
+	began := time.Now()
+	for range 100 {
+		read(t, c, "k", s, "v")
+	}
+	if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
+		t.Errorf("%d fills for a hundred reads", n)
+	}
+	if err := c.Invalidate(t.Context(), "k"); err != nil || !c.Stats(t.Context()).Available {
+		t.Errorf("Invalidate: %v", err)
 	}
 }
 
-// TestLeaseOfADeadInstance: whoever held it can't give it back.
+// TestLeaseOfADeadInstance waits for the end of a lease that nobody gives back.
 func TestLeaseOfADeadInstance(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
-	ask(t, server, "SET", valkey.LeaseName(valkey.DefaultPrefix, "k"), "someone", "PX", "300")
-	took := read(t, c, "k", newContent("v").fill, "v")
-	if took < 200*time.Millisecond || took > 2*time.Second {
+	c := open(t, server.URL(), "p:")
+	ask(t, server, "SET", "p:lease:k", "someone", "PX", "300")
+	began := time.Now()
+	read(t, c, "k", newContent("v"), "v")
+	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("it took %v, want what was left of the lease", took)
 	}
 }
 
-// TestLeaseLasts: a fill that takes longer than the lease keeps it.
-func TestLeaseLasts(t *testing.T) {
-	t.Parallel()
-	server := valkeyserver.Start(t)
-	o := valkey.Options{URL: server.URL(), Lease: 600 * time.Millisecond, Timeout: patient}
-	a, b, s := open(t, o), open(t, o), newContent("v")
-	slow := func(ctx context.Context) ([]byte, error) {
-		value, err := s.fill(ctx)
-		time.Sleep(1500 * time.Millisecond)
-		return value, err
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := a.Get(t.Context(), "k", cache.Lifetime{Fresh: time.Hour}, slow)
-		done <- err
-	}()
-	time.Sleep(50 * time.Millisecond)
-	read(t, b, "k", slow, "v")
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	if n := s.fills.Load(); n != 1 {
-		t.Errorf("%d fills, want 1", n)
-	}
-}
-
-// TestLostLease: an instance that slept through its lease doesn't store.
-func TestLostLease(t *testing.T) {
-	t.Parallel()
-	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
-	s := newContent("old")
-	read(t, c, "k", func(ctx context.Context) ([]byte, error) {
-		ask(t, server, "SET", valkey.LeaseName(valkey.DefaultPrefix, "k"), "someone", "PX", "10")
-		return s.fill(ctx)
-	}, "old")
-	if _, ok := c.Peek(t.Context(), "k"); ok {
-		t.Error("it was kept")
-	}
-	s.set("new")
-	read(t, c, "k", s.fill, "new")
-}
-
-// TestChangesByHand: an operator's commands reach the copies too.
+// TestChangesByHand checks that an operator's commands reach the copies too.
 func TestChangesByHand(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
-	for _, command := range [][]string{
-		{"FLUSHALL"}, {"DEL", valkey.EntryName(valkey.DefaultPrefix, "k")}, {"PEXPIRE", valkey.EntryName(valkey.DefaultPrefix, "k"), "1"},
-		{"CLIENT", "KILL", "TYPE", "normal"},
-	} {
-		read(t, c, "k", newContent("v").fill, "v")
-		if _, ok := c.Peek(t.Context(), "k"); !ok {
-			t.Fatal("no copy before ", command)
-		}
+	c, s := open(t, server.URL(), "p:"), newContent("v")
+	for _, command := range [][]string{{"FLUSHALL"}, {"DEL", "p:entry:k"}, {"PEXPIRE", "p:entry:k", "1"}} {
+		read(t, c, "k", s, "v")
 		ask(t, server, command...)
-		soon(t, time.Second, fmt.Sprint("the copy goes with ", command), func() bool {
+		eventually(t, "the copy goes with "+command[0], func() bool {
 			_, ok := c.Peek(t.Context(), "k")
 			return !ok
 		})
-		if command[0] == "PEXPIRE" { // it is told at once, and lives on for a millisecond
-			time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestLeastPrivileges runs with a user who may do no more than the manual says, among
+// keys of others.
+func TestLeastPrivileges(t *testing.T) {
+	t.Parallel()
+	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"}, strings.Fields(privileges)...)
+	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
+	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
+	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
+	s := newContent("v")
+	read(t, c, "content:locale:en", s, "v")
+	if stats := c.Stats(t.Context()); stats.Size != 1 || !stats.Available {
+		t.Errorf("statistics: %+v", stats)
+	}
+	if err := c.Invalidate(t.Context(), "content:locale:en"); err != nil {
+		t.Error(err)
+	}
+	read(t, c, "content:locale:en", s, "v")
+	if n, err := c.Clear(t.Context(), cache.All()); n != 1 || err != nil {
+		t.Errorf("cleared %d, %v", n, err)
+	}
+	if reply := ask(t, server, "DBSIZE"); reply != ":3\r\n" {
+		t.Errorf("%q keys are left, want the 3 of others", reply)
+	}
+}
+
+// privileges are the commands that cache and rate limits need.
+const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time +eval +evalsha +script|load +scan"
+
+// TestAddresses opens addresses that can't be used.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	server, plain := valkeyserver.Start(t, "--requirepass", "right"), valkeyserver.Start(t)
+	for name, c := range map[string]struct{ url, want string }{
+		"wrong password":   {"valkey://:hushhush@" + server.Addr(), "WRONGPASS"},
+		"no password":      {server.URL(), "NOAUTH"},
+		"no such database": {plain.URL() + "/99", "DB index is out of range"},
+		"other scheme":     {"http://:hushhush@" + plain.Addr(), "scheme"},
+		"unreadable":       {"valkey://user:hush#hush@" + plain.Addr(), "percent-encoded"},
+	} {
+		conn, err := valkeyconn.Open(t.Context(), valkeyconn.Options{URL: c.url})
+		if err == nil {
+			conn.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 }
 
-// TestGarbage: what isn't an entry is filled over, not served.
-func TestGarbage(t *testing.T) {
-	t.Parallel()
-	server := valkeyserver.Start(t)
-	c := open(t, valkey.Options{URL: server.URL(), Timeout: patient})
-	ask(t, server, "SET", valkey.EntryName(valkey.DefaultPrefix, "text"), "x")
-	ask(t, server, "HSET", valkey.EntryName(valkey.DefaultPrefix, "half"), "v", "x", "s", "0")
-	for _, key := range []string{"text", "half"} {
-		read(t, c, key, newContent("v").fill, "v")
-		if err := c.Invalidate(t.Context(), key); err != nil {
-			t.Error(err)
+func BenchmarkRead(b *testing.B) {
+	conn, err := valkeyconn.Open(b.Context(), valkeyconn.Options{URL: valkeyserver.Start(b).URL()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	c, s := valkey.New(conn, "p:"), newContent(strings.Repeat("x", 20_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Get(b.Context(), "content:locale:en", s.fill); err != nil {
+			b.Fatal(err)
 		}
-		read(t, c, key, newContent("new").fill, "new")
-		read(t, c, key, newContent("filled once more").fill, "new") // it was stored
 	}
 }

@@ -1,154 +1,237 @@
-// Package valkey keeps the cache in a Valkey or Redis server (RESP3, so Redis 6 or
-// later) that all instances of the service share. Each instance keeps decoded copies
-// of what it reads; the server pushes every change, and the copy is dropped. So a hot
-// read costs no round trip, and an invalidation anywhere is seen everywhere within
-// the time a message takes.
+// Package valkey keeps the cache in a Valkey or Redis server that all instances of the
+// service share. The client keeps a copy of each entry it reads until the server pushes
+// that it changed, so a hot read costs no round trip and an invalidation anywhere is seen
+// everywhere within milliseconds.
 //
-// One instance fills a missing key: the one that took the key's lease. It may store
-// only while it holds the lease, and an invalidation takes the lease away.
+// One instance fills a missing key: the one that holds the key's lease. It may store only
+// while the lease holds its token, and an invalidation removes the lease.
 //
-// While the server is away, entries are filled by each instance for itself, one fill
-// per key at a time, kept for at most [AwayFresh] and dropped when the server is
-// back; Invalidate and Clear return [cache.ErrUnavailable], and Stats says so. Get
-// never returns it.
+// While the server is away each instance fills for itself and keeps the value for
+// [AwayFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
-// The library's own cache-aside helper was weighed and left: it keeps placeholders
-// under the keys themselves, where a count would find them, and knows no refresh
-// behind an expired value.
-//
-// Known limits: replication is asynchronous, so an invalidation that was acknowledged
-// by a primary which then dies may be lost. An entry whose value can't be stored for
-// want of memory is treated as while the server is away. Instances that lost sight of
-// the server notice within a second, and may answer from their copies until then. In a
-// cluster Clear asks every node for its role, so it is unavailable while one is away.
-//
-// A user of the server needs the keys under the prefix and the commands +@connection
-// +hmget +hset +pttl +pexpire +persist +get +set +del +unlink +eval +evalsha
-// +script|load +scan +role +cluster|slots +cluster|shards; rate limits on the same
-// server +time as well.
+// Known limits: replication is asynchronous, so an invalidation that was acknowledged by
+// a primary which then dies may be lost. Instances that lost sight of the server notice
+// within a second, and may answer from their copies until then. Counting and clearing
+// walk over all keys of the database.
 package valkey
 
 import (
 	"context"
-	"crypto/rand"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/valkey-io/valkey-go"
+	"golang.org/x/sync/singleflight"
+
 	"siteapi/integrations/cache"
-	"siteapi/integrations/cache/internal/link"
-	"siteapi/integrations/cache/internal/shelf"
+	"siteapi/integrations/cache/memory"
+	"siteapi/integrations/valkeyconn"
 )
 
-// AwayFresh is how long at most an instance uses what it filled while the server was
-// away.
+// AwayFresh is how long at most an instance uses what it filled while the server was away.
 const AwayFresh = time.Second
 
-// DefaultPrefix is what the names of all keys begin with unless Options say otherwise.
-const DefaultPrefix = "siteapi:"
-
-// Options of the cache. Zero fields have the stated defaults.
-type Options struct {
-	// URL is the address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis and
-	// rediss mean the same. Parameters: addr (further nodes), master_set,
-	// sentinel_username, sentinel_password, db, client_name, ca_file, skip_verify.
-	URL string
-	// Prefix begins the names of all keys at the server, so that it can be shared. It never
-	// shows in keys of this package. Default: DefaultPrefix.
-	Prefix string
-	// MaxBytes bounds the copies in this process. Default: 64 MiB.
-	MaxBytes int64
-	// FillTimeout is how long one fill may take. Default: 10 s.
-	FillTimeout time.Duration
-	// RetryAfter is the pause after a refresh that failed; it doubles with each further
-	// failure up to 30 s. Default: 1 s.
-	RetryAfter time.Duration
-	// Timeout bounds one command; a sign of life must come within half of it. Default:
-	// 500 ms.
-	Timeout time.Duration
-	// Lease is how long the others wait for an instance that died while it filled.
-	// Default: 3 s.
-	Lease time.Duration
-	// OnFill, if set, is told of each fill that ended. It must be fast.
-	OnFill func(cache.FillReport)
-	// OnState, if set, is told when the server went away, and why, and when it came back.
-	OnState func(up bool, err error)
-}
-
-// Cache is a cache shared through a server. Create it with Open.
+// Cache is a cache shared through a server. Create it with New.
 type Cache struct {
-	opts    Options
-	names   names
-	scripts scripts
-	shelf   *shelf.Shelf
-	link    *link.Link
-	bells   bells
-	counter counter
-	token   func() string // a new random token for a lease
+	conn      *valkeyconn.Conn
+	prefix    string        // of the names of all keys at the server
+	alone     *memory.Cache // used while the server is away
+	loads     singleflight.Group
+	refreshes cache.Refreshes
 }
 
 var _ cache.Cache = (*Cache)(nil)
 
-// Open returns a cache on the server at o.URL. A server that is away is no error: the
-// cache connects when it is there. An address that can't be used, or a server that
-// refuses the credentials or can't push changes, is one, fit to show to an operator.
-func Open(ctx context.Context, o Options) (*Cache, error) {
-	if o.Prefix == "" {
-		o.Prefix = DefaultPrefix
+// New returns the cache under a prefix of the keys at a server.
+func New(conn *valkeyconn.Conn, prefix string) *Cache {
+	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}
+}
+
+// entryName and leaseName are the keys at the server.
+func (c *Cache) entryName(key string) string { return c.prefix + "entry:" + key }
+func (c *Cache) leaseName(key string) string { return c.prefix + "lease:" + key }
+
+// Get implements [cache.Cache]. It never returns [cache.ErrUnavailable].
+func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	r, found, err := c.read(key)
+	switch {
+	case err != nil:
+		return c.getAlone(ctx, key, fill)
+	case !found:
+		return c.load(ctx, key, fill)
+	case !r.fresh():
+		c.refreshes.Start(key, func() error {
+			_, err := c.fill(ctx, key, fill, r.times())
+			return err
+		})
 	}
-	if err := checkPrefix(o.Prefix); err != nil {
-		return nil, err
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 500 * time.Millisecond
-	}
-	if o.Lease <= 0 {
-		o.Lease = 3 * time.Second
-	}
-	s, err := shelf.New(shelf.Options{MaxBytes: o.MaxBytes, FillTimeout: o.FillTimeout, RetryAfter: o.RetryAfter})
-	if err != nil {
-		return nil, err
-	}
-	c := &Cache{opts: o, names: names{o.Prefix}, scripts: newScripts(), shelf: s, token: rand.Text}
-	c.link, err = link.Open(ctx, link.Options{
-		URL: o.URL, Timeout: o.Timeout / 2,
-		// Every change under the prefix is pushed, whoever read it. The alternative, being
-		// told only of what was read, needs two more commands with each read.
-		Tracking: []string{"BCAST", "PREFIX", c.names.entries()},
-		OnPush:   c.pushed, OnTurn: c.dropAll, OnState: o.OnState,
+	return r.Entry, nil
+}
+
+// getAlone fills for this instance only.
+func (c *Cache) getAlone(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	return c.alone.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		value, life, err := fill(ctx)
+		if life.Fresh <= 0 || life.Fresh > AwayFresh {
+			life.Fresh = AwayFresh
+		}
+		return value, cache.Lifetime{Fresh: life.Fresh}, err
 	})
+}
+
+// Peek implements [cache.Cache].
+func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
+	r, found, err := c.read(key)
 	if err != nil {
-		s.Close()
-		return nil, err
+		return c.alone.Peek(ctx, key)
 	}
-	return c, nil
+	if !found || !r.fresh() {
+		return cache.Entry{}, false
+	}
+	return r.Entry, true
 }
 
-// Close implements [cache.Cache]. It ends the fills under way. A Get after it still
-// answers, by filling every time.
-func (c *Cache) Close() error {
-	c.shelf.Close()
-	c.link.Close()
-	return nil
+// read returns the record under key if there is one, from the client's copy where it has one.
+func (c *Cache) read(key string) (r record, found bool, err error) {
+	client, up := c.conn.Client()
+	if !up {
+		return record{}, false, cache.ErrUnavailable
+	}
+	// Others may wait for the same reply, so it doesn't end with the request that asked first.
+	reply, err := client.DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).ToMessage()
+	if valkey.IsValkeyNil(err) {
+		return record{}, false, nil
+	}
+	if err != nil {
+		return record{}, false, c.failed("reading the cache", err)
+	}
+	r, err = decode(&reply)
+	return r, err == nil, err
 }
 
-// pushed drops the copies of what changed at the server, nil for everything: so it
-// is when a connection was lost, too.
-func (c *Cache) pushed(names []string) {
-	c.counter.changed()
-	if names == nil {
-		c.dropAll()
-		return
+// copiesLife bounds the life of the client's copies, which the server's pushes end.
+const copiesLife = time.Hour
+
+// failed translates the error of a command.
+func (c *Cache) failed(op string, err error) error {
+	if err == nil {
+		return nil
 	}
-	for _, name := range names {
-		if key, ok := c.names.key(name); ok {
-			c.shelf.Drop(key)
-			c.bells.ring(key)
+	c.conn.Failed(err)
+	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, err)
+}
+
+// Invalidate implements [cache.Cache].
+func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
+	_, err := c.remove("invalidating", keys)
+	return errors.Join(err, c.alone.Invalidate(ctx, keys...))
+}
+
+// remove removes leases and entries and returns the number of entries. The lease goes
+// first: a fill under way either finds it gone, or has stored what is removed next.
+func (c *Cache) remove(op string, keys []string) (int, error) {
+	client, up := c.conn.Client()
+	if !up {
+		return 0, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	}
+	commands := make(valkey.Commands, 0, 2*len(keys)+1)
+	for _, key := range keys {
+		commands = append(commands,
+			client.B().Unlink().Key(c.leaseName(key)).Build(), client.B().Unlink().Key(c.entryName(key)).Build())
+	}
+	// The server pushes our own changes behind their replies: when the last reply is here,
+	// so are all pushes.
+	commands = append(commands, client.B().Ping().Build())
+	removed := 0
+	for i, reply := range client.DoMulti(context.Background(), commands...) {
+		if err := reply.Error(); err != nil {
+			return removed, c.failed(op, err)
+		}
+		if n, err := reply.AsInt64(); err == nil && i%2 == 1 {
+			removed += int(n)
+		}
+	}
+	for _, key := range keys {
+		c.loads.Forget(key) // its value is not stored, and must not answer later reads
+	}
+	return removed, nil
+}
+
+// Clear implements [cache.Cache]. Entries that come while it runs may stay.
+func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
+	cleared := 0
+	// Leases first, so that no fill that began before is stored behind the walk.
+	for _, name := range []func(string) string{c.leaseName, c.entryName} {
+		err := c.scan(ctx, "clearing", name(""), func(keys []string) error {
+			matching := keys[:0]
+			for _, key := range keys {
+				if pattern.Match(key) {
+					matching = append(matching, key)
+				}
+			}
+			n, err := c.remove("clearing", matching)
+			cleared += n
+			return err
+		})
+		if err != nil {
+			return cleared, err
+		}
+	}
+	_, err := c.alone.Clear(ctx, pattern)
+	return cleared, err
+}
+
+// scan calls found with the keys whose names begin with a prefix, some at a time.
+func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []string) error) error {
+	seen := map[string]bool{} // a scan may return a key twice
+	for cursor := uint64(0); ; {
+		client, up := c.conn.Client()
+		if !up {
+			return fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", op, err)
+		}
+		command := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
+		step, err := client.Do(context.Background(), command).AsScanEntry()
+		if err != nil {
+			return c.failed(op, err)
+		}
+		var keys []string
+		for _, name := range step.Elements {
+			if !seen[name] {
+				seen[name] = true
+				keys = append(keys, name[len(prefix):])
+			}
+		}
+		if len(keys) > 0 {
+			if err := found(keys); err != nil {
+				return err
+			}
+		}
+		if cursor = step.Cursor; cursor == 0 {
+			return nil
 		}
 	}
 }
 
-// dropAll drops all copies.
-func (c *Cache) dropAll() {
-	c.counter.changed()
-	c.shelf.DropAll()
-	c.bells.ringAll()
+// Stats implements [cache.Cache].
+func (c *Cache) Stats(ctx context.Context) cache.Stats {
+	size := 0
+	err := c.conn.Ping(ctx)
+	if err == nil {
+		err = c.scan(ctx, "counting", c.entryName(""), func(keys []string) error {
+			size += len(keys)
+			return nil
+		})
+	}
+	if err != nil {
+		c.conn.Failed(err)
+		size = 0
+	}
+	return cache.Stats{Type: "valkey", Size: size, Available: err == nil}
 }
+
+// Close implements [cache.Cache]. The connection stays open.
+func (c *Cache) Close() error { return c.alone.Close() }

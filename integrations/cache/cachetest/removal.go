@@ -1,0 +1,132 @@
+package cachetest
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache"
+)
+
+// removal is one way to make the key "k" go.
+type removal func(ctx context.Context, c cache.Cache) error
+
+func removals() map[string]removal {
+	return map[string]removal{
+		"an invalidated key": func(ctx context.Context, c cache.Cache) error { return c.Invalidate(ctx, "other", "k") },
+		"a cleared key": func(ctx context.Context, c cache.Cache) error {
+			_, err := c.Clear(ctx, cache.All())
+			return err
+		},
+	}
+}
+
+func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
+	s := newSource("old")
+	get(t, a, "k", s, "old")
+	get(t, b, "k", s, "old")
+	s.value.Store("new")
+	if err := remove(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	get(t, a, "k", s, "new")
+	began := time.Now()
+	serves(t, b, "k", s, "new")
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the other instance served the old value for %v more", took)
+	}
+}
+
+// overtakenFill removes the key, at either instance, while a fill of it is under way.
+func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
+	for _, at := range []cache.Cache{a, b} {
+		old, fresh := held("old"), newSource("new")
+		before := later(t.Context(), a, "k", old)
+		old.began(t, 1)
+		if err := remove(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		get(t, at, "k", fresh, "new") // also while the old fill is still under way
+		after := later(t.Context(), a, "k", fresh)
+		close(old.hold)
+		receive(t, before)
+		if got := receive(t, after); got.value != "new" {
+			t.Errorf("a read that began after it got %+v", got)
+		}
+		serves(t, a, "k", fresh, "new")
+		serves(t, b, "k", fresh, "new")
+		fresh.wantFills(t, 1)
+		if err := remove(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
+	for _, at := range []cache.Cache{a, b} {
+		expired(t, a, "k", "first")
+		old, fresh := held("old"), newSource("new")
+		get(t, a, "k", old, "first")
+		old.began(t, 1)
+		if err := remove(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		get(t, at, "k", fresh, "new")
+		close(old.hold)
+		time.Sleep(20 * time.Millisecond) // for the old fill to end
+		serves(t, a, "k", fresh, "new")
+		serves(t, b, "k", fresh, "new")
+		fresh.wantFills(t, 1)
+		if err := remove(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// neverThePast changes a source, removes its key and reads it back at the same instance:
+// the answer must be at least as new. Readers keep both instances filling all the while.
+func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
+	var version atomic.Int64
+	fill := func(context.Context) ([]byte, cache.Lifetime, error) {
+		v := strconv.FormatInt(version.Load(), 10)
+		time.Sleep(time.Duration(time.Now().UnixNano() % int64(2*time.Millisecond)))
+		return []byte(v), cache.Lifetime{Fresh: 3 * time.Millisecond, Stale: time.Hour}, nil
+	}
+	read := func(c cache.Cache) int64 {
+		e, err := c.Get(t.Context(), "k", fill)
+		if err != nil {
+			t.Errorf("reading: %v", err)
+		}
+		v, _ := strconv.ParseInt(string(e.Value), 10, 64)
+		return v
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for i := range 8 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					read([]cache.Cache{a, b}[i%2])
+				}
+			}
+		})
+	}
+	for began := time.Now(); time.Since(began) < 500*time.Millisecond && !t.Failed(); {
+		want := version.Add(1)
+		if err := remove(t.Context(), a); err != nil {
+			t.Errorf("removing: %v", err)
+		}
+		if got := read(a); got < want {
+			t.Errorf("version %d was read after %d was announced", got, want)
+		}
+	}
+	close(stop)
+	readers.Wait()
+	eventually(t, "both instances serve the last version", func() bool { return read(a) == version.Load() && read(b) == version.Load() })
+}

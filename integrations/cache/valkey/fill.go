@@ -1,0 +1,138 @@
+package valkey
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/valkey-io/valkey-go"
+
+	"siteapi/integrations/cache"
+)
+
+// pollPause is the time between two looks for the value that another instance fills.
+const pollPause = 25 * time.Millisecond
+
+// leaseLife is how long others wait for an instance that died while it filled.
+const leaseLife = cache.FillTimeout + time.Second
+
+// In each script the first key is an entry and the second its lease.
+var (
+	// takeScript returns the entry, else tries to take the lease and returns whether it did.
+	// ARGV: token, life of the lease in ms, what the expired entry begins with that is to be
+	// replaced; empty if there is none.
+	takeScript = valkey.NewLuaScript(`
+local entry = redis.call('GET', KEYS[1])
+if entry and (ARGV[3] == '' or string.sub(entry, 1, #ARGV[3]) ~= ARGV[3]) then return {0, entry} end
+return {redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0}`)
+
+	// storeScript stores an entry and gives the lease back, if the lease still holds the
+	// token. ARGV: token, entry, life in ms.
+	storeScript = valkey.NewLuaScript(`
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+redis.call('DEL', KEYS[2])
+return 1`)
+
+	// releaseScript gives the lease back. ARGV: token.
+	releaseScript = valkey.NewLuaScript(`
+if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+return 0`)
+)
+
+// filled is the outcome of a fill.
+type filled struct {
+	entry  cache.Entry
+	stored bool // false: the key was removed meanwhile, or the server went away
+}
+
+// load fills a missing entry once for all who ask at the same time.
+func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	for {
+		first := false
+		loaded := c.loads.DoChan(key, func() (any, error) {
+			first = true
+			return c.fill(ctx, key, fill, "")
+		})
+		select {
+		case result := <-loaded:
+			// A value that was not stored may be older than the read of those who joined.
+			f, _ := result.Val.(filled)
+			if result.Err != nil || f.stored || first {
+				return f.entry, result.Err
+			}
+		case <-ctx.Done():
+			return cache.Entry{}, context.Cause(ctx)
+		}
+	}
+}
+
+// fill takes the lease of key, fills and stores. While another instance holds the lease
+// it waits for that one's value; the refresh of an expired entry leaves it at that.
+func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (filled, error) {
+	token := rand.Text()
+	for {
+		r, found, leased, err := c.take(key, token, expired)
+		switch {
+		case err != nil: // also where the server has no memory left
+			entry, err := c.getAlone(ctx, key, fill)
+			return filled{entry: entry}, err
+		case found:
+			return filled{r.Entry, true}, nil
+		case leased:
+			return c.fillLeased(ctx, key, token, fill)
+		case expired != "":
+			return filled{}, nil
+		}
+		time.Sleep(pollPause)
+	}
+}
+
+// take returns the record under key, or whether the lease was taken.
+func (c *Cache) take(key, token, expired string) (r record, found, leased bool, err error) {
+	reply, err := c.run("taking a lease", takeScript, key, token, milliseconds(leaseLife), expired)
+	if err != nil {
+		return record{}, false, false, err
+	}
+	fields, err := reply.ToArray()
+	if err == nil && len(fields) == 2 {
+		r, err = decode(&fields[1])
+		return r, err == nil, false, err
+	}
+	if err == nil {
+		leased, err = fields[0].AsBool()
+	}
+	return record{}, false, leased, err
+}
+
+// fillLeased fills under a lease and stores the value unless the lease is lost.
+func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fill) (filled, error) {
+	entry, life, err := cache.Run(ctx, fill)
+	if err != nil {
+		// Should it fail, the lease ends by itself.
+		_, _ = c.run("giving a lease back", releaseScript, key, token)
+		return filled{}, err
+	}
+	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
+	reply, err := c.run("storing in the cache", storeScript, key, token, text, milliseconds(life.Fresh+life.Stale))
+	stored := false
+	if err == nil {
+		stored, _ = reply.AsBool()
+	}
+	return filled{entry, stored}, nil
+}
+
+// run runs a script for key.
+func (c *Cache) run(op string, script *valkey.Lua, key string, args ...string) (valkey.ValkeyMessage, error) {
+	client, up := c.conn.Client()
+	if !up {
+		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	}
+	reply, err := script.Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).ToMessage()
+	return reply, c.failed(op, err)
+}
+
+// milliseconds formats a duration for the server, which refuses 0.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

@@ -1,0 +1,44 @@
+// Package memory counts requests in the process, for the clients seen of late.
+//
+// Known limit: the number of keys is bounded, and a key that is forgotten for want of
+// room begins anew. Keys that come often are kept, however many others come once.
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/time/rate"
+
+	"siteapi/integrations/ratelimit"
+)
+
+// maxKeys bounds the memory used, to about 20 MiB.
+const maxKeys = 100_000
+
+// Limiter counts for one process. Create it with New.
+type Limiter struct {
+	keys *otter.Cache[string, *rate.Limiter]
+}
+
+var _ ratelimit.Limiter = (*Limiter)(nil)
+
+// New returns a limiter that has seen nobody yet.
+func New() *Limiter {
+	return &Limiter{otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys})}
+}
+
+// Allow implements [ratelimit.Limiter].
+func (l *Limiter) Allow(_ context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
+	limiter, ok := l.keys.GetIfPresent(key)
+	if !ok {
+		limiter, _ = l.keys.SetIfAbsent(key, rate.NewLimiter(rate.Every(rule.Interval()), rule.Most()))
+	}
+	now := time.Now()
+	if limiter.AllowN(now, 1) {
+		return true, 0
+	}
+	missing := 1 - limiter.TokensAt(now)
+	return false, max(time.Duration(missing*float64(rule.Interval())), time.Millisecond)
+}

@@ -1,0 +1,34 @@
+package memory_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"siteapi/integrations/ratelimit"
+	"siteapi/integrations/ratelimit/memory"
+	"siteapi/integrations/ratelimit/ratelimittest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	ratelimittest.Run(t, func(*testing.T) ratelimit.Limiter { return memory.New() })
+}
+
+// TestFloodOfKeys checks that a client who keeps coming is not forgotten because of a
+// flood of others.
+func TestFloodOfKeys(t *testing.T) {
+	t.Parallel()
+	l, rule, served := memory.New(), ratelimit.Rule{Limit: 10, Period: time.Hour}, 0
+	for i := range 300_000 {
+		l.Allow(t.Context(), fmt.Sprint("once", i), rule)
+		if i%100 == 0 {
+			if ok, _ := l.Allow(t.Context(), "often", rule); ok {
+				served++
+			}
+		}
+	}
+	if served > 40 {
+		t.Errorf("served %d times of a limit of 10", served)
+	}
+}

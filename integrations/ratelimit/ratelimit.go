@@ -1,0 +1,36 @@
+// Package ratelimit is the contract with what counts requests per client. Drivers live
+// in the folders below: memory counts for one instance, valkey for all of them. Each
+// passes the conformance suite in ratelimittest.
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// Rule is how much is allowed: Limit requests per Period, evenly spread, of which Burst
+// may come at once after a quiet time. A Burst of 0 means Limit.
+type Rule struct {
+	Limit  int
+	Period time.Duration
+	Burst  int
+}
+
+// Interval is the time that earns one request.
+func (r Rule) Interval() time.Duration { return r.Period / time.Duration(r.Limit) }
+
+// Most is how many requests may come at once.
+func (r Rule) Most() int {
+	if r.Burst > 0 {
+		return r.Burst
+	}
+	return r.Limit
+}
+
+// Limiter counts requests. Allow may be called concurrently.
+type Limiter interface {
+	// Allow counts one request of key under rule and says whether to serve it, and if not
+	// how long to wait. A refused request isn't counted. A driver whose backend is away
+	// counts for this instance. A key is used with one rule only.
+	Allow(ctx context.Context, key string, rule Rule) (ok bool, retryAfter time.Duration)
+}

@@ -1,0 +1,66 @@
+// Package valkey counts requests in a Valkey or Redis server, for all instances of the
+// service together. While the server is away each instance counts for itself.
+package valkey
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/valkey-io/valkey-go"
+
+	"siteapi/integrations/ratelimit"
+	"siteapi/integrations/ratelimit/memory"
+	"siteapi/integrations/valkeyconn"
+)
+
+// Limiter counts for all who use the same server and prefix. Create it with New.
+type Limiter struct {
+	conn   *valkeyconn.Conn
+	prefix string
+	alone  *memory.Limiter // used while the server is away
+}
+
+var _ ratelimit.Limiter = (*Limiter)(nil)
+
+// New returns the limiter under a prefix of the keys at a server.
+func New(conn *valkeyconn.Conn, prefix string) *Limiter {
+	return &Limiter{conn, prefix, memory.New()}
+}
+
+// decide keeps for each key the time until which its requests are paid for (the generic
+// cell rate algorithm), in microseconds of the server's clock. A request is refused that
+// would move it further ahead than the burst allows.
+// ARGV: the time that pays for one request, and for a burst. Returns the time to wait, 0 if allowed.
+var decide = valkey.NewLuaScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local ahead = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1]) - now
+if ahead > tonumber(ARGV[2]) then return ahead - tonumber(ARGV[2]) end
+redis.call('SET', KEYS[1], string.format('%.0f', now + ahead), 'PX', math.ceil(ahead / 1000))
+return 0`)
+
+// Allow implements [ratelimit.Limiter].
+func (l *Limiter) Allow(ctx context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
+	wait, err := l.ask(key, rule)
+	if err != nil {
+		return l.alone.Allow(ctx, key, rule)
+	}
+	return wait == 0, wait
+}
+
+// ask has the server decide.
+func (l *Limiter) ask(key string, rule ratelimit.Rule) (time.Duration, error) {
+	client, up := l.conn.Client()
+	if !up {
+		return 0, errors.New("the server is away")
+	}
+	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Most())
+	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
+		[]string{strconv.FormatInt(one, 10), strconv.FormatInt(burst, 10)}).AsInt64()
+	if err != nil {
+		l.conn.Failed(err)
+	}
+	return time.Duration(wait) * time.Microsecond, err
+}

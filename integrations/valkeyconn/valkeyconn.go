@@ -1,0 +1,186 @@
+// Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6
+// or later) that may be away: it comes up when the server does, tells within a second
+// that the server is away, and notices when it is back. The cache and the rate limits
+// share one.
+package valkeyconn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valkey-io/valkey-go"
+)
+
+const (
+	heartbeat = 500 * time.Millisecond // between two pings while the server is there
+	retry     = 100 * time.Millisecond // between two tries while it is away
+	timeout   = 500 * time.Millisecond // of a ping, and of a connection that stalls
+	copies    = 64 << 20               // bytes of values that the client keeps itself
+)
+
+// Options of a connection.
+type Options struct {
+	// URL is the address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis and
+	// rediss mean the same.
+	URL string
+	// OnState, if set, is told when the server went away, and why, and when it came back.
+	OnState func(up bool, err error)
+}
+
+// Conn is a connection to one server. Create it with Open.
+type Conn struct {
+	settings valkey.ClientOption
+	onState  func(up bool, err error)
+	client   atomic.Pointer[valkey.Client] // nil until the server was reached once
+	up       atomic.Bool
+	stop     context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// Open connects. A server that is away is no error; an address that can't be used, or a
+// server that refuses for a reason which only an operator can change, is one.
+func Open(ctx context.Context, o Options) (*Conn, error) {
+	settings, err := parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{settings: settings, onState: o.OnState}
+	err = c.look(ctx)
+	if isFinal(err) {
+		c.Close()
+		return nil, fmt.Errorf("connecting to Valkey: %w", err)
+	}
+	c.report(err == nil, err)
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	c.watching.Go(func() { c.watch(watch) })
+	return c, nil
+}
+
+// parse reads an address. Its errors show no part of it that could be a password.
+func parse(text string) (valkey.ClientOption, error) {
+	o, err := valkey.ParseURL(text)
+	if _, unreadable := errors.AsType[*url.Error](err); unreadable {
+		return o, errors.New("the address can't be read: it should look like valkey://user:password@host:6379/0, " +
+			"with special characters of a password percent-encoded")
+	}
+	if err != nil {
+		return o, fmt.Errorf("reading the address: %w", err)
+	}
+	o.ForceSingleClient = true
+	o.PipelineMultiplex = -1  // one connection: replies and pushed invalidations come in order
+	o.AlwaysPipelining = true // pushes are read at any time
+	o.DisableRetry = true     // a command must not wait for a server that is away
+	o.Dialer.Timeout = time.Second
+	o.Dialer.KeepAlive = heartbeat // also the pause between the client's own pings
+	o.ConnWriteTimeout = timeout
+	o.CacheSizeEachConn = copies
+	return o, nil
+}
+
+// Client returns the client; false while the server is away. A command needs no context
+// of its own: one that gets no reply fails within a second.
+func (c *Conn) Client() (valkey.Client, bool) {
+	if client := c.client.Load(); client != nil {
+		return *client, c.up.Load()
+	}
+	return nil, false
+}
+
+// Failed hears of the error of a command: one that means that the server is away ends
+// the use of the connection until the server answers again.
+func (c *Conn) Failed(err error) {
+	if meansAway(err) && c.up.CompareAndSwap(true, false) {
+		c.report(false, err)
+	}
+}
+
+// Ping asks the server for a sign of life.
+func (c *Conn) Ping(ctx context.Context) error {
+	client := c.client.Load()
+	if client == nil {
+		return valkey.ErrNoAddr
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return (*client).Do(ctx, (*client).B().Ping().Build()).Error()
+}
+
+// Close ends the connection.
+func (c *Conn) Close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.watching.Wait()
+	c.up.Store(false)
+	if client := c.client.Load(); client != nil {
+		(*client).Close()
+	}
+}
+
+// watch looks at the server with every heartbeat, more often while it is away.
+func (c *Conn) watch(ctx context.Context) {
+	for {
+		pause := retry
+		if c.up.Load() {
+			pause = heartbeat
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		err := c.look(ctx)
+		if ctx.Err() == nil && c.up.Swap(err == nil) != (err == nil) {
+			c.report(err == nil, err)
+		}
+	}
+}
+
+// look connects if that is still to be done and asks for a sign of life.
+func (c *Conn) look(ctx context.Context) error {
+	if c.client.Load() == nil {
+		client, err := valkey.NewClient(c.settings)
+		if err != nil {
+			return err
+		}
+		c.client.Store(&client)
+	}
+	return c.Ping(ctx)
+}
+
+func (c *Conn) report(up bool, err error) {
+	c.up.Store(up)
+	if c.onState != nil {
+		c.onState(up, err)
+	}
+}
+
+// isFinal reports whether an error stays until an operator changes something.
+func isFinal(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, refused := valkey.IsValkeyErr(err)
+	return certificate || errors.Is(err, valkey.ErrNoCache) || refused && !meansAway(err)
+}
+
+// meansAway reports whether an error means that the server is away, rather than that it
+// answered and refused one command.
+func meansAway(err error) bool {
+	reply, refused := valkey.IsValkeyErr(err)
+	if !refused {
+		return err != nil && !errors.Is(err, context.Canceled)
+	}
+	for _, code := range []string{"LOADING", "MASTERDOWN", "READONLY"} {
+		if strings.HasPrefix(reply.Error(), code) {
+			return true
+		}
+	}
+	return false
+}
