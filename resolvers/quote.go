@@ -37,7 +37,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
-	n.Submission.Held = suspicious(n.Submission.Signals)
+	n.Submission.InReview = suspicious(n.Submission.Signals)
 	if r.Trace != nil {
 		n.Submission.Trace = r.Trace(ctx)
 	}
@@ -52,7 +52,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	}
 	r.Count(Event{"submission", outcome})
 	r.Log.Info().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Str("reference", strings.ToUpper(shortID(stored.ID))).
-		Bool("created", created).Bool("held", stored.Held).Msg("quote submitted")
+		Bool("created", created).Bool("in_review", stored.InReview).Msg("quote submitted")
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }
 

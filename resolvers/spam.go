@@ -78,7 +78,7 @@ func (r *Resolver) countSignals(s *quote.Submission) {
 	for _, signal := range s.Signals {
 		r.Count(Event{"spam_signal", string(signal)})
 	}
-	if s.Held {
+	if s.InReview {
 		r.Count(Event{"submission", "held"})
 	}
 }

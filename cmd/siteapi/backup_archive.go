@@ -78,7 +78,8 @@ func newBackup(ctx context.Context, s *config.Settings, beside string, now time.
 	if err != nil {
 		return nil, err
 	}
-	b.Submissions, b.Sessions, err = sqlite.Count(ctx, b.snapshot())
+	c, err := sqlite.Check(ctx, b.snapshot())
+	b.Submissions, b.Sessions = c.Submissions, c.Sessions
 	return b, err
 }
 

@@ -98,12 +98,13 @@ func unpack(ctx context.Context, s *config.Settings, archive io.Reader) (_ *rest
 		return nil, err
 	}
 	path := filepath.Join(r.fresh, databaseFile)
-	if err := sqlite.Check(ctx, path); err != nil {
+	held, err := sqlite.Check(ctx, path)
+	if err != nil {
 		return nil, fmt.Errorf("the backup can't be used: %w", err)
 	}
-	if n, _, err := sqlite.Count(ctx, path); err != nil || n != r.manifest.Submissions {
-		return nil, fmt.Errorf("the backup can't be used: it holds %d submissions where its manifest names %d: %w",
-			n, r.manifest.Submissions, errors.Join(err, errors.New("it was changed")))
+	if held.Submissions != r.manifest.Submissions {
+		return nil, fmt.Errorf("the backup can't be used: it holds %d submissions where its manifest names %d: it was changed",
+			held.Submissions, r.manifest.Submissions)
 	}
 	return r, nil
 }

@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"siteapi/integrations/store/sqlite"
 )
 
-// swap puts the backup in place, all of it or nothing. The database comes last: until
-// then the old one is held, so that no service can begin its work on it.
+// swap puts the backup in place, all of it or nothing. The claim
+// keeps services from beginning their work on it.
 func (r *restoration) swap(ctx context.Context) (err error) {
 	claim, err := claimDatabase(r.settings)
 	if err != nil {
@@ -23,21 +21,7 @@ func (r *restoration) swap(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, claim.Close()) }()
 	live := filepath.Join(r.settings.DataDir, databaseFile)
-	var held *sqlite.Seized
-	if exists(live) {
-		held, err = sqlite.Seize(ctx, live)
-		if errors.Is(err, sqlite.ErrInUse) {
-			return fmt.Errorf("stop the service, and whatever else works on the database, first: %w", err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		// Any other error: SQLite can't read it, which is a good reason for a restore.
-	}
 	defer func() {
-		if held != nil {
-			err = errors.Join(err, held.Release())
-		}
 		if err != nil {
 			err = errors.Join(fmt.Errorf("nothing was restored: %w", err), r.takeBack())
 		}

@@ -27,7 +27,7 @@ type database struct {
 	quotes  store.Quotes
 	archive store.Archive
 	queue   delivery.Queue
-	tables  storecopy.Store // what can be copied elsewhere
+	tables  *storecopy.Store // what can be copied elsewhere
 	load    func() store.Load
 	close   func() error
 }
@@ -78,14 +78,13 @@ func openPostgres(
 		return nil, fmt.Errorf("preparing the deliveries: %w", err)
 	}
 	tables, err := postgres.Open(ctx, postgres.Options{
-		URL: s.DatabaseURL.String(), Enqueue: queue.Enqueue, Cancel: queue.Cancel, UnderWay: queue.UnderWay,
-		Log: slog.New(zerolog.NewSlogHandler(log)),
+		URL: s.DatabaseURL.String(), Queue: queue, Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	d.quotes, d.archive, d.queue, d.tables = tables, tables, queue, tables
+	d.quotes, d.archive, d.queue, d.tables = tables, tables, queue, tables.Store
 	d.load = tables.Load
 	d.close = func() error {
 		err := tables.Close()
@@ -121,12 +120,11 @@ func openSQLite(
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	path, gate := filepath.Join(s.DataDir, databaseFile), &sqlite.Gate{}
-	pool, err := sqlite.OpenDB(ctx, path, sqlite.Through(gate))
+	path := filepath.Join(s.DataDir, databaseFile)
+	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database of the deliveries: %w", err)
+		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	pool.SetMaxOpenConns(1) // River's advice for SQLite: its statements then never wait for each other's locks
 	d := &database{}
 	queue, err := riverqueue.New(riversqlite.New(pool), d.queueOptions(s, w, log))
 	if err != nil {
@@ -136,13 +134,12 @@ func openSQLite(
 		return nil, errors.Join(fmt.Errorf("bringing the tables of the deliveries up to date: %w", err), pool.Close())
 	}
 	file, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path, Enqueue: queue.Enqueue, Cancel: queue.Cancel, UnderWay: queue.UnderWay,
-		Gate: gate, Log: slog.New(zerolog.NewSlogHandler(log)),
+		Path: path, Pool: pool, Queue: queue, Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
-	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, queue, file
+	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, queue, file.Store
 	d.load = file.Load
 	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil

@@ -128,7 +128,7 @@ func (a *audit) run(ctx context.Context, since time.Time) (auditReport, error) {
 		if err != nil {
 			return r, fmt.Errorf("reading the submissions: %w", err)
 		}
-		if s.Held {
+		if s.InReview {
 			continue // it has no deliveries before somebody releases it
 		}
 		if batch = append(batch, s); len(batch) == auditBatch {

@@ -123,7 +123,7 @@ func (d *doctor) checkDeliveries(ctx context.Context) []diagnosis {
 			}
 		}
 	}
-	held, oldest, err := db.archive.Held(ctx)
+	held, oldest, err := db.archive.InReview(ctx)
 	if err == nil && held > 0 {
 		found = append(found, warning(fmt.Sprintf("%d leads wait for review, the oldest for %s", held, span(d.now().Sub(oldest))), "see `siteapi leads list --held`, then `siteapi leads release`"))
 	}

@@ -106,7 +106,7 @@ func (f *funnel) read(ctx context.Context, part, parts uint64) error {
 			continue
 		}
 		n, intime := submitted[h], f.within(s.SubmittedAt)
-		if s.Held {
+		if s.InReview {
 			if intime {
 				f.result.Held++
 			}

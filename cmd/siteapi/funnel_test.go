@@ -59,7 +59,7 @@ func TestFunnel(t *testing.T) {
 	s.keep(t, submissionOf("l4", "nobody-tracked", dayOf(12)))
 	s.keep(t, submissionOf("l5", "early", dayOf(2)))
 	held := submissionOf("l6", "held", dayOf(12))
-	held.Held = true
+	held.InReview = true
 	s.keep(t, held)
 
 	run := func(args ...string) funnelReport {

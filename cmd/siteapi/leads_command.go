@@ -65,7 +65,7 @@ func leadsCommand(getenv func(string) string, out io.Writer) *cli.Command {
 
 // leadFilter reads the flags that narrow a listing.
 func leadFilter(c *cli.Command, now time.Time) (f store.Filter, err error) {
-	f = store.Filter{Email: c.String("email"), Held: c.Bool("held")}
+	f = store.Filter{Email: c.String("email"), InReview: c.Bool("held")}
 	if f.Since, err = momentFlag(c, "since", now); err != nil {
 		return f, err
 	}

@@ -35,7 +35,7 @@ func odd() quote.Submission {
 		Selections:  quote.Selections{ProjectType: "web-app", Features: []string{"blog", "shop"}, Timeline: "3-months"},
 		Estimate:    quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2020, 2, 3, 4, 5, 6, 789e6, time.UTC),
-		Held:        true, Signals: []quote.Signal{quote.Honeypot}, Trace: "00-trace-01",
+		InReview:    true, Signals: []quote.Signal{quote.Honeypot}, Trace: "00-trace-01",
 	}
 }
 
@@ -76,7 +76,7 @@ func TestLeadsListAndShow(t *testing.T) {
 		{"leads show lead-1", []string{"submission", "lead-1", "1d00h ago", "Ana Pop", "1-2 EUR", "/api/quote/pdf?id=lead-1", "1 states from", "cms", "delivered", "crm", "delivered"}, []string{"phone"}},
 		{"leads show Lead-1@example.com", []string{"lead-1", "delivered"}, nil},
 		{"leads show odd", []string{"+40 721", "honeypot", "siteapi leads release odd", "no deliveries"}, []string{"\x1b", "\r", "\u202e", "session "}},
-		{"leads show --json odd", []string{`"firstName": "=HYPERLINK(`, `"held": true`, `"deliveries": []`}, []string{"00-trace", `"session":`}},
+		{"leads show --json odd", []string{`"firstName": "=HYPERLINK(`, `"inReview": true`, `"deliveries": []`}, []string{"00-trace", `"session":`}},
 		{"leads show --json lead-1", []string{`"session": {`, `"target": "cms"`}, nil},
 		{"leads", []string{"list", "show", "export", "release", "erase"}, nil},
 	}

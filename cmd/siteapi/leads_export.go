@@ -152,7 +152,7 @@ func (f *csvFile) write(s *quote.Submission) error {
 		s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), s.ID, inert(c.FirstName), inert(c.LastName), inert(c.Email),
 		inert(c.Phone), inert(c.Company), s.Locale, inert(sel.ProjectType), inert(strings.Join(sel.Features, ";")),
 		inert(sel.Complexity), inert(sel.Timeline), amount(s.Estimate.Min), amount(s.Estimate.Max), s.Estimate.Currency,
-		inert(s.SessionID), s.PDFPath(), strconv.FormatBool(s.Held), strings.Join(signalNames(s.Signals), ";"),
+		inert(s.SessionID), s.PDFPath(), strconv.FormatBool(s.InReview), strings.Join(signalNames(s.Signals), ";"),
 	})
 }
 

@@ -29,7 +29,7 @@ func (o operator) releaseLeads(ctx context.Context, c *cli.Command, d *database)
 	case !all && len(ids) == 0:
 		return errors.New("name submissions, or say --all: `siteapi leads list --held` lists them")
 	case all:
-		for s, err := range d.archive.Submissions(ctx, store.Filter{Held: true}) {
+		for s, err := range d.archive.Submissions(ctx, store.Filter{InReview: true}) {
 			if err != nil {
 				return fmt.Errorf("looking for held leads: %w", err)
 			}

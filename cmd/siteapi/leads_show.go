@@ -116,7 +116,7 @@ func (o operator) leadSheet(l shownLead, now time.Time) {
 			l.Session.FirstSeen.Format(time.RFC3339), l.Session.LastSeen.Format(time.RFC3339)))
 	}
 	line("signals", strings.Join(signalNames(l.Signals), ", "))
-	if l.Held {
+	if l.InReview {
 		line("held", "for review: `siteapi leads release "+l.ID+"` delivers it, `siteapi leads erase` removes it")
 	}
 	_ = w.Flush()

@@ -45,7 +45,7 @@ func whereabouts(ctx context.Context, q delivery.Queue) (func(s *quote.Submissio
 	}
 	return func(s *quote.Submission) string {
 		switch state := states[s.ID]; {
-		case s.Held:
+		case s.InReview:
 			return leadHeld
 		case state != "":
 			return state

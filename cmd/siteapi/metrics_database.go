@@ -125,7 +125,7 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
-	held, oldest, err := c.archive.Held(ctx)
+	held, oldest, err := c.archive.InReview(ctx)
 	if err != nil {
 		return // dependency_up says so
 	}

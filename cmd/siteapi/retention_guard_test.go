@@ -20,7 +20,7 @@ func TestRetentionKeepsWhatWasNeverDelivered(t *testing.T) {
 	review := quote.Submission{
 		ID: "review", SessionID: "review", Contact: quote.Contact{FirstName: "Ana", LastName: "Pop", Email: "review@example.com"},
 		Selections: quote.Selections{ProjectType: "web-app"}, Estimate: quote.Estimate{Min: 1, Max: 2, Currency: "EUR"},
-		SubmittedAt: time.Now().Add(-49 * time.Hour).UTC().Truncate(time.Millisecond), Held: true,
+		SubmittedAt: time.Now().Add(-49 * time.Hour).UTC().Truncate(time.Millisecond), InReview: true,
 	}
 	if _, _, err := s.app.data.quotes.Submit(t.Context(), store.NewSubmission{Submission: review, ContentKey: "review"}); err != nil {
 		t.Fatal(err)

@@ -106,8 +106,8 @@ func TestSuspiciousLeadsAreHeld(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.Held != tt.held {
-					t.Errorf("stored with %v, held %v; want %v, %v", stored.Signals, stored.Held, tt.want, tt.held)
+				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.held {
+					t.Errorf("stored with %v, held %v; want %v, %v", stored.Signals, stored.InReview, tt.want, tt.held)
 				}
 				s.arrives(id, !tt.held)
 				if pdf := s.do("GET", "/api/quote/pdf?id="+id, ""); pdf.status != 200 {

@@ -97,7 +97,7 @@ func (o operator) copyStore(ctx context.Context, c *cli.Command, s *config.Setti
 	if err != nil {
 		return fmt.Errorf("reading the old deliveries: %w", err)
 	}
-	report, err := storecopy.Copy(ctx, from.tables, to.tables, storecopy.Options{Unfinished: unfinished})
+	report, err := storecopy.Copy(ctx, from.tables, to.tables, unfinished)
 	_, printErr := fmt.Fprintf(o.out, "sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d\n",
 		report.Sessions, report.Submissions, report.Created, report.Enqueued)
 	return errors.Join(err, printErr)

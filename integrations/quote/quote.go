@@ -29,7 +29,7 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Submission is an accepted quote request: a lead. But for Held it never changes once stored.
+// Submission is an accepted quote request: a lead. But for InReview it never changes once stored.
 type Submission struct {
 	// ID is opaque, with at least 122 random bits, of the characters A-Z a-z 0-9 - only.
 	ID          string     `json:"id"`
@@ -41,8 +41,8 @@ type Submission struct {
 	SubmittedAt time.Time  `json:"submittedAt"`      // UTC, whole milliseconds
 	// Signals are what made it look as if a program had sent it; empty: nothing did.
 	Signals []Signal `json:"signals,omitempty"`
-	// Held says that it waits for somebody to look at it: it is not delivered until then.
-	Held bool `json:"held,omitempty"`
+	// InReview says that a person has to look at it before it is delivered.
+	InReview bool `json:"inReview,omitempty"`
 	// Trace is the W3C traceparent of the request that brought it, empty where that was
 	// not traced.
 	Trace string `json:"trace,omitempty"`

@@ -16,9 +16,9 @@ import (
 var (
 	// ErrNotFound means there is nothing stored under that id.
 	ErrNotFound = errors.New("not found")
-	// ErrUnavailable means the database can't take the request now (away, busy, full,
-	// read-only). Where the connection broke during the commit it may have been stored
-	// all the same, whole: a submission sent again finds the first one.
+	// ErrUnavailable means that the database can't take the request now (away, busy, full,
+	// read-only). Where the connection broke during the commit it may have been stored all
+	// the same, whole: a submission sent again finds the first one.
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrKeyReused means that the idempotency key stands for other content.
 	ErrKeyReused = errors.New("the idempotency key stands for other content")
@@ -41,28 +41,26 @@ type Quotes interface {
 	// late, up to a minute older than the stored one, is counted but not kept.
 	Track(ctx context.Context, v quote.Visit) error
 	// Submit stores a submission together with its pending deliveries in one
-	// transaction. A repetition returns the submission that is stored already and false,
-	// and remembers the new idempotency key if there is one. An idempotency key that
-	// stands for other content is an ErrKeyReused, and nothing is stored.
-	// A submission that is Held gets no deliveries yet.
+	// transaction; one that is in review gets no deliveries yet. A repetition returns the
+	// stored submission and false, and remembers a new idempotency key. A key that stands
+	// for other content is ErrKeyReused, and nothing is stored.
 	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
 	// Submission returns a stored submission, or ErrNotFound.
 	Submission(ctx context.Context, id string) (quote.Submission, error)
 	// Session returns the latest state of a session, or ErrNotFound.
 	Session(ctx context.Context, id string) (quote.Session, error)
-	// Ping asks the database for a sign of life, including that it can write.
+	// Ping checks that the database answers and takes writes.
 	Ping(ctx context.Context) error
 }
 
 // Filter narrows a listing of submissions. Zero fields don't narrow.
 type Filter struct {
-	Email string    // exact address, letter case ignored
-	Since time.Time // submitted at or after
-	Until time.Time // submitted before
-	// Newest turns the order of the listing round.
-	Newest bool
-	// Held narrows to those held for review.
-	Held bool
+	Email     string    // exact address, letter case ignored
+	Reference string    // beginning of the id, letter case ignored
+	Since     time.Time // submitted at or after
+	Until     time.Time // submitted before
+	InReview  bool      // in review only
+	Newest    bool      // newest first, else oldest first
 }
 
 // SessionFilter narrows a listing of sessions. Zero fields don't narrow.
@@ -73,26 +71,26 @@ type SessionFilter struct {
 
 // Archive is what operators need.
 type Archive interface {
-	// Submissions yields stored submissions, oldest first unless the filter says otherwise.
+	// Submissions yields stored submissions in the order that the filter asks for.
 	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
 	// Sessions yields the latest state of each session, in no particular order. Those
 	// that appear or change meanwhile may or may not be seen.
 	Sessions(ctx context.Context, f SessionFilter) iter.Seq2[quote.Session, error]
 	// CountSubmissions returns the number of stored submissions.
 	CountSubmissions(ctx context.Context) (int64, error)
-	// Held returns the number of submissions held for review, and when the oldest of
-	// them was submitted; zero where there are none.
-	Held(ctx context.Context) (number int64, oldest time.Time, err error)
-	// Release ends the hold of a submission and creates its deliveries in one
-	// transaction. One that is not held is left alone: false. An unknown id is ErrNotFound.
+	// InReview returns the number of submissions in review, and when the oldest of them
+	// was submitted; the zero time where there are none.
+	InReview(ctx context.Context) (number int64, oldest time.Time, err error)
+	// Release ends the review of a submission and creates its deliveries in one
+	// transaction. One that is not in review is left alone: false. An unknown id is ErrNotFound.
 	Release(ctx context.Context, id string) (released bool, err error)
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
-	// PruneSubmissions erases the submissions made before a time, but for those with
-	// deliveries under way, and returns their number.
+	// PruneSubmissions erases the submissions made before a time and returns their
+	// number. Those in review or with unfinished deliveries stay.
 	PruneSubmissions(ctx context.Context, before time.Time) (int64, error)
-	// Erase removes a submission with its pending deliveries, and what the visitor
-	// typed of the contact form from the state of its session, or returns ErrNotFound.
+	// Erase removes a submission with its deliveries, and what the visitor typed of the
+	// contact form from its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string) error
 	// CountHints returns the number of sessions in which an address was typed, letter
 	// case ignored. There is no index for that: it reads all sessions.
@@ -102,9 +100,21 @@ type Archive interface {
 	EraseHints(ctx context.Context, email string) (int64, error)
 }
 
+// Queue is the part of the delivery queue that takes part in transactions of the
+// store. TX is the driver's transaction.
+type Queue[TX any] interface {
+	// Enqueue creates the deliveries of submissions.
+	Enqueue(ctx context.Context, tx TX, submissionIDs []string) error
+	// Unfinished returns those of some submissions that have a delivery which has not
+	// arrived.
+	Unfinished(ctx context.Context, tx TX, submissionIDs []string) ([]string, error)
+	// Remove removes all deliveries of submissions that are being erased.
+	Remove(ctx context.Context, tx TX, submissionIDs []string) error
+}
+
 // Load is how busy a driver is.
 type Load struct {
-	Waiting int // requests whose turn to be written has not come
+	Waiting int // requests waiting to be written
 	Busy    int // connections in use
 	Idle    int // connections open and not in use
 }

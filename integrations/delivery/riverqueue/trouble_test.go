@@ -28,9 +28,8 @@ func TestBusyFile(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 40
 	dir := t.TempDir()
-	gate := new(sqlite.Gate)
 	open := func() *sql.DB {
-		db, err := sqlite.OpenDB(t.Context(), filepath.Join(dir, "site.db"), sqlite.Through(gate))
+		db, err := sqlite.OpenDB(t.Context(), filepath.Join(dir, "site.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +37,8 @@ func TestBusyFile(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		return db
 	}
-	storePool, queuePool := open(), open()
+	queuePool := open()
+	storePool := queuePool
 	var mu sync.Mutex
 	sent := map[string]int{}
 	o := plainOptions(dir, func(_ context.Context, s *quote.Submission) error {

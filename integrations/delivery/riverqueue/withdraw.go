@@ -26,6 +26,21 @@ func (q *Queue[TTx]) Cancel(ctx context.Context, tx TTx, submissionID string) er
 	return err
 }
 
+// Remove removes all deliveries of some submissions within the caller's transaction.
+func (q *Queue[TTx]) Remove(ctx context.Context, tx TTx, submissionIDs []string) error {
+	for _, id := range submissionIDs {
+		if err := q.Cancel(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unfinished returns those of some submissions with a delivery that has not arrived.
+func (q *Queue[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []string) ([]string, error) {
+	return q.UnderWay(ctx, tx, submissionIDs)
+}
+
 // Withdraw does the same without a transaction and reports what it did. The worker of
 // this process is told at once to give up its try.
 func (q *Queue[TTx]) Withdraw(ctx context.Context, submissionID string) (removed, running int, err error) {

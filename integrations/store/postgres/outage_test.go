@@ -18,18 +18,15 @@ import (
 // patience is more than any request may take while the database is away.
 const patience = postgres.AcquireTimeout + postgres.OperationTimeout + time.Second
 
-// withJobs makes hooks that keep a table of jobs in the subject's database.
-func withJobs(t *testing.T, s storetest.Subject) storetest.Hooks {
+func wantUnavailable(t *testing.T, what string, try func() error) {
 	t.Helper()
-	s.Exec(t, `CREATE TABLE jobs (submission_id text NOT NULL)`)
-	return storetest.Hooks{Enqueue: func(_ context.Context, exec storetest.Exec, ids []string) error {
-		for _, id := range ids {
-			if err := exec(`INSERT INTO jobs VALUES ('` + id + `')`); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	begin := time.Now()
+	if err := try(); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("%s: got %v, want ErrUnavailable", what, err)
+	}
+	if took := time.Since(begin); took > patience {
+		t.Errorf("%s: it took %v, want at most %v", what, took, patience)
+	}
 }
 
 // The server is stopped and started, then killed and started, under one open store.
@@ -37,12 +34,10 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	s := subject(server.NewDatabase(t))
-	db := s.MustOpen(t, withJobs(t, s))
+	db := s.WithJobs(t, &storetest.Jobs{})
 	n := 0
 	submit := func() error {
-		sub := storetest.Submission(n)
-		sub.IdempotencyKey = sub.ContentKey
-		_, created, err := db.Submit(t.Context(), sub)
+		_, created, err := db.Submit(t.Context(), storetest.Submission(n))
 		if err == nil && !created {
 			t.Errorf("submission %d was stored although it was refused", n)
 		}
@@ -51,6 +46,7 @@ func TestOutage(t *testing.T) {
 		}
 		return err
 	}
+	track := func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) }
 	for name, stop := range map[string]func(testing.TB){"stopped": server.Stop, "killed": server.Kill} {
 		if err := submit(); err != nil {
 			t.Fatalf("before the server is %s: %v", name, err)
@@ -58,10 +54,9 @@ func TestOutage(t *testing.T) {
 		stop(t)
 		for what, try := range map[string]func() error{
 			"submit": submit,
-			"track":  func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) },
+			"track":  track,
 			"ping":   func() error { return db.Ping(t.Context()) },
 			"read":   func() error { _, err := db.Submission(t.Context(), "id-000000"); return err },
-			"count":  func() error { _, err := db.CountSubmissions(t.Context()); return err },
 			"prune":  func() error { _, err := db.PruneSessions(t.Context(), time.Now()); return err },
 			"erase":  func() error { return db.Erase(t.Context(), "id-000000") },
 			"list": func() (last error) {
@@ -74,10 +69,7 @@ func TestOutage(t *testing.T) {
 			wantUnavailable(t, name+": "+what, try)
 		}
 		server.Start(t)
-		if err := submit(); err != nil {
-			t.Errorf("after the server was %s: %v", name, err)
-		}
-		if err := db.Track(t.Context(), storetest.Visit("s", storetest.When())); err != nil {
+		if err := errors.Join(submit(), track()); err != nil {
 			t.Errorf("after the server was %s: %v", name, err)
 		}
 	}
@@ -93,7 +85,7 @@ func TestCrashUnderLoad(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	s := subject(server.NewDatabase(t))
-	db := s.MustOpen(t, withJobs(t, s))
+	db := s.WithJobs(t, &storetest.Jobs{})
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -114,12 +106,15 @@ func TestCrashUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for range 2 {
-		time.Sleep(300 * time.Millisecond)
-		server.Kill(t)
-		server.Start(t)
+	for crashes := range 3 {
+		for before := count(&mu, acknowledged); count(&mu, acknowledged) < before+50 && !t.Failed(); {
+			time.Sleep(time.Millisecond)
+		}
+		if crashes < 2 {
+			server.Kill(t)
+			server.Start(t)
+		}
 	}
-	time.Sleep(300 * time.Millisecond)
 	cancel()
 	wg.Wait()
 	stored := s.Strings(t, `SELECT id FROM submissions ORDER BY id`)
@@ -129,10 +124,13 @@ func TestCrashUnderLoad(t *testing.T) {
 	if len(acknowledged) != 0 {
 		t.Errorf("acknowledged and lost: %v", acknowledged)
 	}
-	if jobs := s.Strings(t, `SELECT submission_id FROM jobs ORDER BY submission_id`); strings.Join(jobs, " ") != strings.Join(stored, " ") {
-		t.Errorf("%d submissions with %d jobs", len(stored), len(jobs))
-	}
-	t.Logf("%d submissions through two crashes", len(stored))
+	s.WantJobs(t, stored...)
+}
+
+func count(mu *sync.Mutex, set map[string]bool) int {
+	mu.Lock()
+	defer mu.Unlock()
+	return len(set)
 }
 
 // A store does not start on a database that is away, and says so in time.
@@ -143,46 +141,25 @@ func TestStartWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
 	server := pgserver.Start(t)
 	for name, c := range map[string]struct {
 		url         string
 		unavailable bool
-		within      time.Duration
 	}{
-		"nobody listens":   {"postgres://siteapi:secret@" + closed.Addr().String() + "/x", true, postgres.StartTimeout + 2*time.Second},
-		"nobody answers":   {"postgres://siteapi:secret@" + silent.Addr().String() + "/x", true, postgres.StartTimeout + 2*time.Second},
-		"unknown database": {server.URL("nothing"), false, 3 * time.Second},
-		"not a URL":        {"postgres://siteapi:secret@host:port/x", false, time.Second},
+		"nobody answers":   {"postgres://siteapi:secret@" + silent.Addr().String() + "/x", true},
+		"unknown database": {server.URL("nothing"), false},
+		"not a URL":        {"postgres://siteapi:secret@host:port/x", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			begin := time.Now()
-			_, err := postgres.Open(context.Background(), postgres.Options{URL: c.url})
-			if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
-				t.Errorf("got %v; ErrUnavailable wanted: %v", err, c.unavailable)
-			}
-			if took := time.Since(begin); took > c.within {
-				t.Errorf("it took %v, want at most %v", took, c.within)
-			}
-			if err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("the password is in the message: %v", err)
-			}
-		})
-	}
-}
-
-func wantUnavailable(t *testing.T, what string, try func() error) {
-	t.Helper()
-	begin := time.Now()
-	if err := try(); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("%s: got %v, want ErrUnavailable", what, err)
-	}
-	if took := time.Since(begin); took > patience {
-		t.Errorf("%s: it took %v, want at most %v", what, took, patience)
+		begin := time.Now()
+		_, err := postgres.OpenPool(t.Context(), c.url)
+		if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
+			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)
+		}
+		if took := time.Since(begin); took > postgres.StartTimeout+5*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the password is in the message: %v", name, err)
+		}
 	}
 }

@@ -1,12 +1,3 @@
-// Package postgres is the store in PostgreSQL, for several instances of the service.
-//
-// Each submission has a transaction of its own; tracked states that arrive at the
-// same time share a statement. A write begun is finished even if its request ends, so
-// that the answer is the truth, and takes no longer than [OperationTimeout].
-//
-// Known limit: when the connection breaks while a commit is being answered, nobody
-// knows whether it took place. A submission is then tried again, which finds it if it
-// did. A tracked state is not, and is reported as not stored, though it may be.
 package postgres
 
 import (
@@ -25,20 +16,30 @@ import (
 const (
 	// AcquireTimeout is how long a request waits for a connection.
 	AcquireTimeout = 2 * time.Second
-	// OperationTimeout bounds a transaction, and with its second trials a request.
+	// OperationTimeout bounds a transaction with its repetitions.
 	OperationTimeout = 5 * time.Second
 	// StartTimeout is how long [OpenPool] waits for a database that is away.
 	StartTimeout = 10 * time.Second
 )
 
+// durable makes sure that a commit is on disk when it is answered, whatever the server's
+// default is. Stronger settings than "on" stay.
+const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+
+// bounded adds limits that end a statement on the server before the request gives up on
+// it, so that one that was refused is not carried out later.
+const bounded = durable + `; SET statement_timeout = '4s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'`
+
 // OpenPool opens a pool of connections and makes sure that the database answers. It
 // waits up to [StartTimeout] for one that is away or just starting, and fails at once
-// when the database refuses us. Settings of the URL, such as pool_max_conns, go first.
+// when the database refuses the connection. Settings of the URL, such as pool_max_conns,
+// go first.
 func OpenPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return openPool(ctx, url, durable)
 }
 
-func openPool(ctx context.Context, url, setup string) (*pgxpool.Pool, error) {
+// openPool opens a pool whose connections begin with a script.
+func openPool(ctx context.Context, url, script string) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the database's URL: %w", err)
@@ -48,7 +49,7 @@ func openPool(ctx context.Context, url, setup string) (*pgxpool.Pool, error) {
 	}
 	c.PingTimeout = AcquireTimeout
 	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, setup)
+		_, err := conn.Exec(ctx, script)
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, c)
@@ -61,14 +62,6 @@ func openPool(ctx context.Context, url, setup string) (*pgxpool.Pool, error) {
 	}
 	return pool, nil
 }
-
-// durable sees to it that a commit is on disk when it is answered, whatever the
-// server's default is. Stronger settings than "on" stay.
-const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
-
-// bounded adds limits that end a statement on the server before we give up on it
-// here, so that one that was reported as not stored isn't carried out later.
-const bounded = durable + `; SET statement_timeout = '4s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'`
 
 func firstContact(ctx context.Context, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
@@ -92,6 +85,6 @@ func firstContact(ctx context.Context, pool *pgxpool.Pool) error {
 // refused reports whether the server answered and would answer the same again: wrong
 // password, unknown database, no permission.
 func refused(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code[:2] == "28" || e.Code[:2] == "3D" || e.Code[:2] == "42")
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code[:2] == "28" || e.Code[:2] == "3D" || e.Code[:2] == "42")
 }

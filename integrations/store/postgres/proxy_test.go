@@ -2,13 +2,10 @@ package postgres_test
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // proxy stands between a store and its server and can cut a connection off at the
@@ -97,21 +94,4 @@ func (p *proxy) cut(sent []byte) bool {
 	}
 	p.cuts--
 	return true
-}
-
-// lock locks the tables of the store and returns what unlocks them.
-func lock(t *testing.T, url string) (unlock func()) {
-	t.Helper()
-	c, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Exec(t.Context(), `BEGIN; LOCK TABLE submissions, sessions`); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -29,8 +30,15 @@ func subject(url string) storetest.Subject {
 	}
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/postgres",
-		Open: func(ctx context.Context, h storetest.Hooks) (storetest.Store, error) {
-			return postgres.Open(ctx, options(url, h))
+		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
+			o := postgres.Options{URL: url, Log: slog.New(slog.DiscardHandler)}
+			if jobs != nil {
+				o.Queue = storetest.Queue[pgx.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx pgx.Tx, query string) error {
+					_, err := tx.Exec(ctx, query)
+					return err
+				}}
+			}
+			return postgres.Open(ctx, o)
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()
@@ -55,26 +63,4 @@ func subject(url string) storetest.Subject {
 			return all
 		},
 	}
-}
-
-func options(url string, h storetest.Hooks) postgres.Options {
-	o := postgres.Options{URL: url}
-	exec := func(ctx context.Context, tx pgx.Tx) storetest.Exec {
-		return func(query string) error {
-			_, err := tx.Exec(ctx, query)
-			return err
-		}
-	}
-	if h.Enqueue != nil {
-		o.Enqueue = func(ctx context.Context, tx pgx.Tx, ids []string) error { return h.Enqueue(ctx, exec(ctx, tx), ids) }
-	}
-	if h.UnderWay != nil {
-		o.UnderWay = func(ctx context.Context, tx pgx.Tx, ids []string) ([]string, error) {
-			return h.UnderWay(ctx, exec(ctx, tx), ids)
-		}
-	}
-	if h.Cancel != nil {
-		o.Cancel = func(ctx context.Context, tx pgx.Tx, id string) error { return h.Cancel(ctx, exec(ctx, tx), id) }
-	}
-	return o
 }

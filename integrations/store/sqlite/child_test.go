@@ -5,14 +5,12 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(ctx context.Context, path, name string) error{
-		"write": childWrite, "pause": childPause, "same key": childSameKey, "file limit": childFileLimit, "full disk": childFullDisk,
+		"write": childWrite, "pause": childPause, "same key": childSameKey, "out of room": childOutOfRoom,
 	}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
@@ -57,7 +55,7 @@ func child(t *testing.T, role, path, name string) *exec.Cmd {
 // childWrite tracks and submits as fast as it can and prints a line for each that was
 // acknowledged, until it is killed.
 func childWrite(ctx context.Context, path, name string) error {
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -86,17 +84,9 @@ func childWrite(ctx context.Context, path, name string) error {
 	return errors.New("ended before it was killed")
 }
 
-// childPause opens what the service opens, submits a quote, waits for a line, submits
-// some more and waits to be killed.
+// childPause submits a quote, waits for a line, submits some more and waits to be killed.
 func childPause(ctx context.Context, path, _ string) error {
-	queue, err := sqlite.OpenDB(ctx, path)
-	if err != nil {
-		return err
-	}
-	if err := queue.PingContext(ctx); err != nil {
-		return err
-	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -117,23 +107,22 @@ func childPause(ctx context.Context, path, _ string) error {
 	select {}
 }
 
-// enqueue notes the new submissions in the table jobs.
-func enqueue(ctx context.Context, tx *sql.Tx, ids []string) error {
-	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS jobs (submission_id TEXT)`); err != nil {
-		return err
+func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {
+	db, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	for _, id := range ids {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO jobs VALUES (?)`, id); err != nil {
-			return err
-		}
+	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS jobs (submission_id TEXT)`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return nil, err
 	}
-	return nil
+	return openStore(ctx, path, &storetest.Jobs{})
 }
 
 // childSameKey submits what its rival submits at the same time and prints the ids it
 // is answered with. It begins when its input ends.
 func childSameKey(ctx context.Context, path, name string) error {
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -147,7 +136,6 @@ func childSameKey(ctx context.Context, path, name string) error {
 		}
 		n := storetest.Submission(i)
 		n.Submission.ID = fmt.Sprint(name, "-", i)
-		n.IdempotencyKey = fmt.Sprint("key ", i)
 		got, created, err := s.Submit(ctx, n)
 		if err != nil {
 			return err
@@ -157,49 +145,21 @@ func childSameKey(ctx context.Context, path, name string) error {
 	return s.Close()
 }
 
-// childFileLimit lets no file of the process grow, then lifts the limit.
-func childFileLimit(ctx context.Context, path, _ string) error {
+// childOutOfRoom submits until no file of the process may grow any more, and again when
+// the limit is lifted.
+func childOutOfRoom(ctx context.Context, path, _ string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
 	}
-	return outOfRoom(ctx, path,
-		func() error {
-			return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 256 << 10, Max: was.Max})
-		},
-		func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
-}
-
-// childFullDisk does the same on a small disk of its own, which it mounts at the
-// folder of path and fills with one big file.
-func childFullDisk(ctx context.Context, path, _ string) error {
-	if err := syscall.Mount("none", filepath.Dir(path), "tmpfs", 0, "size=32m"); err != nil {
-		return fmt.Errorf("mounting a small disk: %w", err)
-	}
-	ballast := filepath.Join(filepath.Dir(path), "ballast")
-	return outOfRoom(ctx, path,
-		func() error {
-			err := os.WriteFile(ballast, make([]byte, 64<<20), 0o600)
-			if !errors.Is(err, syscall.ENOSPC) {
-				return fmt.Errorf("filling the disk: %w", err)
-			}
-			return nil
-		},
-		func() error { return os.Remove(ballast) })
-}
-
-// outOfRoom submits until there is no room, and again when there is.
-func outOfRoom(ctx context.Context, path string, fill, empty func() error) error {
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Enqueue: enqueue})
+	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
 	acknowledged := 0
 	submit := func() error {
-		n := storetest.Submission(acknowledged)
-		n.IdempotencyKey = n.ContentKey
-		_, created, err := s.Submit(ctx, n)
+		_, created, err := s.Submit(ctx, storetest.Submission(acknowledged))
 		if err == nil && !created {
 			return errors.New("a refused submission was stored after all")
 		}
@@ -208,10 +168,13 @@ func outOfRoom(ctx context.Context, path string, fill, empty func() error) error
 		}
 		return err
 	}
-	if err := submit(); err != nil {
-		return fmt.Errorf("with room: %w", err)
+	counted := func() error {
+		if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
+			return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
+		}
+		return nil
 	}
-	if err := fill(); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 256 << 10, Max: was.Max}); err != nil {
 		return err
 	}
 	// A small write may still fit where a larger one did not: until none does.
@@ -226,12 +189,11 @@ func outOfRoom(ctx context.Context, path string, fill, empty func() error) error
 		if !errors.Is(err, store.ErrUnavailable) {
 			return fmt.Errorf("without room, after %d submissions: want ErrUnavailable, got %w", acknowledged, err)
 		}
-		fmt.Println("refused after", acknowledged, "submissions:", err)
 	}
-	if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
-		return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
+	if err := counted(); err != nil {
+		return err
 	}
-	if err := empty(); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
 	}
 	for range 500 {
@@ -239,10 +201,7 @@ func outOfRoom(ctx context.Context, path string, fill, empty func() error) error
 			return fmt.Errorf("with room again: %w", err)
 		}
 	}
-	if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
-		return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
-	}
-	return s.Close()
+	return errors.Join(counted(), s.Close())
 }
 
 // lines hands over what r says, line by line; a last line that was cut short is left out.

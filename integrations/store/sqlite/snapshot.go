@@ -8,16 +8,13 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 
-	"modernc.org/sqlite"
+	"siteapi/integrations/store"
 )
 
-// Snapshot writes a copy of the database file at path to another file, which must not
-// be there yet, as it stands at one moment, beside whoever works on it. The copy holds
-// nothing of what was deleted, is complete by itself, is on the disk and has been checked
-// when Snapshot returns nil. Writers go on meanwhile; the log can't be cut short until
-// then, so it grows.
+// Snapshot writes a copy of the database file at path to another file, which must not be
+// there yet, as it stands at one moment; readers and writers go on meanwhile. The copy
+// holds nothing of what was deleted, is complete by itself, on the disk and checked.
 func Snapshot(ctx context.Context, path, to string) (err error) {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("opening the database: %w", err) // rather than begin a new one
@@ -34,18 +31,19 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 			err = errors.Join(err, os.Remove(to))
 		}
 	}()
-	db, err := OpenDB(ctx, path, conns(1))
+	db, err := OpenDB(ctx, path)
 	if err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, to)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return translate("copying the database", err)
+		return translate(fmt.Errorf("copying the database: %w", err))
 	}
 	if err := flush(to); err != nil {
 		return fmt.Errorf("copying the database: %w", err)
 	}
-	return Check(ctx, to)
+	_, err = Check(ctx, to)
+	return err
 }
 
 // flush brings a file to the disk.
@@ -57,12 +55,15 @@ func flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Check reads a whole database file that nobody works on and returns an error if
-// anything about it is not as it should be.
-func Check(ctx context.Context, path string) (err error) {
-	db, err := openPlain(path, url.Values{"mode": {"ro"}})
+// Contents is what a database file holds.
+type Contents struct{ Submissions, Sessions int64 }
+
+// Check reads a whole database file that nobody works on and returns what it holds, or
+// an error if anything about it is not as it should be.
+func Check(ctx context.Context, path string) (c Contents, err error) {
+	db, err := connect(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
-		return err
+		return c, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, query := range []string{
@@ -73,91 +74,34 @@ func Check(ctx context.Context, path string) (err error) {
 		switch err := db.QueryRowContext(ctx, query).Scan(&problem); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
-			return fmt.Errorf("checking the database: %w", err)
+			return c, fmt.Errorf("checking the database: %w", err)
 		default:
-			return fmt.Errorf("checking the database: it is damaged: %s", problem)
+			return c, fmt.Errorf("checking the database: it is damaged: %s", problem)
 		}
+	}
+	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
+		Scan(&c.Submissions, &c.Sessions)
+	if err != nil {
+		return c, fmt.Errorf("counting what the database holds: %w", err)
+	}
+	return c, nil
+}
+
+// Truncate copies the write-ahead log back and empties it, beside whoever works on the
+// file: after an erasure the log holds what was erased until it is written over. It
+// returns [store.ErrUnavailable] where others keep it busy for [BusyTimeout].
+func Truncate(ctx context.Context, path string) (err error) {
+	db, err := OpenDB(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var busy, pages, copied int
+	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &copied); err != nil {
+		return translate(fmt.Errorf("emptying the log: %w", err))
+	}
+	if busy != 0 {
+		return fmt.Errorf("emptying the log: %w: others keep reading or writing", store.ErrUnavailable)
 	}
 	return nil
-}
-
-// ErrInUse means that somebody works on a database file.
-var ErrInUse = errors.New("the database is in use")
-
-// Seized is a database file that nobody else can work on until it is released.
-type Seized struct {
-	db   *sql.DB
-	conn *sql.Conn
-}
-
-// Seize takes a database file out of everybody's reach and copies its log back, so that
-// the file alone is all of it. It returns ErrInUse where somebody works on it, also if
-// they are idle. Any other error means that SQLite can't read the file.
-func Seize(ctx context.Context, path string) (_ *Seized, err error) {
-	s := &Seized{}
-	if s.db, err = openPlain(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"500"}}); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if isBusy(err) {
-			err = fmt.Errorf("%w: %w", ErrInUse, err)
-		}
-		if err != nil {
-			err = errors.Join(fmt.Errorf("seizing the database: %w", err), s.Release())
-		}
-	}()
-	if s.conn, err = s.db.Conn(ctx); err != nil {
-		return nil, err
-	}
-	// Only who is alone can leave the write-ahead log; without that log an exclusive
-	// transaction keeps readers out as well. The mode is asked for again: somebody may have
-	// come in between and begun a log.
-	for _, step := range []string{`PRAGMA journal_mode = DELETE`, `BEGIN EXCLUSIVE`, `PRAGMA journal_mode`} {
-		mode := "delete"
-		if err = s.conn.QueryRowContext(ctx, step).Scan(&mode); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		if mode != "delete" {
-			return nil, ErrInUse
-		}
-	}
-	return s, nil
-}
-
-// Release lets others at the file.
-func (s *Seized) Release() error {
-	if s.conn == nil {
-		return s.db.Close()
-	}
-	return errors.Join(s.conn.Close(), s.db.Close())
-}
-
-// openPlain opens a file with none of the settings of [OpenDB]. It is not created.
-func openPlain(path string, query url.Values) (*sql.DB, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("finding the database file: %w", err)
-	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
-	connector, err := sqlite.NewConnector(dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("naming the database: %w", err)
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(1)
-	return db, nil
-}
-
-// Count returns how many submissions and sessions a database file holds that nobody
-// works on.
-func Count(ctx context.Context, path string) (submissions, sessions int64, err error) {
-	db, err := openPlain(path, url.Values{"mode": {"ro"}})
-	if err != nil {
-		return 0, 0, err
-	}
-	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).Scan(&submissions, &sessions)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
-	}
-	return submissions, sessions, nil
 }

@@ -3,9 +3,12 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"log/slog"
 	"path/filepath"
 	"testing"
 
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest"
 )
@@ -31,8 +34,8 @@ func subject(t testing.TB, path string) storetest.Subject {
 	})
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/sqlite",
-		Open: func(ctx context.Context, h storetest.Hooks) (storetest.Store, error) {
-			return sqlite.Open(ctx, options(path, h))
+		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
+			return openStore(ctx, path, jobs)
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()
@@ -47,26 +50,45 @@ func subject(t testing.TB, path string) storetest.Subject {
 	}
 }
 
-func options(path string, h storetest.Hooks) sqlite.Options {
-	o := sqlite.Options{Path: path}
-	exec := func(ctx context.Context, tx *sql.Tx) storetest.Exec {
-		return func(query string) error {
-			_, err := tx.ExecContext(ctx, query)
-			return err
-		}
+// opened is a store with its pool.
+type opened struct {
+	*sqlite.Store
+	pool *sql.DB
+}
+
+func (o *opened) Close() error { return errors.Join(o.Store.Close(), o.pool.Close()) }
+
+// openStore opens the store in a file as the service does.
+func openStore(ctx context.Context, path string, jobs *storetest.Jobs) (storetest.Store, error) {
+	if jobs == nil {
+		return openWith(ctx, path, nil)
 	}
-	if h.Enqueue != nil {
-		o.Enqueue = func(ctx context.Context, tx *sql.Tx, ids []string) error { return h.Enqueue(ctx, exec(ctx, tx), ids) }
+	return openWith(ctx, path, storetest.Queue[*sql.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx *sql.Tx, query string) error {
+		_, err := tx.ExecContext(ctx, query)
+		return err
+	}})
+}
+
+func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*opened, error) {
+	pool, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	if h.UnderWay != nil {
-		o.UnderWay = func(ctx context.Context, tx *sql.Tx, ids []string) ([]string, error) {
-			return h.UnderWay(ctx, exec(ctx, tx), ids)
-		}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: queue, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
 	}
-	if h.Cancel != nil {
-		o.Cancel = func(ctx context.Context, tx *sql.Tx, id string) error { return h.Cancel(ctx, exec(ctx, tx), id) }
+	return &opened{s, pool}, nil
+}
+
+// mustOpen opens a store that the test closes.
+func mustOpen(t *testing.T, path string, queue store.Queue[*sql.Tx]) *opened {
+	t.Helper()
+	db, err := openWith(t.Context(), path, queue)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return o
+	return db
 }
 
 // column runs a query for one column of text.

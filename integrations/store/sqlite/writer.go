@@ -6,61 +6,185 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// writer is the one connection that writes. Only the goroutine that commits uses it.
-type writer struct {
-	pool    *sql.DB
-	gate    *Gate
-	enqueue func(ctx context.Context, tx *sql.Tx, submissionIDs []string) error
+// Limits of the group commit: a batch is written within some milliseconds, and all that
+// may wait within a second on a slow disk.
+const (
+	batchLimit = 256
+	queueLimit = 4096
+)
 
-	conn   *sql.Conn // nil while there is none
-	db     *prepared // the statements of conn
-	upsert *sql.Stmt // of conn
+// database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
+// arrived while the one before it was being committed. A lone request waits for nobody.
+type database struct {
+	pool  *sql.DB // the one connection that writes
+	reads *sql.DB
+	queue store.Queue[*sql.Tx]
+
+	requests chan *request
+	mu       sync.RWMutex // held while sending to requests
+	closed   bool
+	ended    chan struct{} // closed when the last batch is written
 }
 
-// op is one request to write. It leaves its result in itself; when its batch fails
-// and is tried again, apply is called again.
-type op interface {
-	apply(ctx context.Context, b *batch) error
+// request is one call of Write.
+type request struct {
+	fn      func(context.Context, sqlstore.Tx) error
+	claimed atomic.Bool // by the writer that begins it, or by a caller who gives up before
+	refused error       // what fn said without having written anything
+	done    chan error
 }
 
-// batch is a transaction that several requests share.
-type batch struct {
-	w        *writer
-	tx       *sql.Tx
-	sessions map[string]sqlstore.SessionRow // tracked, not yet written
-	created  []string                       // ids of new submissions
-	pulse    int64                          // time of the latest health check; 0: none
+func newDatabase(pool, reads *sql.DB, queue store.Queue[*sql.Tx]) *database {
+	d := &database{
+		pool: pool, reads: reads, queue: queue, requests: make(chan *request, queueLimit), ended: make(chan struct{}),
+	}
+	go d.run()
+	return d
 }
 
-// commit stores what all ops ask for, or nothing.
-func (w *writer) commit(ctx context.Context, ops []op) (err error) {
-	w.gate.turn.Lock()
-	defer w.gate.turn.Unlock()
-	defer func() {
-		err = translate("writing", err)
-		if err != nil && !isBusy(err) {
-			w.discard()
-		}
-	}()
-	var tx *sql.Tx
-	if err := patiently(ctx, func() error {
-		tx, err = w.begin(ctx)
+// Query runs a statement that reads.
+func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	rows, err := d.reads.QueryContext(ctx, query, args...)
+	if err != nil {
+		return translate(err)
+	}
+	return translate(eachRow(rows, row))
+}
+
+// Exec runs a statement that writes.
+func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = d.Write(ctx, func(ctx context.Context, tx sqlstore.Tx) error {
+		n, err = tx.Exec(ctx, query, args...)
 		return err
-	}); err != nil {
+	})
+	return n, err
+}
+
+// Write runs fn in a transaction that others may share, and returns when it is on disk.
+// If ctx ends first fn is not called; once it has begun, Write waits for the outcome.
+func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
+	r := &request{fn: fn, done: make(chan error, 1)}
+	if err := d.send(ctx, r); err != nil {
 		return err
 	}
-	b := &batch{w: w, tx: tx, sessions: make(map[string]sqlstore.SessionRow, len(ops))}
-	for _, o := range ops {
-		if err := o.apply(ctx, b); err != nil {
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+	}
+	if r.claimed.CompareAndSwap(false, true) {
+		return fmt.Errorf("%w: the request ended while it waited: %w", store.ErrUnavailable, ctx.Err())
+	}
+	return <-r.done
+}
+
+func (d *database) send(ctx context.Context, r *request) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed {
+		return fmt.Errorf("%w: it is being closed", store.ErrUnavailable)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, err)
+	}
+	select {
+	case d.requests <- r:
+		return nil
+	default:
+		return fmt.Errorf("%w: too many requests are waiting", store.ErrUnavailable)
+	}
+}
+
+// close writes what is waiting and closes the connections that read.
+func (d *database) close() error {
+	d.mu.Lock()
+	if !d.closed {
+		d.closed = true
+		close(d.requests)
+	}
+	d.mu.Unlock()
+	<-d.ended
+	return d.reads.Close()
+}
+
+// run writes batch after batch until the database is closed.
+func (d *database) run() {
+	defer close(d.ended)
+	for r := range d.requests {
+		batch := make([]*request, 0, len(d.requests)+1)
+		for ok := true; ok; {
+			if r.claimed.CompareAndSwap(false, true) {
+				batch = append(batch, r)
+			}
+			if len(batch) == batchLimit {
+				break
+			}
+			select {
+			case r, ok = <-d.requests:
+			default:
+				ok = false
+			}
+		}
+		if len(batch) > 0 {
+			d.settle(batch)
+		}
+	}
+}
+
+// settle writes a batch and answers its requests. Where the batch fails for a reason
+// that may lie in one of them its halves are tried, so that a bad request fails alone.
+func (d *database) settle(batch []*request) {
+	err := d.commit(batch)
+	if err != nil && len(batch) > 1 && !errors.Is(err, store.ErrUnavailable) {
+		d.settle(batch[:len(batch)/2])
+		d.settle(batch[len(batch)/2:])
+		return
+	}
+	for _, r := range batch {
+		if err == nil {
+			r.done <- r.refused
+		} else {
+			r.done <- err
+		}
+	}
+}
+
+// commit stores what all requests of a batch ask for, or nothing. Its context never
+// ends: the driver starts a goroutine per statement to watch one that may.
+func (d *database) commit(batch []*request) (err error) {
+	ctx := context.Background()
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return translate(fmt.Errorf("connecting: %w", err))
+	}
+	defer func() {
+		if err = translate(err); err != nil && !isBusy(err) {
+			// One opened while the disk was read-only stays so: the next one looks again.
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		_ = conn.Close()
+	}()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("beginning the transaction: %w", err)
+	}
+	queued := sqlstore.Queued[*sql.Tx]{DB: newTransaction(tx), Handle: tx, Queue: d.queue}
+	for _, r := range batch {
+		err := r.fn(ctx, queued)
+		r.refused = nil
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrKeyReused) {
+			r.refused, err = err, nil
+		}
+		if err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
-	}
-	if err := b.finish(ctx); err != nil {
-		return errors.Join(err, tx.Rollback())
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing the transaction: %w", err)
@@ -68,83 +192,59 @@ func (w *writer) commit(ctx context.Context, ops []op) (err error) {
 	return nil
 }
 
-// track adds a visit to what the batch has of its session.
-func (b *batch) track(r sqlstore.SessionRow) {
-	if s, ok := b.sessions[r.ID]; ok {
-		s.Add(r)
-		r = s
-	}
-	b.sessions[r.ID] = r
+// transaction is a [sqlstore.DB] that prepares each statement once, for all requests of
+// a batch. It is a quarter of track-vs-bare.
+type transaction struct {
+	tx         *sql.Tx
+	statements map[string]*sql.Stmt
 }
 
-// flush writes the tracked sessions, for an op that depends on them.
-func (b *batch) flush(ctx context.Context) error {
-	for _, r := range b.sessions {
-		_, err := b.w.upsert.ExecContext(ctx, r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits)
-		if err != nil {
-			return fmt.Errorf("storing the session: %w", err)
-		}
-	}
-	clear(b.sessions)
-	return nil
+func newTransaction(tx *sql.Tx) *transaction {
+	return &transaction{tx: tx, statements: make(map[string]*sql.Stmt)}
 }
 
-func (b *batch) finish(ctx context.Context) error {
-	if err := b.flush(ctx); err != nil {
+// Exec runs a statement or a script and returns the number of rows it changed.
+func (t *transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	s, err := t.prepare(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// Query runs a statement and calls row for each row of its result.
+func (t *transaction) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	s, err := t.prepare(ctx, query)
+	if err != nil {
 		return err
 	}
-	if b.pulse != 0 {
-		if err := sqlstore.Pulse(ctx, b.w.db, b.pulse); err != nil {
-			return err
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, row)
+}
+
+func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s := t.statements[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.tx.PrepareContext(ctx, query)
+	if err == nil {
+		t.statements[query] = s
+	}
+	return s, err
+}
+
+func eachRow(rows *sql.Rows, row func(sqlstore.Scan) error) error {
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return errors.Join(err, rows.Close())
 		}
 	}
-	if len(b.created) == 0 || b.w.enqueue == nil {
-		return nil
-	}
-	if err := b.w.enqueue(ctx, b.tx, b.created); err != nil {
-		return fmt.Errorf("creating the deliveries: %w", err)
-	}
-	return nil
-}
-
-// begin takes SQLite's write lock.
-func (w *writer) begin(ctx context.Context) (*sql.Tx, error) {
-	if err := w.connect(ctx); err != nil {
-		return nil, err
-	}
-	tx, err := w.conn.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("beginning the transaction: %w", err)
-	}
-	return tx, nil
-}
-
-// connect makes the connection and its statements where there are none.
-func (w *writer) connect(ctx context.Context) error {
-	if w.conn != nil {
-		return nil
-	}
-	conn, err := w.pool.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("connecting: %w", err)
-	}
-	upsert, err := conn.PrepareContext(ctx, sqlstore.Upsert)
-	if err != nil {
-		return errors.Join(fmt.Errorf("preparing: %w", err), conn.Close())
-	}
-	w.conn, w.upsert, w.db = conn, upsert, newPrepared(conn)
-	return nil
-}
-
-// discard closes the connection for good: after trouble with the disk a new one
-// finds out for itself how things stand.
-func (w *writer) discard() {
-	if w.conn == nil {
-		return
-	}
-	_ = w.upsert.Close()
-	_ = w.db.Close()
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = w.conn.Close()
-	w.conn, w.upsert, w.db = nil, nil, nil
+	return errors.Join(rows.Err(), rows.Close())
 }

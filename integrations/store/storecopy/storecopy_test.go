@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,200 +24,147 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// copied is a store of either driver.
-type copied interface {
-	storetest.Store
-	storecopy.Store
+// queue notes what is enqueued, or fails.
+type queue[TX any] struct{ enqueue func(ids []string) error }
+
+func (q queue[TX]) Enqueue(_ context.Context, _ TX, ids []string) error      { return q.enqueue(ids) }
+func (queue[TX]) Unfinished(context.Context, TX, []string) ([]string, error) { return nil, nil }
+func (queue[TX]) Remove(context.Context, TX, []string) error                 { return nil }
+func nothing([]string) error                                                 { return nil }
+func everything(_ context.Context, ids []string) ([]string, error)           { return ids, nil }
+func unless3(_ context.Context, ids []string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasSuffix(id, "3") }), nil
 }
 
-// opened opens an empty store that hands ids of new submissions to enqueue.
-type opened func(t *testing.T, enqueue func(ids []string) error) copied
-
-func openSQLite(t *testing.T, enqueue func(ids []string) error) copied {
+func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), sqlite.Options{
-		Path:    filepath.Join(t.TempDir(), "copy.db"),
-		Enqueue: func(_ context.Context, _ *sql.Tx, ids []string) error { return enqueue(ids) },
-	})
+	path := filepath.Join(t.TempDir(), "copy.db")
+	pool, err := sqlite.OpenDB(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return closed(t, s)
-}
-
-func openPostgres(url string) opened {
-	return func(t *testing.T, enqueue func(ids []string) error) copied {
-		t.Helper()
-		s, err := postgres.Open(t.Context(), postgres.Options{
-			URL:     url,
-			Enqueue: func(_ context.Context, _ pgx.Tx, ids []string) error { return enqueue(ids) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return closed(t, s)
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: queue[*sql.Tx]{enqueue}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func closed(t *testing.T, s copied) copied {
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Close(), pool.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
+	return s.Store
 }
 
+func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
+	t.Helper()
+	url := pgserver.Start(t).NewDatabase(t)
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: queue[pgx.Tx]{enqueue}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s.Store
+}
+
+// A copy is interrupted, repeated, and repeated once more after new traffic. What is in
+// review stays so, and gets its deliveries when it is released.
 func TestCopy(t *testing.T) {
 	t.Parallel()
-	server := pgserver.Start(t)
-	for name, way := range map[string]struct{ from, to opened }{
-		"SQLite to PostgreSQL":     {openSQLite, openPostgres(server.NewDatabase(t))},
-		"PostgreSQL to SQLite":     {openPostgres(server.NewDatabase(t)), openSQLite},
-		"PostgreSQL to PostgreSQL": {openPostgres(server.NewDatabase(t)), openPostgres(server.NewDatabase(t))},
-		"SQLite to SQLite":         {openSQLite, openSQLite},
+	for name, way := range map[string]struct {
+		from, to func(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
+	}{
+		"SQLite to PostgreSQL": {openSQLite, openPostgres},
+		"PostgreSQL to SQLite": {openPostgres, openSQLite},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			copyAll(t, way.from, way.to)
+			var enqueued []string
+			stop, interrupted := errors.New("pulled the plug"), true
+			from := way.from(t, nothing)
+			to := way.to(t, func(ids []string) error {
+				if interrupted && len(enqueued) > 50 {
+					return stop
+				}
+				enqueued = append(enqueued, ids...)
+				return nil
+			})
+			const leads, sessions = 250, 700
+			for i := range leads - 1 {
+				submit(t, from, storetest.Submission(i))
+			}
+			submit(t, from, storetest.Suspicious(999))
+			for i := range sessions {
+				track(t, from, i, 0)
+			}
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); !errors.Is(err, stop) || r.Created != 100 {
+				t.Fatalf("the interrupted copy gives %+v, %v", r, err)
+			}
+			interrupted = false
+			want := storecopy.Report{Sessions: sessions, Submissions: leads, Created: 150, Enqueued: 134}
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r != want || len(enqueued) != 224 {
+				t.Errorf("the copy reports %+v, %v and enqueued %d, want %+v", r, err, len(enqueued), want)
+			}
+			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) || len(a) != leads+sessions {
+				t.Errorf("%d rows differ from the %d they were copied from", len(b), len(a))
+			}
+			if ok, err := to.Release(t.Context(), "id-000999"); err != nil || !ok || !slices.Contains(enqueued, "id-000999") {
+				t.Errorf("released %v, %v", ok, err)
+			}
+
+			// Both go on for a while.
+			submit(t, from, storetest.Submission(500))
+			track(t, from, 5, time.Hour)
+			track(t, to, 7, time.Hour)
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r.Created != 1 || r.Enqueued != 1 {
+				t.Errorf("the last copy reports %+v, %v, want one new submission", r, err)
+			}
+			for i, visits := range map[int]int64{5: 2, 7: 2, 8: 1} {
+				if got, err := to.Session(t.Context(), fmt.Sprint("session-", i)); err != nil || got.Visits != visits {
+					t.Errorf("session %d has %d visits, %v, want %d", i, got.Visits, err, visits)
+				}
+			}
+			// What a visitor repeats after the move is recognised, by content and key.
+			again := storetest.Submission(3)
+			again.Submission.ID = "another"
+			if got, created, err := to.Submit(t.Context(), again); err != nil || created || got.ID != "id-000003" {
+				t.Errorf("a repetition after the move: %q, new %v, %v", got.ID, created, err)
+			}
 		})
 	}
 }
 
-// A copy is interrupted, repeated, and repeated once more after new traffic.
-func copyAll(t *testing.T, openFrom, openTo opened) {
-	from := openFrom(t, func([]string) error { return nil })
-	const leads, sessions = 250, 700
-	for i := range leads {
-		submit(t, from, i, i, true)
-	}
-	for i := range sessions {
-		track(t, from, i, 0)
-	}
-
-	var enqueued []string
-	stop := errors.New("pulled the plug")
-	interrupted := true
-	to := openTo(t, func(ids []string) error {
-		if interrupted && len(enqueued) > 50 {
-			return stop
-		}
-		enqueued = append(enqueued, ids...)
-		return nil
-	})
-	o := storecopy.Options{Unfinished: func(_ context.Context, ids []string) ([]string, error) {
-		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id[len(id)-1] == '3' }), nil
-	}}
-	r, err := storecopy.Copy(t.Context(), from, to, o)
-	if !errors.Is(err, stop) || r.Created != 100 {
-		t.Fatalf("the interrupted copy gives %+v, %v", r, err)
-	}
-
-	interrupted = false
-	var told storecopy.Report
-	o.Progress = func(r storecopy.Report) { told = r }
-	r, err = storecopy.Copy(t.Context(), from, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := (storecopy.Report{Sessions: sessions, Submissions: leads, Created: 150, Enqueued: 135}); r != want || told != want {
-		t.Errorf("the copy reports %+v, last told %+v, want %+v", r, told, want)
-	}
-	if len(enqueued) != 225 {
-		t.Errorf("%d submissions were enqueued, want 225", len(enqueued))
-	}
-	same(t, from, to)
-
-	// The old store goes on for a while; so does the new one.
-	submit(t, from, 500, 500, true)
-	track(t, from, 5, time.Hour)
-	track(t, from, 6, time.Hour)
-	track(t, to, 7, time.Hour)
-	r, err = storecopy.Copy(t.Context(), from, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Created != 1 || r.Enqueued != 1 {
-		t.Errorf("the last copy reports %+v, want one new submission", r)
-	}
-	for i, visits := range map[int]int64{5: 2, 6: 2, 7: 2, 8: 1} {
-		got, err := to.Session(t.Context(), fmt.Sprint("session-", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Visits != visits {
-			t.Errorf("session %d has %d visits, want %d", i, got.Visits, visits)
-		}
-	}
-	// What a visitor repeats after the move is recognised.
-	submit(t, to, 500, 500, false)
-}
-
-// The same content may have been submitted to both: both ids stay good.
+// The same content may have been submitted to both: both ids stay good, and so do keys.
 func TestCopyDouble(t *testing.T) {
 	t.Parallel()
-	from, to := openSQLite(t, func([]string) error { return nil }), openSQLite(t, func([]string) error { return nil })
+	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
 	mine, theirs := storetest.Submission(1), storetest.Submission(1)
-	theirs.Submission.ID = "theirs"
-	for db, n := range map[copied]store.NewSubmission{from: mine, to: theirs} {
-		if _, created, err := db.Submit(t.Context(), n); err != nil || !created {
-			t.Fatal(created, err)
-		}
-	}
+	theirs.Submission.ID, theirs.IdempotencyKey = "theirs", "another key"
+	submit(t, from, mine)
+	submit(t, to, theirs)
 	for round, want := range []int64{1, 0} {
-		r, err := storecopy.Copy(t.Context(), from, to, storecopy.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Created != want || r.Enqueued != want {
-			t.Errorf("round %d: %+v, want %d new", round, r, want)
+		if r, err := storecopy.Copy(t.Context(), from, to, everything); err != nil || r.Created != want || r.Enqueued != want {
+			t.Errorf("round %d: %+v, %v, want %d new", round, r, err, want)
 		}
 	}
 	for _, n := range []store.NewSubmission{mine, theirs} {
-		if got, err := to.Submission(t.Context(), n.Submission.ID); err != nil || !reflect.DeepEqual(got, n.Submission) {
-			t.Errorf("got %+v, %v", got, err)
+		if got, created, err := to.Submit(t.Context(), n); err != nil || created || got.ID != n.Submission.ID {
+			t.Errorf("repeated: %q, new %v, %v, want %q", got.ID, created, err, n.Submission.ID)
 		}
-	}
-}
-
-// What is held for review stays held, and gets its deliveries when it is released.
-func TestCopyHeld(t *testing.T) {
-	t.Parallel()
-	var enqueued []string
-	from := openSQLite(t, func([]string) error { return nil })
-	to := openSQLite(t, func(ids []string) error { enqueued = append(enqueued, ids...); return nil })
-	held := storetest.Suspicious(1)
-	for _, n := range []store.NewSubmission{held, storetest.Submission(2)} {
-		if _, created, err := from.Submit(t.Context(), n); err != nil || !created {
-			t.Fatal(created, err)
-		}
-	}
-	r, err := storecopy.Copy(t.Context(), from, to, storecopy.Options{})
-	if err != nil || r.Created != 2 || r.Enqueued != 1 || !slices.Equal(enqueued, []string{"id-000002"}) {
-		t.Errorf("the copy reports %+v, %v and enqueued %v", r, err, enqueued)
-	}
-	if got, err := to.Submission(t.Context(), held.Submission.ID); err != nil || !reflect.DeepEqual(got, held.Submission) {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if ok, err := to.Release(t.Context(), held.Submission.ID); !ok || err != nil || len(enqueued) != 2 {
-		t.Errorf("released %v, %v, enqueued %v", ok, err, enqueued)
 	}
 }
 
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
-	from, to := openSQLite(t, func([]string) error { return nil }), openSQLite(t, func([]string) error { return nil })
-	submit(t, from, 1, 1, true)
+	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
+	submit(t, from, storetest.Submission(1))
 	broken := errors.New("no queue")
-	_, err := storecopy.Copy(t.Context(), from, to, storecopy.Options{
-		Unfinished: func(context.Context, []string) ([]string, error) { return nil, broken },
-	})
-	if !errors.Is(err, broken) {
+	failing := func(context.Context, []string) ([]string, error) { return nil, broken }
+	if _, err := storecopy.Copy(t.Context(), from, to, failing); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of the queue", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := storecopy.Copy(ctx, from, to, storecopy.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := storecopy.Copy(ctx, from, to, everything); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the request", err)
 	}
 	if n, err := to.CountSubmissions(t.Context()); err != nil || n != 0 {
@@ -223,12 +172,10 @@ func TestCopyFails(t *testing.T) {
 	}
 }
 
-func submit(t *testing.T, db store.Quotes, n, key int, want bool) {
+func submit(t *testing.T, db store.Quotes, n store.NewSubmission) {
 	t.Helper()
-	sub := storetest.Submission(n)
-	sub.IdempotencyKey = fmt.Sprint("key ", key)
-	if _, created, err := db.Submit(t.Context(), sub); err != nil || created != want {
-		t.Fatalf("submission %d: new %v, %v", n, created, err)
+	if _, created, err := db.Submit(t.Context(), n); err != nil || !created {
+		t.Fatalf("%s: new %v, %v", n.Submission.ID, created, err)
 	}
 }
 
@@ -239,33 +186,20 @@ func track(t *testing.T, db store.Quotes, n int, later time.Duration) {
 	}
 }
 
-// same compares all that is stored, row by row.
-func same(t *testing.T, a, b storecopy.Store) {
+// contents returns all rows that are stored.
+func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 	t.Helper()
-	all := func(s storecopy.Store) (leads []sqlstore.Lead, sessions []sqlstore.SessionRow) {
-		for l, err := range s.Leads(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			leads = append(leads, l)
+	err := sqlstore.InChunks(s.Leads(t.Context()), func(leads []sqlstore.Lead) error {
+		for _, l := range leads {
+			rows = append(rows, l)
 		}
-		for r, err := range s.SessionRows(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			sessions = append(sessions, r)
-		}
-		return leads, sessions
+		return nil
+	})
+	for r, rowErr := range s.SessionRows(t.Context()) {
+		rows, err = append(rows, r), errors.Join(err, rowErr)
 	}
-	leadsA, sessionsA := all(a)
-	leadsB, sessionsB := all(b)
-	if !reflect.DeepEqual(leadsA, leadsB) {
-		t.Errorf("%d leads differ from the %d they were copied from", len(leadsB), len(leadsA))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(sessionsA, sessionsB) {
-		t.Errorf("%d sessions differ from the %d they were copied from", len(sessionsB), len(sessionsA))
-	}
-	if len(leadsA) == 0 || len(leadsA[0].Keys) == 0 {
-		t.Error("there was nothing to compare")
-	}
+	return rows
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,54 +14,50 @@ import (
 )
 
 func listSubmissions(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+	db := s.MustOpen(t, nil)
 	const n = 1100 // more than two pages
-	fill(t, n, func(i int) error {
+	together(n, func(i int) {
 		sub := Submission(i)
 		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Second) // ten share a time
-		_, _, err := db.Submit(t.Context(), sub)
-		return err
+		if _, _, err := db.Submit(t.Context(), sub); err != nil {
+			t.Error(err)
+		}
 	})
 	for name, c := range map[string]struct {
 		filter     store.Filter
 		from, till int
 	}{
-		"all":     {from: 0, till: n},
-		"e-mail":  {filter: store.Filter{Email: "aNA.77@example.COM"}, from: 77, till: 78},
-		"nobody":  {filter: store.Filter{Email: "ana@example.com"}},
-		"since":   {filter: store.Filter{Since: When().Add(100 * time.Second)}, from: 1000, till: n},
-		"until":   {filter: store.Filter{Until: When().Add(2 * time.Second)}, from: 0, till: 20},
-		"between": {filter: store.Filter{Since: When().Add(time.Second), Until: When().Add(90 * time.Second)}, from: 10, till: 900},
+		"all":       {from: 0, till: n},
+		"e-mail":    {filter: store.Filter{Email: "aNA.77@example.COM"}, from: 77, till: 78},
+		"nobody":    {filter: store.Filter{Email: "ana@example.com"}},
+		"reference": {filter: store.Filter{Reference: "ID-00007"}, from: 70, till: 80},
+		"since":     {filter: store.Filter{Since: When().Add(100 * time.Second)}, from: 1000, till: n},
+		"until":     {filter: store.Filter{Until: When().Add(2 * time.Second)}, from: 0, till: 20},
+		"between":   {filter: store.Filter{Since: When().Add(time.Second), Until: When().Add(90 * time.Second)}, from: 10, till: 900},
 	} {
 		for _, newest := range []bool{false, true} {
 			c.filter.Newest = newest
-			i := c.from
-			for got, err := range db.Submissions(t.Context(), c.filter) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := fmt.Sprintf("id-%06d", i)
-				if newest {
-					want = fmt.Sprintf("id-%06d", c.till-1-(i-c.from))
-				}
-				if got.ID != want {
-					t.Fatalf("%s, newest first %v: %s comes where %s belongs", name, newest, got.ID, want)
-				}
-				i++
+			var got, want []string
+			for _, sub := range all(t, db.Submissions(t.Context(), c.filter)) {
+				got = append(got, sub.ID)
 			}
-			if i != c.till && c.till != 0 {
-				t.Errorf("%s, newest first %v: %d submissions are listed, want %d", name, newest, i-c.from, c.till-c.from)
+			for i := c.from; i < c.till; i++ {
+				want = append(want, fmt.Sprintf("id-%06d", i))
+			}
+			if newest {
+				slices.Reverse(want)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, newest first %v: %d submissions that are not the %d wanted ones", name, newest, len(got), len(want))
 			}
 		}
 	}
 }
 
 func listSessions(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+	db := s.MustOpen(t, nil)
 	const n = 1100
-	fill(t, n, func(i int) error {
-		return db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(time.Duration(i)*time.Second)))
-	})
+	fillSessions(t, db, n, func(i int) time.Duration { return time.Duration(i) * time.Second })
 	for name, c := range map[string]struct {
 		filter store.SessionFilter
 		want   int
@@ -72,29 +67,33 @@ func listSessions(t *testing.T, s Subject) {
 		"until":   {store.SessionFilter{Until: When().Add(10 * time.Second)}, 10},
 		"between": {store.SessionFilter{Since: When().Add(time.Second), Until: When().Add(3 * time.Second)}, 2},
 	} {
-		seen := map[string]quote.Session{}
-		for got, err := range db.Sessions(t.Context(), c.filter) {
-			if err != nil {
-				t.Fatal(err)
+		seen := map[string]bool{}
+		for _, got := range all(t, db.Sessions(t.Context(), c.filter)) {
+			seen[got.ID] = true
+			if got.Visits != 1 || got.Hints.Email != "ana@example.com" || *got.Estimate.Max != 2000 {
+				t.Fatalf("%s: session %+v", name, got)
 			}
-			seen[got.ID] = got
 		}
 		if len(seen) != c.want {
 			t.Errorf("%s: %d sessions, want %d", name, len(seen), c.want)
 		}
-		for id, got := range seen {
-			if got.Visits != 1 || got.Hints.Email != "ana@example.com" || *got.Estimate.Max != 2000 {
-				t.Fatalf("%s: session %s is %+v", name, id, got)
-			}
-		}
 	}
+}
+
+func fillSessions(t *testing.T, db Store, n int, after func(i int) time.Duration) {
+	t.Helper()
+	together(n, func(i int) {
+		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(after(i)))); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A listing left in the middle, or whose context has ended, leaves nothing open.
 func listStopped(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+	db := s.MustOpen(t, nil)
 	for i := range 3 {
-		wantSubmit(t, db, Submission(i), Submission(i).Submission, true)
+		wantSubmit(t, db, Submission(i), Submission(i), true)
 	}
 	for range 50 {
 		for _, err := range db.Submissions(t.Context(), store.Filter{}) {
@@ -114,112 +113,172 @@ func listStopped(t *testing.T, s Subject) {
 	wantCount(t, db, 3)
 }
 
-func prune(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+func pruneSessions(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
 	const n = 1200
-	fill(t, n, func(i int) error {
-		at := When()
-		if i%3 == 0 {
-			at = at.Add(time.Hour)
-		}
-		return db.Track(t.Context(), Visit(fmt.Sprint("s", i), at))
-	})
+	fillSessions(t, db, n, func(i int) time.Duration { return time.Duration(i%3/2) * time.Hour })
 	for _, want := range []int64{n * 2 / 3, 0} {
-		got, err := db.PruneSessions(t.Context(), When().Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != want {
-			t.Errorf("%d sessions were removed, want %d", got, want)
+		if got, err := db.PruneSessions(t.Context(), When().Add(time.Hour)); err != nil || got != want {
+			t.Errorf("%d sessions were removed, %v, want %d", got, err, want)
 		}
 	}
-	if got := length(t, db.Sessions(t.Context(), store.SessionFilter{})); got != n/3 {
+	if got := len(all(t, db.Sessions(t.Context(), store.SessionFilter{}))); got != n/3 {
 		t.Errorf("%d sessions are left, want %d", got, n/3)
 	}
 }
 
-func erase(t *testing.T, s Subject) {
-	db := s.MustOpen(t, s.jobs(t))
-	first, second := Submission(1), Submission(3)
-	first.IdempotencyKey, second.IdempotencyKey = "key", "second"
-	visit := Visit(first.Submission.SessionID, When())
-	if err := db.Track(t.Context(), visit); err != nil {
-		t.Fatal(err)
+// Only what is old enough goes, with all that belongs to it; what is in review or has
+// unfinished deliveries stays. Where the queue fails nothing is removed.
+func pruneSubmissions(t *testing.T, s Subject) {
+	broken := errors.New("no queue")
+	jobs := &Jobs{Unfinished: func(id string) bool { return strings.HasSuffix(id, "7") }}
+	db := s.WithJobs(t, jobs)
+	const n, old = 1300, 1100 // more than two pages of old ones
+	together(n, func(i int) {
+		sub := Submission(i)
+		sub.Submission.InReview = i%10 == 3
+		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // ten share a time
+		if _, _, err := db.Submit(t.Context(), sub); err != nil {
+			t.Error(err)
+		}
+	})
+	visit := Visit(Submission(4).Submission.SessionID, When())
+	mustTrack(t, db, visit)
+	before := When().Add(old / 10 * time.Minute)
+	for _, operation := range []string{"unfinished", "remove"} {
+		jobs.Fail = func(called, _ string) error {
+			if called == operation {
+				return broken
+			}
+			return nil
+		}
+		if got, err := db.PruneSubmissions(t.Context(), before); !errors.Is(err, broken) || got != 0 {
+			t.Errorf("%s: %d removed, %v, want the error of the queue", operation, got, err)
+		}
 	}
-	wantSubmit(t, db, first, first.Submission, true)
-	wantSubmit(t, db, second, second.Submission, true)
+	jobs.Fail = nil
+	wantCount(t, db, n)
+	for _, want := range []int64{old * 8 / 10, 0} {
+		if got, err := db.PruneSubmissions(t.Context(), before); err != nil || got != want {
+			t.Errorf("%d submissions were removed, %v, want %d", got, err, want)
+		}
+	}
+	wantCount(t, db, n-old*8/10)
+	for query, want := range map[string]int{
+		`SELECT submission_id FROM jobs`: n*9/10 - old*8/10, `SELECT key FROM submission_keys`: n - old*8/10,
+	} {
+		if left := s.Strings(t, query); len(left) != want {
+			t.Errorf("%s gives %d rows, want %d", query, len(left), want)
+		}
+	}
+	visit.Hints = quote.Hints{}
+	wantSession(t, db, seenOnce(visit))
+}
 
-	id := first.Submission.ID
-	if err := db.Erase(t.Context(), id); err != nil {
+// An address is found in the sessions where it was typed, in whatever letter case, and
+// goes from there with the name; submissions are not touched.
+func hints(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	own := Submission(3)
+	own.Submission.Contact.Email = "mine@example.com"
+	wantSubmit(t, db, own, own, true)
+	const n = 1300
+	together(n, func(i int) {
+		v := Visit(fmt.Sprint("s", i), When())
+		if i%2 == 0 {
+			v.Hints.Email = "MINE@example.com"
+		}
+		if err := db.Track(t.Context(), v); err != nil {
+			t.Error(err)
+		}
+	})
+	mustTrack(t, db, quote.Visit{SessionID: "empty", At: When()})
+	for _, email := range []string{"nobody@example.com", "ine@example.com", ""} {
+		count, err := db.CountHints(t.Context(), email)
+		erased, err2 := db.EraseHints(t.Context(), email)
+		if err != nil || err2 != nil || count != 0 || erased != 0 {
+			t.Errorf("%q: %d found, %d erased, %v %v, want nothing", email, count, erased, err, err2)
+		}
+	}
+	for _, want := range []int64{n / 2, 0} {
+		count, err := db.CountHints(t.Context(), "mine@EXAMPLE.com")
+		erased, err2 := db.EraseHints(t.Context(), "mine@EXAMPLE.com")
+		if err != nil || err2 != nil || count != want || erased != want {
+			t.Errorf("%d found, %d erased, %v %v, want %d", count, erased, err, err2, want)
+		}
+	}
+	hinted, theirs := Visit("s0", When()), Visit("s1", When())
+	hinted.Hints = quote.Hints{}
+	wantSession(t, db, seenOnce(hinted))
+	wantSession(t, db, seenOnce(theirs))
+	wantCount(t, db, 1)
+}
+
+// Erasing beside a visitor who goes on loses none of the choices.
+func hintsWhileTracked(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	const visits = 200
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := range visits {
+			v := Visit("busy", When().Add(time.Duration(i)*time.Millisecond))
+			v.Selections.Timeline = fmt.Sprint("step-", i)
+			if err := db.Track(t.Context(), v); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for going := true; going; {
+		select {
+		case <-ended:
+			going = false
+		default:
+		}
+		if _, err := db.EraseHints(t.Context(), "ana@example.com"); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := db.Session(t.Context(), "busy")
+	if err != nil || got.Visits != visits || got.Selections.Timeline != fmt.Sprint("step-", visits-1) || got.Hints != (quote.Hints{}) {
+		t.Errorf("the session is %+v, %v", got, err)
+	}
+}
+
+func erase(t *testing.T, s Subject) {
+	jobs := &Jobs{Fail: func(operation, _ string) error {
+		if operation == "remove" {
+			return errors.New("no queue")
+		}
+		return nil
+	}}
+	db := s.WithJobs(t, jobs)
+	first, second := Submission(1), Submission(2)
+	visit := Visit(first.Submission.SessionID, When())
+	mustTrack(t, db, visit)
+	wantSubmit(t, db, first, first, true)
+	wantSubmit(t, db, second, second, true)
+	if err := db.Erase(t.Context(), first.Submission.ID); err == nil {
+		t.Error("erased without its deliveries")
+	}
+	wantCount(t, db, 2)
+	jobs.Fail = nil
+	if err := db.Erase(t.Context(), first.Submission.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Submission(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an erased submission gives %v, want ErrNotFound", err)
-	}
-	if err := db.Erase(t.Context(), id); !errors.Is(err, store.ErrNotFound) {
+	if err := db.Erase(t.Context(), first.Submission.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("erasing again gives %v, want ErrNotFound", err)
 	}
 	wantCount(t, db, 1)
-	wantStrings(t, s, `SELECT submission_id FROM jobs`, second.Submission.ID)
-	wantStrings(t, s, `SELECT key FROM submission_keys`, "second")
-	wantSession(t, db, quote.Session{
-		ID: visit.SessionID, Selections: visit.Selections, Estimate: visit.Estimate,
-		FirstSeen: visit.At, LastSeen: visit.At, Visits: 1,
-	})
-	for _, table := range []string{"sessions", "submissions"} {
-		column := strings.NewReplacer("sessions", "state", "submissions", "body").Replace(table)
-		for _, text := range s.Strings(t, `SELECT `+column+` FROM `+table) {
-			if strings.Contains(text, first.Submission.Contact.Email) || strings.Contains(text, visit.Hints.Email) {
-				t.Errorf("%s still holds %s", table, text)
-			}
-		}
+	s.WantJobs(t, second.Submission.ID)
+	if keys := s.Strings(t, `SELECT key FROM submission_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
+		t.Errorf("the keys left are %q", keys)
 	}
-	wantSubmit(t, db, first, first.Submission, true) // nothing of it is left that could be repeated
-}
-
-// Where the deliveries can't be cancelled the submission stays.
-func eraseFailing(t *testing.T, s Subject) {
-	h := s.jobs(t)
-	broken := errors.New("no queue")
-	h.Cancel = func(context.Context, Exec, string) error { return broken }
-	db := s.MustOpen(t, h)
-	wantSubmit(t, db, Submission(1), Submission(1).Submission, true)
-	if err := db.Erase(t.Context(), "id-000001"); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the error of the queue", err)
+	typed := visit.Hints.Email
+	visit.Hints = quote.Hints{}
+	wantSession(t, db, seenOnce(visit))
+	if s.holds(t, first.Submission.Contact.Email) || s.holds(t, typed) {
+		t.Error("the tables still hold an erased address")
 	}
-	wantCount(t, db, 1)
-}
-
-// fill calls store for each number, several at once.
-func fill(t *testing.T, n int, store func(i int) error) {
-	t.Helper()
-	const clients = 50
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			for i := c; i < n; i += clients {
-				if err := store(i); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-}
-
-// length counts what a listing yields.
-func length[T any](t *testing.T, rows iter.Seq2[T, error]) int {
-	t.Helper()
-	n := 0
-	for _, err := range rows {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	return n
+	wantSubmit(t, db, first, first, true) // nothing of it is left that could be repeated
 }

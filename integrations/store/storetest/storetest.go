@@ -6,6 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,67 +25,91 @@ type Store interface {
 	io.Closer
 }
 
-// Exec runs one statement in the transaction that a hook was called in.
-type Exec func(query string) error
+// Jobs is a delivery queue that keeps a table of jobs, one per submission.
+type Jobs struct {
+	// Fail is called with "enqueue", "unfinished" or "remove" and a submission; its error
+	// is that of the queue. nil: nothing fails.
+	Fail func(operation, submissionID string) error
+	// Unfinished says whether a submission has unfinished deliveries. nil: none has.
+	Unfinished func(submissionID string) bool
+}
 
-// Hooks stand for the queue of deliveries. nil: none.
-type Hooks struct {
-	Enqueue func(ctx context.Context, exec Exec, submissionIDs []string) error
-	Cancel  func(ctx context.Context, exec Exec, submissionID string) error
-	// UnderWay is told of submissions and returns those whose deliveries aren't finished.
-	UnderWay func(ctx context.Context, exec Exec, submissionIDs []string) ([]string, error)
+// Queue is Jobs in transactions of a driver.
+type Queue[TX any] struct {
+	*Jobs
+	Exec func(ctx context.Context, tx TX, query string) error
+}
+
+// Enqueue creates jobs.
+func (q Queue[TX]) Enqueue(ctx context.Context, tx TX, ids []string) error {
+	return q.each(ctx, tx, "enqueue", `INSERT INTO jobs VALUES ('%s')`, ids)
+}
+
+// Remove removes jobs.
+func (q Queue[TX]) Remove(ctx context.Context, tx TX, ids []string) error {
+	return q.each(ctx, tx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
+}
+
+// Unfinished returns those submissions whose jobs are unfinished.
+func (q Queue[TX]) Unfinished(ctx context.Context, tx TX, ids []string) ([]string, error) {
+	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id) })
+	return some, q.each(ctx, tx, "unfinished", `SELECT '%s'`, ids)
+}
+
+func (q Queue[TX]) each(ctx context.Context, tx TX, operation, query string, ids []string) error {
+	for _, id := range ids {
+		if err := q.Exec(ctx, tx, fmt.Sprintf(query, id)); err != nil {
+			return err
+		}
+		if q.Fail == nil {
+			continue
+		}
+		if err := q.Fail(operation, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Subject is a fresh, empty database of a driver.
 type Subject struct {
 	// Open opens one more store on the database, as another instance of the service
-	// would.
-	Open func(ctx context.Context, h Hooks) (Store, error)
-	// Exec runs a statement in the database, past the store.
+	// would. jobs nil: there are no deliveries.
+	Open func(ctx context.Context, jobs *Jobs) (Store, error)
+	// Exec runs a script in the database, past the store.
 	Exec func(t testing.TB, query string)
-	// Migrations is the folder of the driver's migrations.
-	Migrations string
 	// Strings runs a query for one column of text, past the store.
 	Strings func(t testing.TB, query string) []string
+	// Migrations is the folder of the driver's migrations.
+	Migrations string
 }
 
 // Run runs the suite. fresh is called once per case.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
-		"track/latest state":            trackLatest,
-		"track/partial state":           trackPartial,
-		"track/late arrival":            trackLate,
-		"track/concurrent":              trackConcurrent,
-		"submit/round trip":             submitRoundTrip,
-		"submit/repeated content":       submitRepeatedContent,
-		"submit/repeated key":           submitRepeatedKey,
-		"submit/key with other content": submitOtherContent,
-		"submit/same content at once":   submitContentAtOnce,
-		"submit/same key at once":       submitKeyAtOnce,
-		"submit/deliveries":             submitDeliveries,
-		"submit/failing deliveries":     submitFailingDeliveries,
-		"submit/id taken":               submitTakenID,
-		"hold/kept back":                heldKeptBack,
-		"hold/released":                 heldReleased,
-		"hold/failing deliveries":       heldFailingDeliveries,
-		"hold/repeated":                 heldRepeated,
-		"list/submissions":              listSubmissions,
-		"list/sessions":                 listSessions,
-		"list/stopped early":            listStopped,
-		"prune":                         prune,
-		"prune/submissions":             pruneSubmissions,
-		"prune/failing":                 pruneFailing,
-		"hints":                         hints,
-		"hints/many":                    hintsOfMany,
-		"hints/while they change":       hintsWhileTracked,
-		"erase":                         erase,
-		"erase/failing cancellation":    eraseFailing,
-		"request ended":                 requestEnded,
-		"ping":                          ping,
-		"close":                         closing,
-		"start/many at once":            startMany,
-		"start/newer tables":            startNewer,
-		"start/released tables":         startReleased,
+		"track":                     track,
+		"track/late":                trackLate,
+		"track/at once":             trackAtOnce,
+		"submit/round trip":         submitRoundTrip,
+		"submit/repeated":           submitRepeated,
+		"submit/at once":            submitAtOnce,
+		"submit/failing deliveries": submitFailing,
+		"submit/id taken":           submitTakenID,
+		"review":                    review,
+		"review/released at once":   releaseAtOnce,
+		"list/submissions":          listSubmissions,
+		"list/sessions":             listSessions,
+		"list/stopped":              listStopped,
+		"prune/sessions":            pruneSessions,
+		"prune/submissions":         pruneSubmissions,
+		"hints":                     hints,
+		"hints/while tracked":       hintsWhileTracked,
+		"erase":                     erase,
+		"request ended":             requestEnded,
+		"close":                     closing,
+		"start/many at once":        startMany,
+		"start/newer tables":        startNewer,
+		"start/released tables":     startReleased,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,9 +119,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 }
 
 // MustOpen opens a store until the end of the test.
-func (s Subject) MustOpen(t testing.TB, h Hooks) Store {
+func (s Subject) MustOpen(t testing.TB, jobs *Jobs) Store {
 	t.Helper()
-	db, err := s.Open(t.Context(), h)
+	db, err := s.Open(t.Context(), jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,22 +133,18 @@ func (s Subject) MustOpen(t testing.TB, h Hooks) Store {
 	return db
 }
 
-// jobs makes hooks that keep a table of jobs, one per submission.
-func (s Subject) jobs(t testing.TB) Hooks {
+// WithJobs makes the table of jobs and opens a store over it.
+func (s Subject) WithJobs(t testing.TB, jobs *Jobs) Store {
 	t.Helper()
 	s.Exec(t, `CREATE TABLE jobs (submission_id varchar(200) NOT NULL)`)
-	return Hooks{
-		Enqueue: func(_ context.Context, exec Exec, ids []string) error {
-			for _, id := range ids {
-				if err := exec(`INSERT INTO jobs VALUES ('` + id + `')`); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		Cancel: func(_ context.Context, exec Exec, id string) error {
-			return exec(`DELETE FROM jobs WHERE submission_id = '` + id + `'`)
-		},
+	return s.MustOpen(t, jobs)
+}
+
+// WantJobs compares the table of jobs.
+func (s Subject) WantJobs(t testing.TB, want ...string) {
+	t.Helper()
+	if got := s.Strings(t, `SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(got, want) {
+		t.Errorf("%d jobs %q, want %d %q", len(got), got, len(want), want)
 	}
 }
 
@@ -141,8 +166,16 @@ func Submission(n int) store.NewSubmission {
 			Estimate: quote.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
 			Locale:   "ro", SubmittedAt: When().Add(time.Duration(n) * time.Second),
 		},
-		ContentKey: fmt.Sprintf("content-%d", n),
+		ContentKey: fmt.Sprintf("content-%d", n), IdempotencyKey: fmt.Sprintf("key-%d", n),
 	}
+}
+
+// Suspicious makes a submission that is in review.
+func Suspicious(n int) store.NewSubmission {
+	s := Submission(n)
+	s.Submission.Signals, s.Submission.InReview = []quote.Signal{quote.Honeypot, quote.Untracked}, true
+	s.Submission.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	return s
 }
 
 // Visit makes a visit with all fields.
@@ -155,4 +188,75 @@ func Visit(session string, at time.Time) quote.Visit {
 		Hints:      quote.Hints{Email: "ana@example.com", FirstName: "Ana"},
 		At:         at,
 	}
+}
+
+func seenOnce(v quote.Visit) quote.Session {
+	return quote.Session{
+		ID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints, FirstSeen: v.At, LastSeen: v.At, Visits: 1,
+	}
+}
+
+func mustTrack(t *testing.T, db Store, visits ...quote.Visit) {
+	t.Helper()
+	for _, v := range visits {
+		if err := db.Track(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func wantSession(t *testing.T, db Store, want quote.Session) {
+	t.Helper()
+	if got, err := db.Session(t.Context(), want.ID); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("session, %v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
+// wantSubmit submits; want is the submission that comes back.
+func wantSubmit(t *testing.T, db Store, n, want store.NewSubmission, wantCreated bool) {
+	t.Helper()
+	got, created, err := db.Submit(t.Context(), n)
+	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Submission) {
+		t.Errorf("submit, %v\n got %+v, new %v\nwant %+v, new %v", err, got, created, want.Submission, wantCreated)
+	}
+}
+
+func wantCount(t *testing.T, db Store, want int64) {
+	t.Helper()
+	if got, err := db.CountSubmissions(t.Context()); err != nil || got != want {
+		t.Errorf("%d submissions, %v, want %d", got, err, want)
+	}
+}
+
+// together calls do for each number, several at once.
+func together(n int, do func(i int)) {
+	const clients = 40
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := c; i < n; i += clients {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// all collects what a listing yields.
+func all[T any](t *testing.T, rows iter.Seq2[T, error]) (list []T) {
+	t.Helper()
+	for row, err := range rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// holds reports whether a text is anywhere in what the tables hold of visitors.
+func (s Subject) holds(t *testing.T, text string) bool {
+	t.Helper()
+	return slices.ContainsFunc(s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM submissions`),
+		func(row string) bool { return strings.Contains(strings.ToLower(row), strings.ToLower(text)) })
 }

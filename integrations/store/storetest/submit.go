@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -9,206 +8,192 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
 
 func submitRoundTrip(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
-	minimal := store.NewSubmission{
-		Submission: quote.Submission{
-			ID: "minimal", SessionID: "m", Contact: quote.Contact{FirstName: "A", LastName: "B", Email: "a@b.co"},
-			Selections: quote.Selections{ProjectType: "x"}, Estimate: quote.Estimate{Currency: "USD"}, SubmittedAt: When(),
-		},
-		ContentKey: "minimal",
-	}
-	for _, n := range []store.NewSubmission{Submission(1), minimal} {
-		wantSubmit(t, db, n, n.Submission, true)
-		got, err := db.Submission(t.Context(), n.Submission.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, n.Submission) {
-			t.Errorf("submission\n got %+v\nwant %+v", got, n.Submission)
+	db := s.MustOpen(t, nil)
+	minimal := store.NewSubmission{Submission: quote.Submission{ID: "minimal", SubmittedAt: When()}, ContentKey: "minimal"}
+	for _, n := range []store.NewSubmission{Submission(1), Suspicious(2), minimal} {
+		wantSubmit(t, db, n, n, true)
+		if got, err := db.Submission(t.Context(), n.Submission.ID); err != nil || !reflect.DeepEqual(got, n.Submission) {
+			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Submission)
 		}
 	}
-	if _, err := db.Submission(t.Context(), "nobody"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Submission(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown submission gives %v, want ErrNotFound", err)
 	}
-	wantCount(t, db, 2)
+	wantCount(t, db, 3)
+	if err := db.Ping(t.Context()); err != nil || s.Strings(t, `SELECT CAST(at AS varchar(20)) FROM pulse`)[0] == "0" {
+		t.Errorf("a ping gives %v, or writes nothing", err)
+	}
 }
 
-func submitRepeatedContent(t *testing.T, s Subject) {
-	db := s.MustOpen(t, s.jobs(t))
-	first, again := Submission(1), Submission(2)
-	again.ContentKey = first.ContentKey
-	wantSubmit(t, db, first, first.Submission, true)
-	wantSubmit(t, db, again, first.Submission, false)
-	wantSubmit(t, db, first, first.Submission, false)
-	wantCount(t, db, 1)
-	wantStrings(t, s, `SELECT submission_id FROM jobs`, first.Submission.ID)
-
-	// A key that came with a repetition stands for that content from then on.
-	again.IdempotencyKey = "key"
-	wantSubmit(t, db, again, first.Submission, false)
-	other := Submission(3)
-	other.IdempotencyKey = "key"
-	wantReused(t, db, other)
-	wantCount(t, db, 1)
-}
-
-func submitRepeatedKey(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+// The same content is one lead; a key stands for the content it first came with.
+func submitRepeated(t *testing.T, s Subject) {
+	db := s.WithJobs(t, &Jobs{})
 	first := Submission(1)
-	first.IdempotencyKey = "key"
-	wantSubmit(t, db, first, first.Submission, true)
-	wantSubmit(t, db, first, first.Submission, false)
 	again := Submission(2)
-	again.ContentKey, again.IdempotencyKey = first.ContentKey, "another key"
-	wantSubmit(t, db, again, first.Submission, false)
-	second := Submission(3)
-	second.IdempotencyKey = "third key"
-	wantSubmit(t, db, second, second.Submission, true)
-	wantCount(t, db, 2)
-}
-
-// Other content under a key that is taken is refused and leaves nothing behind.
-func submitOtherContent(t *testing.T, s Subject) {
-	db := s.MustOpen(t, s.jobs(t))
-	first, other := Submission(1), Submission(2)
-	first.IdempotencyKey, other.IdempotencyKey = "key", "key"
-	wantSubmit(t, db, first, first.Submission, true)
-	wantReused(t, db, other)
+	again.ContentKey = first.ContentKey
+	wantSubmit(t, db, first, first, true)
+	wantSubmit(t, db, first, first, false)
+	wantSubmit(t, db, again, first, false)
+	without := again
+	without.IdempotencyKey = ""
+	wantSubmit(t, db, without, first, false)
+	for _, key := range []string{first.IdempotencyKey, again.IdempotencyKey} {
+		other := Submission(3)
+		other.IdempotencyKey = key
+		if _, _, err := db.Submit(t.Context(), other); !errors.Is(err, store.ErrKeyReused) || errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("other content under a used key gives %v, want ErrKeyReused", err)
+		}
+	}
 	wantCount(t, db, 1)
-	wantStrings(t, s, `SELECT submission_id FROM jobs`, first.Submission.ID)
-	wantSubmit(t, db, first, first.Submission, false)
-	other.IdempotencyKey = "a new key"
-	wantSubmit(t, db, other, other.Submission, true)
+	s.WantJobs(t, "id-000001")
+	wantSubmit(t, db, Submission(3), Submission(3), true)
 }
 
-func wantReused(t *testing.T, db Store, n store.NewSubmission) {
-	t.Helper()
-	if _, _, err := db.Submit(t.Context(), n); !errors.Is(err, store.ErrKeyReused) || errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("other content under a used key gives %v, want ErrKeyReused", err)
+// Two instances get the same content, or other content under one key, at the same moment.
+func submitAtOnce(t *testing.T, s Subject) {
+	dbs := []Store{s.WithJobs(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
+	for round := range 8 {
+		var created atomic.Int64
+		var mu sync.Mutex
+		ids := map[string]bool{}
+		together(16, func(i int) {
+			n := Submission(round*100 + i)
+			n.IdempotencyKey = fmt.Sprint("round ", round)
+			if round%2 == 0 {
+				n.ContentKey = fmt.Sprint("round ", round)
+			}
+			got, isNew, err := dbs[i%2].Submit(t.Context(), n)
+			if errors.Is(err, store.ErrKeyReused) && round%2 == 1 {
+				return
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			if isNew {
+				created.Add(1)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids[got.ID] = true
+		})
+		if len(ids) != 1 || created.Load() != 1 {
+			t.Errorf("round %d: %d ids and %d new, want one of each", round, len(ids), created.Load())
+		}
 	}
-}
-
-// Submissions that share a transaction are handed to the queue together, each once.
-func submitDeliveries(t *testing.T, s Subject) {
-	h := s.jobs(t)
-	var calls atomic.Int64
-	table := h.Enqueue
-	h.Enqueue = func(ctx context.Context, exec Exec, ids []string) error {
-		calls.Add(1)
-		return table(ctx, exec, ids)
-	}
-	db := s.MustOpen(t, h)
-	const n = 100
-	ids, created := atOnce(t, []Store{db}, n, Submission)
-	if len(ids) != n || created != n {
-		t.Errorf("%d ids and %d created, want %d", len(ids), created, n)
-	}
-	jobs := s.Strings(t, `SELECT submission_id FROM jobs`)
-	if len(jobs) != n || calls.Load() > n {
-		t.Errorf("%d jobs from %d calls, want %d from no more", len(jobs), calls.Load(), n)
-	}
-	for _, id := range jobs {
-		delete(ids, id)
-	}
-	if len(ids) != 0 {
-		t.Errorf("without a job: %v", ids)
+	wantCount(t, dbs[0], 8)
+	if jobs := s.Strings(t, `SELECT submission_id FROM jobs`); len(jobs) != 8 {
+		t.Errorf("%d jobs, want 8", len(jobs))
 	}
 }
 
 // Where the deliveries can't be created nothing of the submission is stored, and
 // requests that share its transaction don't suffer.
-func submitFailingDeliveries(t *testing.T, s Subject) {
-	h := s.jobs(t)
+func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
-	var heal atomic.Bool
-	table := h.Enqueue
-	h.Enqueue = func(ctx context.Context, exec Exec, ids []string) error {
-		if err := table(ctx, exec, ids); err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if !heal.Load() && strings.HasSuffix(id, "7") {
-				return broken
-			}
+	var healed atomic.Bool
+	db := s.WithJobs(t, &Jobs{Fail: func(_, id string) error {
+		if !healed.Load() && strings.HasSuffix(id, "7") {
+			return broken
 		}
 		return nil
-	}
-	db := s.MustOpen(t, h)
-	var wg sync.WaitGroup
-	for i := range 40 {
-		wg.Go(func() {
-			if i%2 == 0 {
-				if err := db.Track(t.Context(), Visit(fmt.Sprint(i), When())); err != nil {
-					t.Error(err)
-				}
-			}
-			n := Submission(i)
-			n.IdempotencyKey = fmt.Sprint(i)
-			_, _, err := db.Submit(t.Context(), n)
-			if want := i%10 == 7; errors.Is(err, broken) != want {
-				t.Errorf("submission %d: %v", i, err)
-			}
-		})
-	}
-	wg.Wait()
+	}})
+	together(40, func(i int) {
+		if err := db.Track(t.Context(), Visit(fmt.Sprint(i), When())); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := db.Submit(t.Context(), Submission(i)); errors.Is(err, broken) != (i%10 == 7) {
+			t.Errorf("submission %d: %v", i, err)
+		}
+	})
 	wantCount(t, db, 36)
-	if jobs := s.Strings(t, `SELECT submission_id FROM jobs`); len(jobs) != 36 {
-		t.Errorf("%d jobs, want 36", len(jobs))
+	for _, query := range []string{`SELECT submission_id FROM jobs`, `SELECT key FROM submission_keys`} {
+		if rows := s.Strings(t, query); len(rows) != 36 {
+			t.Errorf("%s: %d rows, want 36", query, len(rows))
+		}
 	}
-	if keys := s.Strings(t, `SELECT key FROM submission_keys`); len(keys) != 36 {
-		t.Errorf("%d keys, want 36", len(keys))
-	}
-	heal.Store(true)
-	n := Submission(7)
-	n.IdempotencyKey = "7"
-	wantSubmit(t, db, n, n.Submission, true)
+	healed.Store(true)
+	wantSubmit(t, db, Submission(7), Submission(7), true)
 }
 
 // An id that is taken by other content is a mistake of the caller and stores nothing.
 func submitTakenID(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
-	first, other := Submission(1), Submission(2)
-	other.Submission.ID = first.Submission.ID
-	wantSubmit(t, db, first, first.Submission, true)
-	_, _, err := db.Submit(t.Context(), other)
-	if err == nil || errors.Is(err, store.ErrUnavailable) {
+	db := s.MustOpen(t, nil)
+	other := Submission(2)
+	other.Submission.ID = "id-000001"
+	wantSubmit(t, db, Submission(1), Submission(1), true)
+	if _, _, err := db.Submit(t.Context(), other); err == nil || errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a taken id gives %v, want an error that does not pass", err)
 	}
-	wantSubmit(t, db, Submission(3), Submission(3).Submission, true)
+	wantSubmit(t, db, Submission(3), Submission(3), true)
 	wantCount(t, db, 2)
 }
 
-func wantSubmit(t *testing.T, db Store, n store.NewSubmission, want quote.Submission, wantCreated bool) {
-	t.Helper()
-	got, created, err := db.Submit(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
+// A submission in review is stored whole and gets its deliveries when it is released. A
+// repetition neither releases it nor puts what was delivered in review.
+func review(t *testing.T, s Subject) {
+	jobs := &Jobs{}
+	db := s.WithJobs(t, jobs)
+	wantInReview(t, db, 0, time.Time{})
+	wantSubmit(t, db, Submission(1), Submission(1), true)
+	for _, n := range []int{3, 2} {
+		wantSubmit(t, db, Suspicious(n), Suspicious(n), true)
 	}
-	if created != wantCreated || !reflect.DeepEqual(got, want) {
-		t.Errorf("submit\n got %+v, %v\nwant %+v, %v", got, created, want, wantCreated)
+	again, late := Submission(4), Suspicious(5)
+	again.ContentKey, late.ContentKey = Suspicious(2).ContentKey, Submission(1).ContentKey
+	wantSubmit(t, db, again, Suspicious(2), false)
+	wantSubmit(t, db, late, Submission(1), false)
+	s.WantJobs(t, "id-000001")
+	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
+	want := []quote.Submission{Suspicious(2).Submission, Suspicious(3).Submission}
+	if got := all(t, db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
+		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
+	}
+	broken := errors.New("no queue")
+	jobs.Fail = func(string, string) error { return broken }
+	if ok, err := db.Release(t.Context(), "id-000002"); ok || !errors.Is(err, broken) {
+		t.Errorf("releasing without a queue: %v, %v", ok, err)
+	}
+	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
+	if _, err := db.Release(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("releasing an unknown one gives %v, want ErrNotFound", err)
 	}
 }
 
-func wantCount(t *testing.T, db Store, want int64) {
-	t.Helper()
-	got, err := db.CountSubmissions(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// A release creates the deliveries once, however many ask for it at the same time.
+func releaseAtOnce(t *testing.T, s Subject) {
+	dbs := []Store{s.WithJobs(t, &Jobs{}), s.MustOpen(t, &Jobs{})}
+	wantSubmit(t, dbs[0], Suspicious(1), Suspicious(1), true)
+	var released atomic.Int64
+	together(8, func(i int) {
+		ok, err := dbs[i%2].Release(t.Context(), "id-000001")
+		if err != nil {
+			t.Error(err)
+		}
+		if ok {
+			released.Add(1)
+		}
+	})
+	if released.Load() != 1 {
+		t.Errorf("%d of eight say that they released it, want 1", released.Load())
 	}
-	if got != want {
-		t.Errorf("%d submissions, want %d", got, want)
+	s.WantJobs(t, "id-000001")
+	want := Suspicious(1).Submission
+	want.InReview = false // what made it suspicious stays
+	if got, err := dbs[1].Submission(t.Context(), "id-000001"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("released: %+v, %v", got, err)
 	}
 }
 
-func wantStrings(t *testing.T, s Subject, query string, want ...string) {
+func wantInReview(t *testing.T, db Store, number int64, oldest time.Time) {
 	t.Helper()
-	if got := s.Strings(t, query); len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: %q, want %q", query, got, want)
+	if n, at, err := db.InReview(t.Context()); err != nil || n != number || !at.Equal(oldest) {
+		t.Errorf("%d are in review since %v, %v; want %d since %v", n, at, err, number, oldest)
 	}
 }

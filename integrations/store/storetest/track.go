@@ -1,10 +1,10 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,109 +12,139 @@ import (
 	"siteapi/integrations/store"
 )
 
-func trackLatest(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
-	first, second := Visit("s1", When()), Visit("s1", When().Add(time.Minute))
-	second.Selections = quote.Selections{ProjectType: "web-app"}
-	second.Hints = quote.Hints{}
-	for _, v := range []quote.Visit{first, second, Visit("s2", When())} {
-		if err := db.Track(t.Context(), v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := quote.Session{
-		ID: "s1", Selections: second.Selections, Estimate: second.Estimate,
-		FirstSeen: first.At, LastSeen: second.At, Visits: 2,
-	}
-	wantSession(t, db, want)
-	if _, err := db.Session(t.Context(), "s3"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an unknown session gives %v, want ErrNotFound", err)
-	}
-}
-
-func trackPartial(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
+// The latest state stays, partial or not.
+func track(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
 	zero := 0.0
 	for name, v := range map[string]quote.Visit{
 		"nothing":    {},
 		"minimum":    {Estimate: quote.PartialEstimate{Min: &zero}},
 		"first name": {Hints: quote.Hints{FirstName: "Ț 😀 \x00 '"}},
 		"features":   {Selections: quote.Selections{Features: []string{"a", "b"}}},
+		"all":        Visit("", When()),
 	} {
 		v.SessionID, v.At = name, When()
-		if err := db.Track(t.Context(), v); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		wantSession(t, db, quote.Session{
-			ID: name, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints,
-			FirstSeen: v.At, LastSeen: v.At, Visits: 1,
-		})
+		mustTrack(t, db, v)
+		wantSession(t, db, seenOnce(v))
+		v.Hints, v.Selections, v.At = quote.Hints{}, quote.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
+		mustTrack(t, db, v)
+		want := seenOnce(v)
+		want.FirstSeen, want.Visits = When(), 2
+		wantSession(t, db, want)
+	}
+	if _, err := db.Session(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown session gives %v, want ErrNotFound", err)
 	}
 }
 
-// A state that arrives late is counted but does not replace a newer one; after a
-// clock has been set back what arrives last is the latest.
+// A state that arrives late is counted but does not replace a newer one; after a clock
+// has been set back what arrives last is the latest.
 func trackLate(t *testing.T, s Subject) {
-	db := s.MustOpen(t, Hooks{})
-	track := func(project string, at time.Time) {
-		t.Helper()
-		v := quote.Visit{SessionID: "s", At: at, Selections: quote.Selections{ProjectType: project}}
-		if err := db.Track(t.Context(), v); err != nil {
-			t.Fatal(err)
+	db := s.MustOpen(t, nil)
+	want := quote.Session{ID: "s", FirstSeen: When()}
+	for _, c := range []struct {
+		project string
+		after   time.Duration
+		kept    bool
+	}{
+		{"new", 0, true}, {"late", -time.Millisecond, false}, {"by a minute", -time.Minute, false},
+		{"clock set back", -time.Minute - time.Millisecond, true}, {"on", time.Hour, true}, {"same moment", time.Hour, true},
+	} {
+		at := When().Add(c.after)
+		mustTrack(t, db, quote.Visit{SessionID: "s", At: at, Selections: quote.Selections{ProjectType: c.project}})
+		want.Visits++
+		if at.Before(want.FirstSeen) {
+			want.FirstSeen = at
 		}
+		if c.kept {
+			want.Selections.ProjectType, want.LastSeen = c.project, at
+		}
+		wantSession(t, db, want)
 	}
-	want := quote.Session{
-		ID: "s", Selections: quote.Selections{ProjectType: "new"},
-		FirstSeen: When().Add(-time.Second), LastSeen: When(), Visits: 2,
-	}
-	track("new", When())
-	track("late", When().Add(-time.Second))
-	wantSession(t, db, want)
-
-	back := When().Add(-time.Hour)
-	track("after the clock was set back", back)
-	want.Selections.ProjectType = "after the clock was set back"
-	want.FirstSeen, want.LastSeen, want.Visits = back, back, 3
-	wantSession(t, db, want)
 }
 
 // Visits of few sessions by many clients on two instances add up.
-func trackConcurrent(t *testing.T, s Subject) {
-	const clients, each, sessions = 24, 20, 5
-	dbs := []Store{s.MustOpen(t, Hooks{}), s.MustOpen(t, Hooks{})}
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			for i := range each {
-				v := Visit(fmt.Sprintf("s%d", i%sessions), When().Add(time.Duration(i)*time.Millisecond))
-				if err := dbs[c%len(dbs)].Track(t.Context(), v); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for i := range sessions {
-		got, err := dbs[0].Session(t.Context(), fmt.Sprintf("s%d", i))
-		if err != nil {
-			t.Fatal(err)
+func trackAtOnce(t *testing.T, s Subject) {
+	const n, sessions = 600, 5
+	dbs := []Store{s.MustOpen(t, nil), s.MustOpen(t, nil)}
+	together(n, func(i int) {
+		v := Visit(fmt.Sprint("s", i%sessions), When().Add(time.Duration(i)*time.Millisecond))
+		if err := dbs[i%len(dbs)].Track(t.Context(), v); err != nil {
+			t.Error(err)
 		}
+	})
+	for i := range sessions {
+		got, err := dbs[0].Session(t.Context(), fmt.Sprint("s", i))
 		first := When().Add(time.Duration(i) * time.Millisecond)
-		last := first.Add((each - sessions) * time.Millisecond)
-		if got.Visits != clients*each/sessions || !got.FirstSeen.Equal(first) || !got.LastSeen.Equal(last) {
-			t.Errorf("session %d: %d visits from %v to %v, want %d from %v to %v",
-				i, got.Visits, got.FirstSeen, got.LastSeen, clients*each/sessions, first, last)
+		last := first.Add((n - sessions) * time.Millisecond)
+		if err != nil || got.Visits != n/sessions || !got.FirstSeen.Equal(first) || !got.LastSeen.Equal(last) {
+			t.Errorf("session %d: %+v, %v, want %d visits from %v to %v", i, got, err, n/sessions, first, last)
 		}
 	}
 }
 
-func wantSession(t *testing.T, db Store, want quote.Session) {
-	t.Helper()
-	got, err := db.Session(t.Context(), want.ID)
+// A request that ends before its turn stores nothing; one that has begun is answered
+// with the truth.
+func requestEnded(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := db.Track(ctx, Visit("s", When())); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("tracking gives %v, want ErrUnavailable because of the end of the request", err)
+	}
+	if _, _, err := db.Submit(ctx, Submission(1)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("submitting gives %v, want ErrUnavailable", err)
+	}
+	wantCount(t, db, 0)
+	const n = 200
+	var told [n]error
+	together(n, func(i int) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
+		defer cancel()
+		told[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
+	})
+	wantTold(t, db, told[:])
+}
+
+// Closing lets requests that wait be written and refuses the ones that come later.
+func closing(t *testing.T, s Subject) {
+	db, err := s.Open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("session\n got %+v\nwant %+v", got, want)
+	const n = 100
+	var told [n]error
+	var begun atomic.Int64
+	closed := make(chan error)
+	go func() {
+		for begun.Load() < n/2 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		closed <- db.Close()
+	}()
+	together(n, func(i int) {
+		begun.Add(1)
+		told[i] = db.Track(t.Context(), Visit(fmt.Sprint("s", i), When()))
+	})
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := db.Track(t.Context(), Visit("late", When())); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("tracking after Close gives %v, want ErrUnavailable", err)
+	}
+	wantTold(t, s.MustOpen(t, nil), told[:])
+}
+
+// wantTold compares what is stored of the sessions s0, s1, … with what their requests
+// were told.
+func wantTold(t *testing.T, db Store, told []error) {
+	t.Helper()
+	for i, err := range told {
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("tracking gives %v, want ErrUnavailable", err)
+		}
+		if _, missing := db.Session(t.Context(), fmt.Sprint("s", i)); (missing == nil) != (err == nil) {
+			t.Errorf("session %d: %v, but the answer was %v", i, missing, err)
+		}
 	}
 }

@@ -5,163 +5,249 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
 
-// clockTolerance is how far, in milliseconds, a state may be older than the stored
-// one and still be taken for a late arrival. One that is older still means that the
-// clock was set back: then what arrived last is the latest.
-const clockTolerance = 60_000
+// SessionRow is a session as it is stored.
+type SessionRow struct {
+	ID        string
+	State     string // JSON of state
+	FirstSeen int64  // milliseconds
+	LastSeen  int64  // milliseconds
+	Visits    int64
+}
 
-// state is the JSON of a session's row.
 type state struct {
 	Selections quote.Selections      `json:"selections,omitzero"`
 	Estimate   quote.PartialEstimate `json:"estimate,omitzero"`
 	Hints      quote.Hints           `json:"hints,omitzero"`
 }
 
-// SessionRow is a session as it is stored.
-type SessionRow struct {
-	ID        string
-	State     string // JSON
-	FirstSeen int64  // milliseconds
-	LastSeen  int64  // milliseconds
-	Visits    int64
-}
+const (
+	insertSession = `INSERT INTO sessions (id, state, first_seen, last_seen, visits) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (id) DO UPDATE SET
+  first_seen = CASE WHEN excluded.first_seen < sessions.first_seen THEN excluded.first_seen ELSE sessions.first_seen END, `
 
-// NewSessionRow turns a visit into the row of a session seen once. It does the work
-// that needn't wait for the writer's turn.
-func NewSessionRow(v quote.Visit) (SessionRow, error) {
-	b, err := json.Marshal(state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints})
+	// track keeps the stored state where the new one is up to a minute older, and counts
+	// both. One that is older still means that the clock was set back: it is the latest.
+	track = insertSession + `
+  state = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
+    THEN sessions.state ELSE excluded.state END,
+  last_seen = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
+    THEN sessions.last_seen ELSE excluded.last_seen END,
+  visits = sessions.visits + 1`
+
+	// importSession keeps the later one of two states.
+	importSession = insertSession + `
+  state = excluded.state, last_seen = excluded.last_seen, visits = excluded.visits
+WHERE excluded.last_seen > sessions.last_seen
+  OR excluded.last_seen = sessions.last_seen AND excluded.visits > sessions.visits`
+
+	selectSession = `SELECT id, state, first_seen, last_seen, visits FROM sessions`
+)
+
+// Track stores the latest state of a session and counts it.
+func (s *Store) Track(ctx context.Context, v quote.Visit) error {
+	text, err := json.Marshal(state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints})
 	if err != nil {
-		return SessionRow{}, fmt.Errorf("encoding the visit: %w", err)
+		return fmt.Errorf("encoding the visit: %w", err)
 	}
 	at := v.At.UnixMilli()
-	return SessionRow{ID: v.SessionID, State: string(b), FirstSeen: at, LastSeen: at, Visits: 1}, nil
-}
-
-// Add merges a later arrival into r by the same rule as the statement [Upsert].
-func (r *SessionRow) Add(next SessionRow) {
-	if next.LastSeen >= r.LastSeen || next.LastSeen < r.LastSeen-clockTolerance {
-		r.State, r.LastSeen = next.State, next.LastSeen
+	if _, err := s.db.Exec(ctx, track, v.SessionID, string(text), at, at, 1); err != nil {
+		return fmt.Errorf("tracking a session: %w", err)
 	}
-	r.FirstSeen = min(r.FirstSeen, next.FirstSeen)
-	r.Visits += next.Visits
-}
-
-// onConflict is what a tracked state does to a session that is there already. The
-// 60000 is clockTolerance.
-const onConflict = `
-ON CONFLICT (id) DO UPDATE SET
-  state = CASE WHEN excluded.last_seen >= sessions.last_seen OR excluded.last_seen < sessions.last_seen - 60000
-    THEN excluded.state ELSE sessions.state END,
-  last_seen = CASE WHEN excluded.last_seen >= sessions.last_seen OR excluded.last_seen < sessions.last_seen - 60000
-    THEN excluded.last_seen ELSE sessions.last_seen END,
-  first_seen = CASE WHEN excluded.first_seen < sessions.first_seen
-    THEN excluded.first_seen ELSE sessions.first_seen END,
-  visits = sessions.visits + excluded.visits`
-
-// Upsert stores one session row. Its arguments are the fields of [SessionRow]. The
-// unnumbered marks are SQLite's fastest.
-const Upsert = `INSERT INTO sessions (id, state, first_seen, last_seen, visits) VALUES (?, ?, ?, ?, ?)` + onConflict
-
-// UpsertMany stores session rows given as five arrays, of which no two have the same
-// id. PostgreSQL only.
-const UpsertMany = `INSERT INTO sessions (id, state, first_seen, last_seen, visits)
-SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])` + onConflict
-
-// session decodes a row.
-func (r SessionRow) session() (quote.Session, error) {
-	var s state
-	if err := json.Unmarshal([]byte(r.State), &s); err != nil {
-		return quote.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
-	}
-	return quote.Session{
-		ID: r.ID, Selections: s.Selections, Estimate: s.Estimate, Hints: s.Hints,
-		FirstSeen: time.UnixMilli(r.FirstSeen).UTC(), LastSeen: time.UnixMilli(r.LastSeen).UTC(), Visits: r.Visits,
-	}, nil
+	return nil
 }
 
 // Session returns the latest state of a session, or [store.ErrNotFound].
-func Session(ctx context.Context, db DB, id string) (quote.Session, error) {
-	r := SessionRow{ID: id}
-	err := one(ctx, db, `SELECT state, first_seen, last_seen, visits FROM sessions WHERE id = $1`, []any{id},
-		&r.State, &r.FirstSeen, &r.LastSeen, &r.Visits)
-	if err != nil {
+func (s *Store) Session(ctx context.Context, id string) (quote.Session, error) {
+	var r SessionRow
+	if err := one(ctx, s.db, selectSession+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
 		return quote.Session{}, fmt.Errorf("reading the session: %w", err)
 	}
 	return r.session()
 }
 
-// Sessions yields sessions in the order of their ids, read page by page.
-func Sessions(ctx context.Context, db DB, f store.SessionFilter) iter.Seq2[quote.Session, error] {
-	return func(yield func(quote.Session, error) bool) {
-		for r, err := range SessionRows(ctx, db, f) {
-			var s quote.Session
-			if err == nil {
-				s, err = r.session()
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
+// Sessions yields the latest state of each session, in the order of their ids.
+func (s *Store) Sessions(ctx context.Context, f store.SessionFilter) iter.Seq2[quote.Session, error] {
+	return decoded(s.sessionRows(ctx, f), SessionRow.session)
 }
 
-// SessionRows is [Sessions] without decoding. The filter is applied here rather than
-// in the statement: without an index each page is read in a bounded time this way.
-func SessionRows(ctx context.Context, db DB, f store.SessionFilter) iter.Seq2[SessionRow, error] {
+// SessionRows yields all sessions as they are stored.
+func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
+	return s.sessionRows(ctx, store.SessionFilter{})
+}
+
+func (s *Store) sessionRows(ctx context.Context, f store.SessionFilter) iter.Seq2[SessionRow, error] {
 	return func(yield func(SessionRow, error) bool) {
-		for after := ""; ; {
-			var page []SessionRow
-			err := db.Query(ctx, `SELECT id, state, first_seen, last_seen, visits FROM sessions
-WHERE id > $1 ORDER BY id LIMIT `+pageSize, []any{after}, func(scan Scan) error {
-				page = append(page, SessionRow{})
-				r := &page[len(page)-1]
-				return scan(&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits)
-			})
-			if err != nil {
-				yield(SessionRow{}, fmt.Errorf("listing the sessions: %w", err))
+		for r, err := range pages(func(after *SessionRow) ([]SessionRow, error) { return s.sessionPage(ctx, after) }) {
+			// There is no index on last_seen: filtered here, a page is read in a bounded time.
+			seen := time.UnixMilli(r.LastSeen)
+			if err == nil && (seen.Before(f.Since) || !f.Until.IsZero() && !seen.Before(f.Until)) {
+				continue
+			}
+			if !yield(r, err) {
 				return
 			}
-			for _, r := range page {
-				if seen(r, f) && !yield(r, nil) {
-					return
-				}
-			}
-			if len(page) == 0 {
-				return
-			}
-			after = page[len(page)-1].ID
 		}
 	}
 }
 
-// seen reports whether a session was last seen in the filter's time.
-func seen(r SessionRow, f store.SessionFilter) bool {
-	return (f.Since.IsZero() || r.LastSeen >= f.Since.UnixMilli()) && (f.Until.IsZero() || r.LastSeen < f.Until.UnixMilli())
+func (s *Store) sessionPage(ctx context.Context, after *SessionRow) (page []SessionRow, err error) {
+	if after == nil {
+		after = &SessionRow{}
+	}
+	err = s.db.Query(ctx, selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`, []any{after.ID, pageSize},
+		func(scan Scan) error {
+			var r SessionRow
+			err := scan(r.columns()...)
+			page = append(page, r)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("listing the sessions: %w", err)
+	}
+	return page, nil
 }
 
-// StaleSessions looks at a bounded number of sessions after the given id and returns
-// the ids of those last seen before a time, and the last id it looked at, which is
-// empty when there are no more.
-func StaleSessions(ctx context.Context, db DB, after string, before time.Time) (ids []string, last string, err error) {
-	err = db.Query(ctx, `SELECT id, last_seen FROM sessions WHERE id > $1 ORDER BY id LIMIT `+pageSize, []any{after},
-		func(scan Scan) error {
-			var seen int64
-			if err := scan(&last, &seen); err != nil {
+// ImportSessions stores sessions of another database; of two states the later one stays.
+func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		for _, r := range rows {
+			if _, err := tx.Exec(ctx, importSession, r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits); err != nil {
 				return err
 			}
-			if seen < before.UnixMilli() {
-				ids = append(ids, last)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("importing sessions: %w", err)
+	}
+	return nil
+}
+
+// PruneSessions removes sessions last seen before a time, some in each transaction.
+func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed int64, err error) {
+	old := s.sessionRows(ctx, store.SessionFilter{Until: before})
+	err = InChunks(old, func(some []SessionRow) error {
+		n := int64(0)
+		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+			n = 0
+			for _, r := range some {
+				deleted, err := tx.Exec(ctx, `DELETE FROM sessions WHERE id = $1 AND last_seen < $2`, r.ID, before.UnixMilli())
+				if err != nil {
+					return err
+				}
+				n += deleted
 			}
 			return nil
 		})
-	if err != nil {
-		return nil, "", fmt.Errorf("finding old sessions: %w", err)
+		if err != nil {
+			return fmt.Errorf("removing old sessions: %w", err)
+		}
+		removed += n
+		return nil
+	})
+	return removed, err
+}
+
+// CountHints returns the number of sessions in which an address was typed.
+func (s *Store) CountHints(ctx context.Context, email string) (n int64, err error) {
+	for _, err := range s.withHint(ctx, email) {
+		if err != nil {
+			return 0, err
+		}
+		n++
 	}
-	return ids, last, nil
+	return n, nil
+}
+
+// EraseHints removes from those sessions what was typed of the contact form.
+func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err error) {
+	err = InChunks(s.withHint(ctx, email), func(some []quote.Session) error {
+		n := int64(0)
+		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+			n = 0
+			for _, session := range some {
+				done, err := eraseHints(ctx, tx, session.ID, email)
+				if err != nil {
+					return err
+				}
+				if done {
+					n++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("erasing contact hints: %w", err)
+		}
+		erased += n
+		return nil
+	})
+	return erased, err
+}
+
+// withHint yields the sessions in which an address was typed.
+func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Session, error] {
+	return func(yield func(quote.Session, error) bool) {
+		for session, err := range s.Sessions(ctx, store.SessionFilter{}) {
+			if (err != nil || typed(session.Hints, email)) && !yield(session, err) {
+				return
+			}
+		}
+	}
+}
+
+// typed reports whether the address was typed. No address is typed nowhere.
+func typed(h quote.Hints, email string) bool {
+	return h.Email != "" && strings.EqualFold(h.Email, email)
+}
+
+// eraseHints removes what was typed of the contact form from a session and reports
+// whether there was something. With an address it does so only if that was typed.
+func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
+	var text string
+	// The update locks the row before it is read: the visitor may go on meanwhile.
+	found := false
+	err := tx.Query(ctx, `UPDATE sessions SET visits = visits WHERE id = $1 RETURNING state`, []any{id}, func(scan Scan) error {
+		found = true
+		return scan(&text)
+	})
+	if err != nil || !found {
+		return false, err
+	}
+	var st state
+	if err := json.Unmarshal([]byte(text), &st); err != nil {
+		return false, fmt.Errorf("decoding session %q: %w", id, err)
+	}
+	if st.Hints == (quote.Hints{}) || email != "" && !typed(st.Hints, email) {
+		return false, nil
+	}
+	st.Hints = quote.Hints{}
+	changed, err := json.Marshal(st)
+	if err != nil {
+		return false, fmt.Errorf("encoding the session: %w", err)
+	}
+	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1 WHERE id = $2`, string(changed), id)
+	return true, err
+}
+
+func (r *SessionRow) columns() []any {
+	return []any{&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits}
+}
+
+func (r SessionRow) session() (quote.Session, error) {
+	var st state
+	if err := json.Unmarshal([]byte(r.State), &st); err != nil {
+		return quote.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
+	}
+	return quote.Session{
+		ID: r.ID, Selections: st.Selections, Estimate: st.Estimate, Hints: st.Hints,
+		FirstSeen: time.UnixMilli(r.FirstSeen).UTC(), LastSeen: time.UnixMilli(r.LastSeen).UTC(), Visits: r.Visits,
+	}, nil
 }

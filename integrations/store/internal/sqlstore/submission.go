@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,108 +22,299 @@ type SubmissionRow struct {
 	Body        string // JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
-	Held        int64 // 1: held for review
+	InReview    int64 // 1: in review; the column is called held
 }
 
-// NewSubmissionRow encodes a submission.
-func NewSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
-	s := n.Submission
-	s.Held = false // it changes, so it has a column
-	b, err := json.Marshal(s)
+const (
+	submissionColumns = `id, session_id, email, body, content_key, submitted_at, held`
+	selectSubmission  = `SELECT ` + submissionColumns + ` FROM submissions`
+	insertSubmission  = `INSERT INTO submissions (` + submissionColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (content_key) DO NOTHING`
+	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
+ON CONFLICT (key) DO NOTHING`
+)
+
+// Submit stores a submission with its deliveries, or returns the one it repeats.
+func (s *Store) Submit(ctx context.Context, n store.NewSubmission) (first quote.Submission, created bool, err error) {
+	row, err := newSubmissionRow(n)
 	if err != nil {
-		return SubmissionRow{}, fmt.Errorf("encoding the submission: %w", err)
+		return quote.Submission{}, false, err
 	}
-	r := SubmissionRow{
-		ID: s.ID, SessionID: s.SessionID, Email: strings.ToLower(s.Contact.Email), Body: string(b),
-		ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli(),
+	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
+		if err == nil && created && !first.InReview {
+			err = tx.Enqueue(ctx, []string{first.ID})
+		}
+		return err
+	})
+	if err != nil {
+		return quote.Submission{}, false, fmt.Errorf("submitting a quote: %w", err)
 	}
-	if n.Submission.Held {
-		r.Held = 1
-	}
-	return r, nil
+	return first, created, nil
 }
 
-// submission decodes a row. The time comes from its column, which is what listings
-// are ordered by.
-func (r SubmissionRow) submission() (quote.Submission, error) {
-	var s quote.Submission
-	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
-		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
+// submit claims the idempotency key before the content. A second transaction with the
+// same key or content waits at the unique index until the first has ended, then sees
+// its row: there is one submission, whatever runs at the same time.
+func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Submission, bool, error) {
+	if key != "" {
+		claimed, err := tx.Exec(ctx, insertKey, key, row.ID, row.SubmittedAt)
+		if err != nil {
+			return quote.Submission{}, false, fmt.Errorf("claiming the idempotency key: %w", err)
+		}
+		if claimed == 0 {
+			return ofKey(ctx, tx, key, row.ContentKey)
+		}
 	}
-	s.SubmittedAt, s.Held = time.UnixMilli(r.SubmittedAt).UTC(), r.Held != 0
-	return s, nil
+	stored, err := tx.Exec(ctx, insertSubmission, row.values()...)
+	if err != nil {
+		return quote.Submission{}, false, fmt.Errorf("storing the submission: %w", err)
+	}
+	if stored == 1 {
+		first, err := row.submission()
+		return first, true, err
+	}
+	var first SubmissionRow
+	if err := one(ctx, tx, selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
+		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", erased(err))
+	}
+	if key != "" {
+		if _, err := tx.Exec(ctx, `UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
+			return quote.Submission{}, false, fmt.Errorf("remembering the idempotency key: %w", err)
+		}
+	}
+	again, err := first.submission()
+	return again, false, err
 }
 
-const selectSubmission = `SELECT id, session_id, email, body, content_key, submitted_at, held FROM submissions`
+// ofKey returns the submission that an idempotency key stands for.
+func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission, bool, error) {
+	var first SubmissionRow
+	err := one(ctx, tx, selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
+		[]any{key}, first.columns()...)
+	if err != nil {
+		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", erased(err))
+	}
+	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
+		return quote.Submission{}, false, store.ErrKeyReused
+	}
+	again, err := first.submission()
+	return again, false, err
+}
 
-// fields are where the columns of selectSubmission go.
-func (r *SubmissionRow) fields() []any {
-	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Held}
+// erased replaces [store.ErrNotFound] for a row that stood in the way a moment ago.
+func erased(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: it is being erased", store.ErrUnavailable)
+	}
+	return err
 }
 
 // Submission returns a stored submission, or [store.ErrNotFound].
-func Submission(ctx context.Context, db DB, id string) (quote.Submission, error) {
+func (s *Store) Submission(ctx context.Context, id string) (quote.Submission, error) {
 	var r SubmissionRow
-	if err := one(ctx, db, selectSubmission+` WHERE id = $1`, []any{id}, r.fields()...); err != nil {
+	if err := one(ctx, s.db, selectSubmission+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
 		return quote.Submission{}, fmt.Errorf("reading the submission: %w", err)
 	}
 	return r.submission()
 }
 
-// Submissions yields stored submissions in the filter's order, read page by page.
-func Submissions(ctx context.Context, db DB, f store.Filter) iter.Seq2[quote.Submission, error] {
-	return func(yield func(quote.Submission, error) bool) {
-		for r, err := range SubmissionRows(ctx, db, f) {
-			var s quote.Submission
-			if err == nil {
-				s, err = r.submission()
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
+// Submissions yields stored submissions in the filter's order.
+func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[quote.Submission, error] {
+	return decoded(s.submissionRows(ctx, f), SubmissionRow.submission)
 }
 
-// SubmissionRows is [Submissions] without decoding.
-func SubmissionRows(ctx context.Context, db DB, f store.Filter) iter.Seq2[SubmissionRow, error] {
-	beyond, order := "(submitted_at, id) > (?, ?)", " ORDER BY submitted_at, id LIMIT "
-	if f.Newest {
-		beyond, order = "(submitted_at, id) < (?, ?)", " ORDER BY submitted_at DESC, id DESC LIMIT "
+func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[SubmissionRow, error] {
+	return pages(func(after *SubmissionRow) (page []SubmissionRow, err error) {
+		c := matching(f)
+		order := " ORDER BY submitted_at, id"
+		if f.Newest {
+			order = " ORDER BY submitted_at DESC, id DESC"
+		}
+		switch {
+		case after != nil && f.Newest:
+			c.add("(submitted_at, id) < (?, ?)", after.SubmittedAt, after.ID)
+		case after != nil:
+			c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
+		}
+		c.args = append(c.args, pageSize)
+		err = s.db.Query(ctx, fmt.Sprintf("%s%s%s LIMIT $%d", selectSubmission, c.where(), order, len(c.args)), c.args,
+			func(scan Scan) error {
+				var r SubmissionRow
+				err := scan(r.columns()...)
+				page = append(page, r)
+				return err
+			})
+		if err != nil {
+			return nil, fmt.Errorf("listing the submissions: %w", err)
+		}
+		return page, nil
+	})
+}
+
+func matching(f store.Filter) conditions {
+	var c conditions
+	if f.Email != "" {
+		c.add("email = ?", strings.ToLower(f.Email))
 	}
-	return func(yield func(SubmissionRow, error) bool) {
-		for after := (*SubmissionRow)(nil); ; {
-			c := conditions{}
-			if after != nil {
-				c.add(beyond, after.SubmittedAt, after.ID)
-			}
-			if f.Email != "" {
-				c.add("email = ?", strings.ToLower(f.Email))
-			}
-			if f.Held {
-				c.add("held = 1")
-			}
-			c.since("submitted_at", f.Since)
-			c.until("submitted_at", f.Until)
-			var page []SubmissionRow
-			err := db.Query(ctx, selectSubmission+c.where()+order+pageSize, c.args,
-				func(scan Scan) error {
-					page = append(page, SubmissionRow{})
-					return scan(page[len(page)-1].fields()...)
-				})
-			if err != nil {
-				yield(SubmissionRow{}, fmt.Errorf("listing the submissions: %w", err))
-				return
-			}
-			for _, r := range page {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			if len(page) == 0 {
-				return
-			}
-			after = &page[len(page)-1]
+	if f.Reference != "" {
+		reference := strings.ToLower(f.Reference)
+		c.add("id BETWEEN ? AND ?", reference, reference+"~") // behind every character of an id
+	}
+	if f.InReview {
+		c.add("held = 1")
+	}
+	if !f.Since.IsZero() {
+		c.add("submitted_at >= ?", f.Since.UnixMilli())
+	}
+	if !f.Until.IsZero() {
+		c.add("submitted_at < ?", f.Until.UnixMilli())
+	}
+	return c
+}
+
+// CountSubmissions returns the number of stored submissions.
+func (s *Store) CountSubmissions(ctx context.Context) (n int64, err error) {
+	if err := one(ctx, s.db, `SELECT count(*) FROM submissions`, nil, &n); err != nil {
+		return 0, fmt.Errorf("counting the submissions: %w", err)
+	}
+	return n, nil
+}
+
+// InReview returns the number of submissions in review, and when the oldest was submitted.
+func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
+	var at int64
+	err = one(ctx, s.db, `SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`, nil, &number, &at)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("counting the submissions in review: %w", err)
+	}
+	if number > 0 {
+		oldest = time.UnixMilli(at).UTC()
+	}
+	return number, oldest, nil
+}
+
+// Release ends the review of a submission and creates its deliveries.
+func (s *Store) Release(ctx context.Context, id string) (released bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		released = false
+		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 0 WHERE id = $1 AND held = 1`, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
+		}
+		released = true
+		return tx.Enqueue(ctx, []string{id})
+	})
+	if err != nil {
+		return false, fmt.Errorf("releasing a submission: %w", err)
+	}
+	return released, nil
+}
+
+// Erase removes a submission with its deliveries, or returns [store.ErrNotFound].
+func (s *Store) Erase(ctx context.Context, id string) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		n, err := erase(ctx, tx, []string{id})
+		if err == nil && n == 0 {
+			err = store.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("erasing a submission: %w", err)
+	}
+	return nil
+}
+
+// PruneSubmissions erases old submissions, some in each transaction.
+func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed int64, err error) {
+	old := s.submissionRows(ctx, store.Filter{Until: before})
+	err = InChunks(old, func(some []SubmissionRow) error {
+		var n int64
+		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+			n, err = prune(ctx, tx, some)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("erasing old submissions: %w", err)
+		}
+		removed += n
+		return nil
+	})
+	return removed, err
+}
+
+// prune erases submissions but for those in review or with unfinished deliveries.
+func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
+	var ids []string
+	for _, r := range rows {
+		if r.InReview == 0 {
+			ids = append(ids, r.ID)
 		}
 	}
+	unfinished, err := tx.Unfinished(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	return erase(ctx, tx, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(unfinished, id) }))
+}
+
+// erase removes submissions with their keys and deliveries and what their visitors typed
+// of the contact form. The choices stay in the sessions, for the statistics.
+func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) {
+	for _, id := range ids {
+		var session string
+		err := one(ctx, tx, `DELETE FROM submissions WHERE id = $1 RETURNING session_id`, []any{id}, &session)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("removing the submission: %w", err)
+		}
+		if _, err := eraseHints(ctx, tx, session, ""); err != nil {
+			return 0, fmt.Errorf("erasing contact hints: %w", err)
+		}
+		removed++
+	}
+	if removed == 0 {
+		return 0, nil
+	}
+	return removed, tx.Remove(ctx, ids)
+}
+
+func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
+	s := n.Submission
+	r := SubmissionRow{
+		ID: s.ID, SessionID: s.SessionID, Email: strings.ToLower(s.Contact.Email), ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli(),
+	}
+	if s.InReview {
+		r.InReview = 1
+	}
+	s.InReview = false // it changes, so it has a column
+	body, err := json.Marshal(s)
+	if err != nil {
+		return SubmissionRow{}, fmt.Errorf("encoding the submission: %w", err)
+	}
+	r.Body = string(body)
+	return r, nil
+}
+
+func (r *SubmissionRow) columns() []any {
+	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.InReview}
+}
+
+func (r *SubmissionRow) values() []any {
+	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.InReview}
+}
+
+func (r SubmissionRow) submission() (quote.Submission, error) {
+	var s quote.Submission
+	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
+		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
+	}
+	s.SubmittedAt, s.InReview = time.UnixMilli(r.SubmittedAt).UTC(), r.InReview != 0
+	return s, nil
 }

@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"siteapi/integrations/store"
+)
+
+// Lead is a submission with its idempotency keys.
+type Lead struct {
+	Submission SubmissionRow
+	Keys       []KeyRow
+}
+
+// KeyRow is an idempotency key.
+type KeyRow struct {
+	Key       string
+	CreatedAt int64 // milliseconds
+}
+
+// Leads yields all submissions with their keys, oldest first.
+func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
+	return decoded(s.submissionRows(ctx, store.Filter{}), func(row SubmissionRow) (Lead, error) {
+		l := Lead{Submission: row}
+		err := s.db.Query(ctx, `SELECT key, created_at FROM submission_keys WHERE submission_id = $1 ORDER BY key`,
+			[]any{row.ID}, func(scan Scan) error {
+				var k KeyRow
+				err := scan(&k.Key, &k.CreatedAt)
+				l.Keys = append(l.Keys, k)
+				return err
+			})
+		if err != nil {
+			return Lead{}, fmt.Errorf("reading the idempotency keys: %w", err)
+		}
+		return l, nil
+	})
+}
+
+// ImportLeads stores leads of another database in one transaction, in which it creates
+// the deliveries of those that are new here and that unfinished names. It returns the
+// ids of the new ones; what is there already stays as it is.
+func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []string) (created []string, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		created = nil
+		var pending []string
+		for _, l := range leads {
+			isNew, err := importLead(ctx, tx, l)
+			if err != nil {
+				return err
+			}
+			if isNew {
+				created = append(created, l.Submission.ID)
+			}
+			if isNew && slices.Contains(unfinished, l.Submission.ID) {
+				pending = append(pending, l.Submission.ID)
+			}
+		}
+		return tx.Enqueue(ctx, pending)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("importing submissions: %w", err)
+	}
+	return created, nil
+}
+
+// imported separates a content key from the id of the lead it was imported with.
+const imported = "#"
+
+const importSubmission = `INSERT INTO submissions (` + submissionColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+
+// importLead stores a lead and reports whether its submission was new here. Where the
+// same content was submitted here as well, both submissions stay, since both ids have
+// been given out: the imported one gets a content key that nothing repeats.
+func importLead(ctx context.Context, tx Tx, l Lead) (created bool, err error) {
+	row := l.Submission
+	n, err := tx.Exec(ctx, importSubmission, row.values()...)
+	if err == nil && n == 0 {
+		row.ContentKey += imported + row.ID
+		n, err = tx.Exec(ctx, importSubmission, row.values()...) // nothing again if it is the id that is there
+	}
+	if err != nil {
+		return false, fmt.Errorf("storing the submission: %w", err)
+	}
+	for _, k := range l.Keys {
+		if _, err := tx.Exec(ctx, insertKey, k.Key, row.ID, k.CreatedAt); err != nil {
+			return false, fmt.Errorf("storing an idempotency key: %w", err)
+		}
+	}
+	return n == 1, nil
+}

@@ -1,0 +1,209 @@
+// Package sqlstore is the store in SQL, the same for every driver: statements, rules and
+// migrations. A driver brings a [Database], which runs statements and transactions and
+// returns [store.ErrUnavailable] for trouble that passes.
+//
+// Statements use $1, $2, … for arguments, which SQLite and PostgreSQL both take.
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+// DB runs single statements.
+type DB interface {
+	// Exec runs a statement and returns the number of rows it changed.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query runs a statement and calls row once per row of its result. An error of row
+	// ends it and is returned.
+	Query(ctx context.Context, query string, args []any, row func(Scan) error) error
+}
+
+// Scan copies the columns of the current row.
+type Scan func(dest ...any) error
+
+// Tx is a transaction, with the delivery queue in it.
+type Tx interface {
+	DB
+	Enqueue(ctx context.Context, submissionIDs []string) error
+	Unfinished(ctx context.Context, submissionIDs []string) ([]string, error)
+	Remove(ctx context.Context, submissionIDs []string) error
+}
+
+// Database is what a driver provides. Its Exec makes a statement durable.
+type Database interface {
+	DB
+	// Write runs fn in a transaction and commits it, or leaves nothing behind. It may
+	// call fn again after an error that passes. Where fn returns [store.ErrNotFound] or
+	// [store.ErrKeyReused] it must not have written anything.
+	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+}
+
+// Store is a [store.Quotes] and a [store.Archive] over a database.
+type Store struct{ db Database }
+
+var (
+	_ store.Quotes  = (*Store)(nil)
+	_ store.Archive = (*Store)(nil)
+)
+
+// New returns the store over a database whose tables are up to date.
+func New(db Database) *Store { return &Store{db} }
+
+// Ping writes a time stamp, to prove that the database takes writes.
+func (s *Store) Ping(ctx context.Context) error {
+	if _, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("writing the pulse: %w", err)
+	}
+	return nil
+}
+
+// Queued is a transaction of type TX with the queue of deliveries in it.
+type Queued[TX any] struct {
+	DB
+	Handle TX
+	Queue  store.Queue[TX] // nil: there are no deliveries
+}
+
+// Enqueue creates the deliveries of submissions.
+func (q Queued[TX]) Enqueue(ctx context.Context, ids []string) error {
+	if q.Queue == nil || len(ids) == 0 {
+		return nil
+	}
+	if err := q.Queue.Enqueue(ctx, q.Handle, ids); err != nil {
+		return fmt.Errorf("creating the deliveries: %w", err)
+	}
+	return nil
+}
+
+// Unfinished returns those of some submissions that have unfinished deliveries.
+func (q Queued[TX]) Unfinished(ctx context.Context, ids []string) ([]string, error) {
+	if q.Queue == nil {
+		return nil, nil
+	}
+	some, err := q.Queue.Unfinished(ctx, q.Handle, ids)
+	if err != nil {
+		return nil, fmt.Errorf("looking for unfinished deliveries: %w", err)
+	}
+	return some, nil
+}
+
+// Remove removes the deliveries of submissions.
+func (q Queued[TX]) Remove(ctx context.Context, ids []string) error {
+	if q.Queue == nil || len(ids) == 0 {
+		return nil
+	}
+	if err := q.Queue.Remove(ctx, q.Handle, ids); err != nil {
+		return fmt.Errorf("removing the deliveries: %w", err)
+	}
+	return nil
+}
+
+// one reads the single row of a result, or returns [store.ErrNotFound].
+func one(ctx context.Context, db DB, query string, args []any, dest ...any) error {
+	found := false
+	err := db.Query(ctx, query, args, func(scan Scan) error {
+		found = true
+		return scan(dest...)
+	})
+	if err == nil && !found {
+		return store.ErrNotFound
+	}
+	return err
+}
+
+// pageSize is how many rows a listing reads at once. No transaction stays open while the
+// caller works: an open one keeps SQLite from reusing its log and PostgreSQL from cleaning up.
+const pageSize = 500
+
+// pages yields what next returns, page by page, until a page is empty. next gets the
+// last row it returned, nil at first.
+func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for after := (*T)(nil); ; {
+			page, err := next(after)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, row := range page {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(page) == 0 {
+				return
+			}
+			after = &page[len(page)-1]
+		}
+	}
+}
+
+// decoded decodes what a listing yields and ends with the first error.
+func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for r, err := range rows {
+			var v T
+			if err == nil {
+				v, err = decode(r)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// chunk is how many rows are written in one transaction at most, so that others get
+// their turn in between.
+const chunk = 100
+
+// InChunks hands rows to do, up to a hundred at a time.
+func InChunks[T any](rows iter.Seq2[T, error], do func([]T) error) error {
+	var some []T
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if some = append(some, row); len(some) == chunk {
+			if err := do(some); err != nil {
+				return err
+			}
+			some = some[:0]
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return do(some)
+}
+
+// conditions collects the terms of a WHERE clause with their arguments.
+type conditions struct {
+	terms []string
+	args  []any
+}
+
+// add appends a term whose marks ("?") stand for args in their order.
+func (c *conditions) add(term string, args ...any) {
+	for _, a := range args {
+		c.args = append(c.args, a)
+		term = strings.Replace(term, "?", "$"+strconv.Itoa(len(c.args)), 1)
+	}
+	c.terms = append(c.terms, term)
+}
+
+// where returns the clause, empty where there are no terms.
+func (c *conditions) where() string {
+	if len(c.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.terms, " AND ")
+}

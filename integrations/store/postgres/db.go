@@ -1,0 +1,175 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/internal/sqlstore"
+)
+
+// tries is how often an operation is begun before its error is reported.
+const tries = 4
+
+// database is a [sqlstore.Database] with bounded waits.
+type database struct {
+	pool  *pgxpool.Pool
+	queue store.Queue[pgx.Tx]
+}
+
+// Exec runs a statement that does no harm if it is carried out twice.
+func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
+		n, err = session{c}.Exec(ctx, query, args...)
+		return err
+	})
+	return n, err
+}
+
+// Query runs a statement that reads. It is begun again where the connection broke before
+// the first row.
+func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	return d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
+		begun := false
+		err := session{c}.Query(ctx, query, args, func(scan sqlstore.Scan) error {
+			begun = true
+			return row(scan)
+		})
+		if err != nil && begun {
+			return fmt.Errorf("%w: %w", errFinal, err)
+		}
+		return err
+	})
+}
+
+// Write runs fn in a transaction.
+func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
+	return d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
+		tx, err := c.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		if err := fn(ctx, sqlstore.Queued[pgx.Tx]{DB: session{tx}, Handle: tx, Queue: d.queue}); err != nil {
+			_ = tx.Rollback(ctx) // where it fails the connection is gone, and the transaction with it
+			return err
+		}
+		if err := tx.Commit(ctx); err != nil {
+			return fmt.Errorf("%w: committing the transaction: %w", errFinal, err)
+		}
+		return nil
+	})
+}
+
+// errFinal marks an error after which the operation is not begun again, since it may
+// have been carried out.
+var errFinal = errors.New("the outcome is unknown")
+
+// try calls fn with a connection, again after an error that left nothing behind.
+func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
+	deadline := time.Now().Add(OperationTimeout)
+	for n := 1; ; n++ {
+		err := d.once(ctx, deadline, fn)
+		if err == nil || n == tries || !again(err) {
+			return translate(err)
+		}
+		select {
+		case <-ctx.Done():
+			return translate(err)
+		case <-time.After(rand.N(10*time.Millisecond<<n) + time.Millisecond):
+		}
+	}
+}
+
+func (d *database) once(ctx context.Context, deadline time.Time, fn func(context.Context, *pgxpool.Conn) error) error {
+	wait, cancel := context.WithTimeout(ctx, AcquireTimeout)
+	conn, err := d.pool.Acquire(wait)
+	cancel()
+	if err != nil {
+		return fmt.Errorf("%w: no connection: %w", store.ErrUnavailable, err)
+	}
+	defer conn.Release()
+	// What has begun is finished: the driver would close the connection of a request that
+	// ended, and nobody could say what became of it.
+	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	return fn(ctx, conn)
+}
+
+// session is a [sqlstore.DB] over a connection or a transaction.
+type session struct {
+	c interface {
+		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	}
+}
+
+// Exec runs a statement, or without arguments several.
+func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := s.c.Exec(ctx, query, args...)
+	return tag.RowsAffected(), err
+}
+
+// Query runs a statement and calls row for each row of its result.
+func (s session) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	rows, err := s.c.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// translate marks what may pass by itself as [store.ErrUnavailable].
+func translate(err error) error {
+	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// passes reports whether the same request may succeed later.
+func passes(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code[:2] {
+		case "08", // connection
+			"28", // a password that is being changed
+			"40", // serialization failure, deadlock
+			"53", // out of disk, memory or connections
+			"57", // shut down, starting, statement timeout
+			"58": // input and output
+			return true
+		}
+		return e.Code == "25006" || e.Code == "55P03" // read-only, as a standby is; lock timeout
+	}
+	return broken(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// again reports whether an operation that failed certainly left nothing behind and may
+// succeed at once: it lost against another one, or its connection broke before the commit.
+func again(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "40001" || e.Code == "40P01" || e.Code == "57P01"
+	}
+	return broken(err) && !errors.Is(err, errFinal) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// broken reports whether the connection, not the statement, is at fault.
+func broken(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+}

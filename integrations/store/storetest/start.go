@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+// Ten instances start on an empty database at the same moment.
+func startMany(t *testing.T, s Subject) {
+	together(10, func(i int) {
+		db, err := s.Open(t.Context(), nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When())); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := len(all(t, s.MustOpen(t, nil).Sessions(t.Context(), store.SessionFilter{}))); got != 10 {
+		t.Errorf("%d sessions, want 10", got)
+	}
+	files, err := os.ReadDir(s.Migrations)
+	if names := s.Strings(t, `SELECT name FROM store_migrations`); err != nil || len(names) != len(files) {
+		t.Errorf("migrations %q were applied, want each of %d once (%v)", names, len(files), err)
+	}
+}
+
+// During a rolling restart an older program meets tables of a newer one.
+func startNewer(t *testing.T, s Subject) {
+	first := s.MustOpen(t, nil)
+	wantSubmit(t, first, Submission(1), Submission(1), true)
+	s.Exec(t, `INSERT INTO store_migrations (version, name) VALUES (9999, 'of the future'); ALTER TABLE submissions ADD COLUMN later text`)
+	wantSubmit(t, s.MustOpen(t, nil), Submission(2), Submission(2), true)
+	wantCount(t, first, 2)
+}
+
+// A database of each release comes up to date with what it holds: content that was kept
+// under a used idempotency key becomes a lead in review.
+func startReleased(t *testing.T, s Subject) {
+	script := []string{`CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`}
+	migration := func(version int, name string) {
+		text, err := os.ReadFile(filepath.Join(s.Migrations, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script = append(script, string(text), fmt.Sprintf(`INSERT INTO store_migrations VALUES (%d, '%s')`, version, name))
+	}
+	row := func(query string, n int) {
+		sub := Submission(n)
+		body, err := json.Marshal(sub.Submission)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script = append(script, strings.NewReplacer(
+			"$id", sub.Submission.ID, "$session", sub.Submission.SessionID, "$email", strings.ToLower(sub.Submission.Contact.Email),
+			"$content", sub.ContentKey, "$body", strings.ReplaceAll(string(body), "'", "''"), "$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
+		).Replace(query))
+	}
+	const insert = `INSERT INTO submissions VALUES ('$id', '$session', '$email', '$body', '$content', $at`
+	migration(1, "0001_quotes.sql")
+	row(insert+`)`, 1)
+	row(`INSERT INTO submission_keys VALUES ('key-1', '$id', $at)`, 1)
+	row(`INSERT INTO submission_repeats VALUES ('id-000001', '$content', 'key-1', '$body', $at)`, 2)
+	row(`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`, 9) // a lead already
+	migration(2, "0002_held.sql")
+	row(insert+`, 1)`, 3)
+	for _, statement := range script {
+		s.Exec(t, statement)
+	}
+
+	db := s.MustOpen(t, nil)
+	want := []quote.Submission{Submission(1).Submission, Submission(2).Submission, Submission(3).Submission}
+	want[1].InReview, want[2].InReview = true, true
+	if got := all(t, db.Submissions(t.Context(), store.Filter{})); !reflect.DeepEqual(got, want) {
+		t.Errorf("stored are\n%+v\nwant\n%+v", got, want)
+	}
+	if got := all(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
+		t.Errorf("%d are found by the address of what was a repetition, want 1", len(got))
+	}
+	wantSubmit(t, db, Submission(1), Submission(1), false)
+	wantInReview(t, db, 2, When().Add(2*time.Second))
+	if tables := s.Strings(t, `SELECT name FROM store_migrations ORDER BY version`); !slices.Contains(tables, "0003_repeats.sql") {
+		t.Errorf("applied are %q", tables)
+	}
+}
