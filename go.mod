@@ -6,7 +6,6 @@ require (
 	github.com/99designs/gqlgen v0.17.94
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/coreos/go-systemd/v22 v22.7.0
-	github.com/fsnotify/fsnotify v1.10.1
 	github.com/fyne-io/oksvg v0.2.0
 	github.com/go-fonts/liberation v0.3.3
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3

@@ -27,13 +27,6 @@ func newFarEnds() (*farEnds, error) {
 	f.cms = sanitytest.New(sanitytest.Options{Observe: func(r sanitytest.Request) { count(&f.cmsCalls, &f.cmsFailed, string(r.Fault)) }})
 	f.crm = hubspottest.New(hubspottest.Options{
 		Watch: func(r hubspottest.Request) { count(&f.crmCalls, &f.crmFailed, r.Fault) },
-		// Not among them: rate limits, whose waits would only make the run longer, and
-		// what costs a time-out.
-		RandomFaults: []hubspottest.Fault{
-			hubspottest.Reset(), hubspottest.Reset().AfterStoring(), hubspottest.Answer(http.StatusInternalServerError, nil),
-			hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(), hubspottest.Answer(http.StatusServiceUnavailable, nil),
-			hubspottest.Answer(http.StatusGatewayTimeout, nil).AfterStoring(), hubspottest.Garbage(), hubspottest.Garbage().AfterStoring(),
-		},
 	})
 	var docs []json.RawMessage
 	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
@@ -70,7 +63,13 @@ func (f *farEnds) failAtRandom(rate float64, seed uint64) {
 		sanitytest.Fault{Mode: sanitytest.Truncated, Acted: true}, sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
 		sanitytest.Fault{Mode: sanitytest.Partial},
 	)
-	f.crm.FailAtRandom(rate, seed+1)
+	// Not among them: rate limits, whose waits would only make the run longer, and what
+	// costs a time-out.
+	f.crm.FailRandomly(rate, seed+1,
+		hubspottest.Reset(), hubspottest.Reset().AfterStoring(), hubspottest.Answer(http.StatusInternalServerError, nil),
+		hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(), hubspottest.Answer(http.StatusServiceUnavailable, nil),
+		hubspottest.Answer(http.StatusGatewayTimeout, nil).AfterStoring(), hubspottest.Garbage(), hubspottest.Garbage().AfterStoring(),
+	)
 }
 
 // recovers ends all failing.

@@ -18,7 +18,7 @@ func TestDemo(t *testing.T) {
 	for drivers, wants := range map[string][]string{
 		"file": {`The new title was in the first answer, [0-9.]+ ms`, `CMS +/`},
 		"real": {
-			`property quote_pdf_url: created`, `⇢ Sanity  GET /v2025-02-19/data/query/production`, `⇢ Sanity  POST /v2025-02-19/data/mutate/production.* → 200`,
+			`property quote_pdf_url: created`, `⇢ Sanity  POST /v2025-02-19/data/query/production`, `⇢ Sanity  POST /v2025-02-19/data/mutate/production.* → 200`,
 			`⇢ HubSpot POST /crm/v3/objects/contacts → 201`, `⇠ Sanity  POST /api/webhooks/cms, signed`, `The new title was served \d+ ms after`,
 			`CRM +contact \d+: stefania`,
 		},

@@ -70,9 +70,19 @@ type farSide struct {
 }
 
 func farSides(submissions cms.Submissions, contacts crm.Contacts) []farSide {
+	unable := func(context.Context, []string) ([]string, error) {
+		return nil, errors.New("this driver cannot look up what it has stored")
+	}
+	inCMS, inCRM := unable, unable
+	if lookup, ok := submissions.(cms.Lookup); ok {
+		inCMS = lookup.Missing
+	}
+	if lookup, ok := contacts.(crm.Lookup); ok {
+		inCRM = lookup.Missing
+	}
 	return []farSide{
-		{delivery.CMS, func(s *quote.Submission) string { return s.ID }, submissions.Missing},
-		{delivery.CRM, func(s *quote.Submission) string { return crm.Address(s.Contact.Email) }, contacts.Missing},
+		{delivery.CMS, func(s *quote.Submission) string { return s.ID }, inCMS},
+		{delivery.CRM, func(s *quote.Submission) string { return crm.Address(s.Contact.Email) }, inCRM},
 	}
 }
 

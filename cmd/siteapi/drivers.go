@@ -59,7 +59,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, observe *observer) (cmsDriv
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Retries: 1,
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
 			Observe: observe.heard(), Transport: observe.transport("sanity"),
 		})
 	}
@@ -97,16 +97,16 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 	return nil
 }
 
-// openCRM opens the driver that CRM_DRIVER names. gap hears of every property that a
-// contact had to go without.
+// openCRM opens the driver that CRM_DRIVER names. gap is called for every property that a
+// contact was stored without.
 func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crm.Contacts, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
 			Observe: observe.heard(), Transport: observe.transport("hubspot"),
-			Report: func(text string) {
+			OnOmitted: func(text string) {
 				gap()
-				log.Warn().Str("gap", text).Msg("the CRM does not hold everything of a lead")
+				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
 			},
 		}), nil
 	}

@@ -66,8 +66,16 @@ func (o operator) eraseLeads(ctx context.Context, c *cli.Command, s *config.Sett
 	if err != nil {
 		return fmt.Errorf("opening the CRM: %w", err)
 	}
+	inCMS, ok := documents.(erasableCMS)
+	if !ok {
+		return fmt.Errorf("CMS_DRIVER=%s cannot look up and erase what it has stored", s.CMSDriver)
+	}
+	inCRM, ok := contacts.(erasableCRM)
+	if !ok {
+		return fmt.Errorf("CRM_DRIVER=%s cannot look up and erase what it has stored", s.CRMDriver)
+	}
 	e := &erasure{
-		email: email, cms: documents, crm: contacts, pdfs: pdfs, data: d,
+		email: email, cms: inCMS, crm: inCRM, pdfs: pdfs, data: d,
 		tryTime: tryTime, pause: tryPause, say: func(text string) { _, _ = fmt.Fprintln(c.Root().ErrWriter, text) },
 		shrink: func(ctx context.Context) error {
 			if s.DatabaseURL != nil {

@@ -26,8 +26,8 @@ const (
 // knows what to look for, last.
 type erasure struct {
 	email   string
-	cms     cms.Submissions
-	crm     crm.Contacts
+	cms     erasableCMS
+	crm     erasableCRM
 	pdfs    pdfCache
 	data    *database
 	shrink  func(ctx context.Context) error // has the database forget what it removed
@@ -39,6 +39,18 @@ type erasure struct {
 	leads []string // ids of the submissions in the database
 	known []string // those and the ones that only the CMS knows
 }
+
+// erasableCMS and erasableCRM are drivers that can find and remove what they have stored.
+type (
+	erasableCMS interface {
+		cms.Lookup
+		cms.Eraser
+	}
+	erasableCRM interface {
+		crm.Lookup
+		crm.Eraser
+	}
+)
 
 // run looks everywhere and, unless this is a rehearsal, erases. What went wrong in a
 // place is in the receipt; its error is what kept it from working at all.

@@ -97,7 +97,7 @@ func TestEraseWithoutTheService(t *testing.T) {
 
 // cutShort is a far end that is reached when an erasure is cut short.
 type cutShort struct {
-	cmsDriver
+	erasableCMS
 	erase func(ctx context.Context, ids []string) error
 }
 
@@ -119,7 +119,7 @@ func (s *service) erasure(t *testing.T) *erasure {
 		t.Fatal(err)
 	}
 	return &erasure{
-		email: "hers@example.com", cms: documents, crm: contacts, pdfs: pdfs, data: s.app.data, tryTime: time.Second,
+		email: "hers@example.com", cms: documents.(erasableCMS), crm: contacts.(erasableCRM), pdfs: pdfs, data: s.app.data, tryTime: time.Second,
 		pause: 10 * time.Millisecond, say: func(string) {}, shrink: func(context.Context) error { return nil },
 		receipt: receipt{Erasing: true},
 	}
@@ -135,7 +135,7 @@ func TestEraseCutShort(t *testing.T) {
 		e := s.erasure(t)
 		ctx, cut := context.WithCancel(t.Context())
 		whole := e.cms
-		e.cms = cutShort{whole.(cmsDriver), func(ctx context.Context, ids []string) error {
+		e.cms = cutShort{whole, func(ctx context.Context, ids []string) error {
 			var err error
 			if after {
 				err = whole.Erase(ctx, ids)
@@ -167,7 +167,7 @@ func TestEraseWhileALeadArrives(t *testing.T) {
 	s.populate(t)
 	e := s.erasure(t)
 	whole := e.cms
-	e.cms = cutShort{whole.(cmsDriver), func(ctx context.Context, ids []string) error {
+	e.cms = cutShort{whole, func(ctx context.Context, ids []string) error {
 		again := lead("hers-3")
 		again["contact"].(object)["email"] = "hers@example.com"
 		s.through("REST", "submitQuote", object{"input": again})

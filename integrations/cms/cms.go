@@ -1,6 +1,6 @@
-// Package cms is the contract with the headless CMS: reading published content and
-// storing submitted quotes. Drivers live in the folders below; each passes the
-// conformance suite in cmstest. Failures are *upstream.Error.
+// Package cms is the contract with the headless CMS: reading published content and storing
+// submitted quotes. Drivers live in the folders below; each passes the conformance suite in
+// cmstest. Failures are *upstream.Error.
 package cms
 
 import (
@@ -12,23 +12,6 @@ import (
 
 	"siteapi/integrations/quote"
 )
-
-// SubmissionType is the document type that submitted quotes are stored as.
-const SubmissionType = "quoteSubmission"
-
-// SubmissionID is the document id of a stored submission. An id with a dot stays
-// private on a public dataset.
-func SubmissionID(id string) string { return SubmissionType + "." + id }
-
-// IsPublished reports whether an id is that of a published document rather than of
-// a draft or of a version in a release.
-func IsPublished(id string) bool {
-	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
-}
-
-// IsPublic reports whether an id is one that any reader of a public dataset sees: one
-// without a dot, which leaves out drafts and versions as well.
-func IsPublic(id string) bool { return !strings.Contains(id, ".") }
 
 // Document is one published document.
 type Document struct {
@@ -45,40 +28,42 @@ type Query struct {
 	Locale string   // documents of this language and those without any are returned
 }
 
-// Matches reports whether a query asks for a document. Whatever the query says, drafts,
-// versions, private documents and submissions are never asked for.
+// Matches reports whether a query asks for a document. Drafts, versions, private documents
+// and submissions never match.
 func (q Query) Matches(d Document) bool {
 	return IsPublic(d.ID) && d.Type != SubmissionType &&
 		slices.Contains(q.Types, d.Type) && (d.Language == "" || d.Language == q.Locale)
 }
 
-// Content reads published documents.
+// IsPublished reports whether an id is that of a published document rather than of a draft
+// or of a version in a release.
+func IsPublished(id string) bool {
+	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
+}
+
+// IsPublic reports whether any reader of a public dataset sees the document with this id: it
+// has no dot.
+func IsPublic(id string) bool { return !strings.Contains(id, ".") }
+
+// Content reads published documents. Every driver implements it.
 type Content interface {
-	// Fetch returns the documents a query names, ordered by id, in one request to the
-	// CMS's live API, never to its CDN. Drafts, versions and submissions are never returned.
+	// Fetch returns the documents that match a query, ordered by id, in one request to the
+	// CMS's live API. A malformed document is left out and logged.
 	Fetch(ctx context.Context, q Query) ([]Document, error)
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error
 }
 
-// Watcher is a Content driver that notices changes by itself.
+// Watcher is a driver that notices changes of the content by itself.
 type Watcher interface {
-	// Watch calls changed after each change of content until ctx ends.
+	// Watch calls changed after each change of the content until ctx ends.
 	Watch(ctx context.Context, changed func()) error
 }
 
-// Submissions stores submitted quotes as documents.
+// Submissions stores submitted quotes as documents. Every driver implements it.
 type Submissions interface {
-	// Put stores a submission under SubmissionID. Storing it again changes nothing and succeeds.
+	// Put stores a submission under SubmissionID. Storing it again succeeds and changes nothing.
 	Put(ctx context.Context, s *quote.Submission) error
-	// Missing returns those of the given submission ids that are not stored.
-	Missing(ctx context.Context, ids []string) ([]string, error)
-	// Find returns the ids of the stored submissions that were made with an e-mail
-	// address, letter case ignored, in no particular order and each once. An empty address
-	// finds nothing.
-	Find(ctx context.Context, email string) ([]string, error)
-	// Erase removes the documents of the given submission ids; those that are not there are no error.
-	Erase(ctx context.Context, ids []string) error
 }
 
 // Lookup is a driver that can tell which submissions it has stored.

@@ -2,24 +2,25 @@ package cms
 
 import "encoding/json"
 
-// OptionType is the document type that gives a word for a slug of the calculator:
+// OptionType is the document type that gives a label and a price to a slug of the calculator:
 //
 //	{
 //	  "_id": "quoteOption-blog", "_type": "quoteOption",
-//	  "group": "feature",
+//	  "group": "feature", "order": 2,
 //	  "slug": {"_type": "slug", "current": "blog"},
-//	  "label": {"en": "Blog", "es": "Blog", "ro": "Blog"}
+//	  "label": {"en": "Blog", "es": "Blog", "ro": "Blog"},
+//	  "price": 600
 //	}
 //
-// Group is projectType, feature, complexity or timeline and serves editors only: slugs
-// are unique across groups. The document has no language, since the label holds all.
-// A site that translates by document may give each a language and a label that is one
-// string; slug may be a plain string as well.
+// Group is projectType, feature, complexity or timeline. Slugs are unique across groups. Price
+// is in euros; group, order and price serve editors and the site, not this service. A site
+// that translates by document gives each a language and a label that is one string; slug may
+// be a plain string as well.
 const OptionType = "quoteOption"
 
-// Labels returns the words for slugs in one locale. A slug without a word in that
-// locale has the English one; without either it is not in the map. Of two documents for
-// one slug the one in the locale's own language wins, then the one with the lesser id.
+// Labels returns the labels of slugs in one locale, or the English ones where that has none.
+// Of two documents for one slug the one in the locale's own language wins, then the one with
+// the lesser id.
 func Labels(docs []Document, locale string) map[string]string {
 	labels := map[string]string{}
 	own := map[string]bool{}
@@ -27,15 +28,11 @@ func Labels(docs []Document, locale string) map[string]string {
 		if d.Type != OptionType || d.Language != "" && d.Language != locale {
 			continue
 		}
-		var option struct {
-			Slug  json.RawMessage `json:"slug"`
-			Label json.RawMessage `json:"label"`
-		}
+		var option struct{ Slug, Label json.RawMessage }
 		if json.Unmarshal(d.Fields, &option) != nil {
 			continue
 		}
-		slug := oneOf(option.Slug, "current")
-		label := oneOf(option.Label, locale, "en")
+		slug, label := oneOf(option.Slug, "current"), oneOf(option.Label, locale, "en")
 		if slug == "" || label == "" {
 			continue
 		}

@@ -1,55 +1,30 @@
-// Package crm is the contract with the customer relationship management system,
-// which holds one contact per e-mail address with the properties of its latest
-// quote. Drivers live in the folders below; each passes the conformance suite in
-// crmtest. Failures are *upstream.Error.
+// Package crm is the contract with the customer relationship management system, which holds
+// one contact per e-mail address with the properties of its latest quote. Drivers live in the
+// folders below; each passes the conformance suite in crmtest. Failures are *upstream.Error.
 package crm
 
 import (
 	"context"
+	"strings"
 
 	"siteapi/integrations/quote"
 )
 
-// Names of the quote properties of a contact. All values are strings.
-const (
-	PropProjectType  = "quote_project_type"
-	PropFeatures     = "quote_features" // slugs joined by ";" without spaces
-	PropComplexity   = "quote_complexity"
-	PropTimeline     = "quote_timeline"
-	PropMin          = "quote_min"
-	PropMax          = "quote_max"
-	PropCurrency     = "quote_currency"
-	PropSubmissionID = "quote_submission_id"
-	PropSubmittedAt  = "quote_submitted_at" // RFC 3339, UTC
-	PropPDFURL       = "quote_pdf_url"
-)
-
-// Lead is what the CRM is told: a submission and the absolute address of its PDF
-// where the site's address is known, else the relative one.
+// Lead is a submission and the address of its PDF: absolute where the site's address is
+// known, else relative.
 type Lead struct {
 	Submission *quote.Submission
 	PDFURL     string
 }
 
-// Contacts keeps one contact per e-mail address.
+// Contacts keeps one contact per e-mail address. Every driver implements it.
 type Contacts interface {
-	// Upsert creates or updates the contact with the lead's address. A property the
-	// lead does not know is left as it is. Repeating it changes nothing. An older
-	// submission never overwrites the quote properties of a newer one.
+	// Upsert creates or updates the contact with the lead's address. A property the lead does
+	// not know is left as it is, repeating it changes nothing, and an older submission never
+	// overwrites the quote properties of a newer one.
 	Upsert(ctx context.Context, lead Lead) error
-	// Missing returns the e-mail addresses among the given ones that have no contact.
-	Missing(ctx context.Context, emails []string) ([]string, error)
-	// Erase deletes the contact with this address; none is no error.
-	Erase(ctx context.Context, email string) error
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error
-}
-
-// Setup is a driver whose far end wants preparing.
-type Setup interface {
-	// Setup creates what Upsert needs at the far end and reports what it did, a line
-	// each. Repeating it is safe.
-	Setup(ctx context.Context) ([]string, error)
 }
 
 // Lookup is a driver that can tell which contacts it has.
@@ -62,4 +37,20 @@ type Lookup interface {
 type Eraser interface {
 	// Erase deletes the contact with this address. Having none is not an error.
 	Erase(ctx context.Context, email string) error
+}
+
+// Setup is a driver whose CRM has to be prepared for leads.
+type Setup interface {
+	// Setup creates what Upsert needs and reports what it did, a line each. Repeating it is safe.
+	Setup(ctx context.Context) ([]string, error)
+}
+
+// Address returns the form of an e-mail address that contacts are told apart by: trimmed and in
+// lower case.
+func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// Addressable reports whether an address has a local part and a domain.
+func Addressable(email string) bool {
+	local, domain, ok := strings.Cut(Address(email), "@")
+	return ok && local != "" && domain != ""
 }

@@ -6,136 +6,147 @@ import (
 	"time"
 )
 
-// Names of the properties that describe the contact itself.
+// Names of a contact's properties. All values are strings.
 const (
-	PropEmail     = "email"
-	PropFirstName = "firstname"
-	PropLastName  = "lastname"
-	PropPhone     = "phone"
-	PropCompany   = "company"
+	PropEmail        = "email"
+	PropFirstName    = "firstname"
+	PropLastName     = "lastname"
+	PropPhone        = "phone"
+	PropCompany      = "company"
+	PropProjectType  = "quote_project_type"
+	PropFeatures     = "quote_features" // slugs joined by ";" without spaces
+	PropComplexity   = "quote_complexity"
+	PropTimeline     = "quote_timeline"
+	PropMin          = "quote_min"
+	PropMax          = "quote_max"
+	PropCurrency     = "quote_currency"
+	PropSubmissionID = "quote_submission_id"
+	PropSubmittedAt  = "quote_submitted_at" // RFC 3339, UTC, milliseconds
+	PropPDFURL       = "quote_pdf_url"
 )
 
-// ContactProperties lists the names of the properties that describe the contact itself.
-func ContactProperties() []string {
-	return []string{PropEmail, PropFirstName, PropLastName, PropPhone, PropCompany}
+// Kind is the type of a property's values.
+type Kind int
+
+// The kinds of properties.
+const (
+	Text Kind = iota
+	LongText
+	Number
+	Time
+)
+
+// Property is a property of a contact, and where its value comes from.
+type Property struct {
+	Name        string
+	Field       string // as [quote.Fields] names it; empty: not one field of the submission
+	Kind        Kind
+	Label       string // empty: a property that every CRM has
+	Description string
+	value       func(Lead) string
 }
 
-// QuoteProperties lists the names of the quote properties, in the order they are shown.
-func QuoteProperties() []string {
-	return []string{
-		PropProjectType, PropFeatures, PropComplexity, PropTimeline, PropMin, PropMax,
-		PropCurrency, PropSubmissionID, PropSubmittedAt, PropPDFURL,
+// Quote reports whether the property belongs to the latest quote rather than to the person.
+func (p Property) Quote() bool { return p.Label != "" }
+
+// Properties lists the properties of a contact that a lead fills. A test compares it with the
+// fields of a submission.
+func Properties() []Property {
+	return []Property{
+		{PropEmail, "contact.email", Text, "", "", func(l Lead) string { return Address(l.Submission.Contact.Email) }},
+		{PropFirstName, "contact.firstName", Text, "", "", func(l Lead) string { return l.Submission.Contact.FirstName }},
+		{PropLastName, "contact.lastName", Text, "", "", func(l Lead) string { return l.Submission.Contact.LastName }},
+		{PropPhone, "contact.phone", Text, "", "", func(l Lead) string { return l.Submission.Contact.Phone }},
+		{PropCompany, "contact.company", Text, "", "", func(l Lead) string { return l.Submission.Contact.Company }},
+		{
+			PropProjectType, "selections.projectType", Text, "Quote: project type", "Project type chosen in the calculator, as a slug.",
+			func(l Lead) string { return l.Submission.Selections.ProjectType },
+		},
+		{
+			PropFeatures, "selections.features", LongText, "Quote: features", "Features chosen, as slugs joined by semicolons.",
+			func(l Lead) string { return strings.Join(l.Submission.Selections.Features, ";") },
+		},
+		{
+			PropComplexity, "selections.complexity", Text, "Quote: complexity", "Complexity chosen, as a slug.",
+			func(l Lead) string { return l.Submission.Selections.Complexity },
+		},
+		{
+			PropTimeline, "selections.timeline", Text, "Quote: timeline", "Timeline chosen, as a slug.",
+			func(l Lead) string { return l.Submission.Selections.Timeline },
+		},
+		{
+			PropMin, "estimate.min", Number, "Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
+			func(l Lead) string { return decimal(l.Submission.Estimate.Min) },
+		},
+		{
+			PropMax, "estimate.max", Number, "Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
+			func(l Lead) string { return decimal(l.Submission.Estimate.Max) },
+		},
+		{
+			PropCurrency, "estimate.currency", Text, "Quote: currency", "Currency of the estimate (ISO 4217).",
+			func(l Lead) string { return l.Submission.Estimate.Currency },
+		},
+		{
+			PropSubmissionID, "id", Text, "Quote: reference", "Identifier of the latest quote request.",
+			func(l Lead) string { return l.Submission.ID },
+		},
+		{
+			PropSubmittedAt, "submittedAt", Time, "Quote: submitted at", "When the latest quote was requested.",
+			func(l Lead) string { return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
+		},
+		{PropPDFURL, "", Text, "Quote: PDF", "Address of the quote's PDF summary.", func(l Lead) string { return l.PDFURL }},
 	}
 }
 
-// timeLayout is RFC 3339 in UTC with milliseconds, the precision of a submission.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
-
-// Address brings an e-mail address into the one form contacts are told apart by:
-// without white space around it and in lower case, as every CRM treats them.
-func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
-
-// Addressable reports whether an address has the least an e-mail address needs: a
-// local part and a domain. Whatever accepted the submission has checked the rest.
-func Addressable(email string) bool {
-	local, domain, ok := strings.Cut(Address(email), "@")
-	return ok && local != "" && domain != ""
-}
-
-// Changes returns the properties to write to a contact that holds the given ones so
-// that it reflects the lead; none where it does already. A property the lead does
-// not know is never among them, and no value is empty, which would clear it.
+// Changes returns the properties to write to a contact with the current ones so that it reflects
+// the lead. A property the lead does not know is never among them, and no value is empty, which
+// would clear it.
 //
-// Where the contact already shows a newer submission, the quote properties stay as
-// they are, and the older lead only fills gaps in what describes the contact. The
-// address is written to a new contact only: it is what the contact was found by, and
-// writing it again could turn a secondary address into the primary one.
-func Changes(l Lead, held map[string]string) map[string]string {
+// If the contact shows a newer submission, its quote properties stay, and the older lead only
+// fills what is empty about the person. The address is written to a new contact only: writing it
+// again could turn a secondary address into the primary one.
+func Changes(l Lead, current map[string]string) map[string]string {
 	changes := map[string]string{}
-	newer := supersedes(l, held)
-	for name, value := range contactValues(l) {
-		if had := held[name]; had == "" || newer && name != PropEmail && had != value {
-			changes[name] = value
-		}
-	}
-	if !newer {
-		return changes
-	}
-	for name, value := range quoteValues(l) {
-		if !same(name, held[name], value) {
-			changes[name] = value
+	newer := supersedes(l, current)
+	for _, p := range Properties() {
+		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
+		switch {
+		case value == "" || p.same(had, value):
+		case newer && p.Name != PropEmail, had == "" && !p.Quote():
+			changes[p.Name] = value
 		}
 	}
 	return changes
 }
 
-// supersedes reports whether the lead is at least as new as the submission a contact
-// shows: by time, then by id, so that every order of arrival has the same outcome.
-func supersedes(l Lead, held map[string]string) bool {
-	at, err := parseTime(held[PropSubmittedAt])
+// supersedes reports whether the lead is at least as new as the submission a contact shows: by
+// time, then by id, so that every order of arrival has the same outcome.
+func supersedes(l Lead, current map[string]string) bool {
+	at, err := parseTime(current[PropSubmittedAt])
 	if err != nil {
 		return true // it shows none, or one that isn't ours
 	}
 	if c := l.Submission.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
 		return c > 0
 	}
-	return l.Submission.ID >= held[PropSubmissionID]
-}
-
-// contactValues returns what the lead knows about the contact itself.
-func contactValues(l Lead) map[string]string {
-	c := l.Submission.Contact
-	return known(map[string]string{
-		PropEmail:     Address(c.Email),
-		PropFirstName: c.FirstName,
-		PropLastName:  c.LastName,
-		PropPhone:     c.Phone,
-		PropCompany:   c.Company,
-	})
-}
-
-// quoteValues returns what the lead knows about the quote.
-func quoteValues(l Lead) map[string]string {
-	s := l.Submission
-	return known(map[string]string{
-		PropProjectType:  s.Selections.ProjectType,
-		PropFeatures:     strings.Join(s.Selections.Features, ";"),
-		PropComplexity:   s.Selections.Complexity,
-		PropTimeline:     s.Selections.Timeline,
-		PropMin:          decimal(s.Estimate.Min),
-		PropMax:          decimal(s.Estimate.Max),
-		PropCurrency:     s.Estimate.Currency,
-		PropSubmissionID: s.ID,
-		PropSubmittedAt:  s.SubmittedAt.UTC().Format(timeLayout),
-		PropPDFURL:       l.PDFURL,
-	})
-}
-
-// known trims the values and drops those that are empty.
-func known(values map[string]string) map[string]string {
-	for name, value := range values {
-		if values[name] = strings.TrimSpace(value); values[name] == "" {
-			delete(values, name)
-		}
-	}
-	return values
+	return l.Submission.ID >= current[PropSubmissionID]
 }
 
 // decimal writes a number as CRMs take it: no exponent, no superfluous digits.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// same reports whether two values of a property mean the same. A CRM may hand a time
-// or a number back in another notation than it was given.
-func same(name, a, b string) bool {
+// same reports whether two values mean the same. A CRM may return a time or a number in
+// another notation than it was given.
+func (p Property) same(a, b string) bool {
 	if a == b {
 		return true
 	}
-	switch name {
-	case PropSubmittedAt:
+	switch p.Kind {
+	case Time:
 		at, aErr := parseTime(a)
 		bt, bErr := parseTime(b)
 		return aErr == nil && bErr == nil && at.Equal(bt)
-	case PropMin, PropMax:
+	case Number:
 		af, aErr := strconv.ParseFloat(a, 64)
 		bf, bErr := strconv.ParseFloat(b, 64)
 		return aErr == nil && bErr == nil && af == bf

@@ -1,8 +1,11 @@
 package file
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,33 +14,28 @@ import (
 	"siteapi/integrations/cms"
 )
 
-const (
-	// maxContent is how large a content file may be.
-	maxContent = 64 << 20
-	// settleTime is how long after its last change a file is taken to have been read
-	// whole: within it, a change may leave size and time as they were.
-	settleTime = 2 * time.Second
-)
+// maxContent is how many bytes a content file may have.
+const maxContent = 64 << 20
 
-// state is what the content file was like when it was last read.
-type state struct {
-	info    os.FileInfo // nil: it could not be read
-	sum     [sha256.Size]byte
-	settled bool // the same size and time mean the same content
-}
+//go:embed sample.json
+var sample []byte
 
-// Fetch returns the documents a query names. It looks at the file first, so that an
-// answer is never older than the file.
+// Sample returns the content that is served where no file is configured: site settings with
+// localised telephone numbers and a logo that needs no network, a hero section in each
+// language, and labels in three languages and a price for the slugs of the calculator.
+func Sample() []byte { return bytes.Clone(sample) }
+
+// Fetch returns the documents that match a query. The answer is never older than the file,
+// unless that cannot be used.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fail("reading the content", err)
 	}
-	d.refresh()
+	_ = d.read() // logged; the last good content is served
 	d.mu.Lock()
-	docs := d.docs
-	d.mu.Unlock()
+	defer d.mu.Unlock()
 	found := []cms.Document{}
-	for _, doc := range docs {
+	for _, doc := range d.docs {
 		if q.Matches(doc) {
 			found = append(found, doc)
 		}
@@ -45,125 +43,123 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	return found, nil
 }
 
-// load reads the content for the first time.
-func (d *Driver) load() error {
+// read takes over the content file if it has changed. An error, which is logged once, leaves
+// the content as it was.
+func (d *Driver) read() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.opts.Path == "" {
-		docs, _, err := parse(sample, d.decoder())
-		if err != nil {
-			return fmt.Errorf("reading the embedded sample: %w", err)
+	if err := d.readLocked(); err != nil {
+		if text := err.Error(); text != d.broken {
+			d.broken = text
+			d.log.Error().Err(err).Str("file", d.path).Msg("the content file cannot be used; the content stays as it was")
 		}
-		d.docs = docs
-		return nil
-	}
-	next, data, err := read(d.opts.Path)
-	if err != nil {
-		return fmt.Errorf("reading the content file: %w", err)
-	}
-	docs, malformed, err := parse(data, d.decoder())
-	if err != nil {
-		return fmt.Errorf("reading the content file %s: %w", d.opts.Path, err)
-	}
-	d.docs, d.state, d.good = docs, next, next.sum
-	d.report(docs, malformed)
-	return nil
-}
-
-// refresh reads the content file again if it has changed, and returns the number of
-// changes so far. What can't be used leaves the content as it was.
-func (d *Driver) refresh() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.opts.Path == "" {
-		return d.revision
-	}
-	info, err := os.Stat(d.opts.Path)
-	if err == nil && d.state.settled && sameFile(info, d.state.info) {
-		return d.revision
-	}
-	next, data, err := read(d.opts.Path)
-	if err != nil {
-		d.state = state{}
-		d.trouble(err)
-		return d.revision
-	}
-	d.state = next
-	if next.sum != d.good {
-		docs, malformed, err := parse(data, d.decoder())
-		if err != nil {
-			d.trouble(err)
-			return d.revision
-		}
-		d.docs, d.good = docs, next.sum
-		d.revision++
-		d.report(docs, malformed)
+		return err
 	}
 	if d.broken != "" {
 		d.broken = ""
-		d.opts.Log.Info().Str("file", d.opts.Path).Msg("the content file can be read again")
+		d.log.Info().Str("file", d.path).Msg("the content file can be read again")
 	}
-	return d.revision
+	return nil
 }
 
-// trouble logs what is wrong with the file, once for each new trouble.
-func (d *Driver) trouble(err error) {
-	if text := err.Error(); text != d.broken {
-		d.broken = text
-		d.opts.Log.Error().Err(err).Str("file", d.opts.Path).
-			Msg("the content file can't be used; the content stays as it was")
+func (d *Driver) readLocked() error {
+	data, err := d.contents()
+	if err != nil {
+		return err
 	}
-}
-
-// report logs what of a content file is not served: malformed entries, and documents that
-// are private by their id.
-func (d *Driver) report(docs []cms.Document, malformed []error) {
+	sum := sha256.Sum256(data)
+	if sum == d.sum {
+		return nil
+	}
+	docs, malformed, err := parse(data)
+	if err != nil {
+		return err
+	}
+	d.docs, d.sum = docs, sum
 	for _, err := range malformed {
-		d.opts.Log.Warn().Err(err).Str("file", d.opts.Path).Msg("leaving out a malformed entry of the content file")
+		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
 	}
-	n := 0
+	private := 0
 	for _, doc := range docs {
 		if !cms.IsPublic(doc.ID) {
-			n++
+			private++
 		}
 	}
-	if n > 0 {
-		d.opts.Log.Info().Str("file", d.opts.Path).Int("documents", n).
+	if private > 0 {
+		d.log.Info().Str("file", d.path).Int("documents", private).
 			Msg("documents with a dot in their id (drafts, versions, private ones) are not served")
 	}
+	return nil
 }
 
-func (d *Driver) decoder() cms.Decoder {
-	return cms.Decoder{LanguageField: d.opts.LanguageField, AssetURL: d.opts.AssetURL}
-}
-
-// read reads a file with what tells it from another.
-func read(path string) (state, []byte, error) {
-	// Opening a pipe would wait for its other end.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return state{}, nil, fmt.Errorf("%s is not a file", path)
+// contents returns the content file's text.
+func (d *Driver) contents() ([]byte, error) {
+	if d.path == "" {
+		return sample, nil
 	}
-	f, err := os.Open(path)
+	// Opening a pipe would wait for its other end.
+	if info, err := os.Stat(d.path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(d.path)
 	if err != nil {
-		return state{}, nil, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return state{}, nil, err
-	}
-	settled := time.Since(info.ModTime()) > settleTime
 	data, err := io.ReadAll(io.LimitReader(f, maxContent+1))
-	if err != nil {
-		return state{}, nil, err
+	if err == nil && len(data) > maxContent {
+		err = fmt.Errorf("the file is larger than %d MiB", maxContent>>20)
 	}
-	if len(data) > maxContent {
-		return state{}, nil, fmt.Errorf("%s is larger than %d MiB", path, maxContent>>20)
-	}
-	return state{info: info, sum: sha256.Sum256(data), settled: settled}, data, nil
+	return data, err
 }
 
-// sameFile reports whether two looks saw the same file in the same state.
-func sameFile(a, b os.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+// watchInterval is how often Watch looks at the content file.
+const watchInterval = 250 * time.Millisecond
+
+// Watch calls changed after each change of the content until ctx ends, whose error it
+// returns. A file is read once its size and time have stayed the same for one interval.
+func (d *Driver) Watch(ctx context.Context, changed func()) error {
+	announced := d.current()
+	var seen, handled stamp
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		now := stampOf(d.path)
+		if now == seen && now != handled {
+			handled = now
+			_ = d.read() // logged
+		}
+		seen = now
+		if sum := d.current(); sum != announced { // a Fetch may have read it already
+			announced = sum
+			changed()
+		}
+	}
+}
+
+func (d *Driver) current() [sha256.Size]byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sum
+}
+
+// stamp is what tells one state of a file from another without reading it.
+type stamp struct {
+	size int64
+	at   time.Time
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime()}
 }

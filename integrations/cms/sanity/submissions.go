@@ -7,16 +7,27 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 )
 
+const (
+	// idsQuery selects those of some ids that exist.
+	idsQuery = `*[_id in $ids]._id`
+	// copiesQuery selects all documents of some submissions, with the drafts and versions
+	// that editors may have made of them.
+	copiesQuery = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
+	// byEmailQuery selects the submissions made with an address, drafts and versions too.
+	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
+)
+
 // batch is how many ids go into one query or transaction.
 const batch = 100
 
-// mutation is one of createIfNotExists and delete.
+// mutation is one step of a transaction.
 type mutation struct {
 	CreateIfNotExists any       `json:"createIfNotExists,omitempty"`
 	Delete            *deletion `json:"delete,omitempty"`
@@ -26,16 +37,7 @@ type deletion struct {
 	ID string `json:"id"`
 }
 
-// mutated is what the API says of a transaction.
-type mutated struct {
-	Results []struct {
-		ID        string `json:"id"`
-		Operation string `json:"operation"`
-	} `json:"results"`
-}
-
-// Put stores a submission's document unless it is there already, whatever became of it
-// since: an editor's changes stay.
+// Put stores a submission's document unless it exists already: an editor's changes stay.
 func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	const op = "storing a submission"
 	if err := d.ready(ctx, op, s.ID); err != nil {
@@ -43,27 +45,23 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	}
 	id := cms.SubmissionID(s.ID)
 	private := []string{s.Contact.Email, s.Contact.FirstName, s.Contact.LastName, s.Contact.Phone, s.Contact.Company, s.SessionID}
-	answer, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, private...)
+	confirmed, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, private...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}
-	for _, r := range answer.Results {
-		if r.ID == id && (r.Operation == "create" || r.Operation == "none" || r.Operation == "update") {
-			return nil
-		}
+	if slices.Contains(confirmed, id) {
+		return nil
 	}
 	// The answer does not name the document, or claims that it exists already.
-	there, err := d.existing(ctx, op, groqQuery{text: idsQuery, params: map[string]any{"ids": []string{id}}})
-	if err != nil {
-		return err
+	stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": []string{id}})
+	if err == nil && !slices.Contains(stored, id) {
+		err = unavailable(op, "the document is not stored, whatever the answer said")
 	}
-	if !there[id] {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the document is not stored, whatever the answer said"}
-	}
-	return nil
+	return err
 }
 
-// Missing returns those of the ids that have no document, by one query per hundred.
+// Missing returns those of the ids that have no document. One that an editor unpublished
+// counts as missing.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	const op = "looking for submissions"
 	if err := d.ready(ctx, op, ids...); err != nil {
@@ -71,12 +69,12 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	}
 	missing := []string{}
 	for part := range slices.Chunk(ids, batch) {
-		there, err := d.existing(ctx, op, groqQuery{text: idsQuery, params: map[string]any{"ids": documentIDs(part)}})
+		stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": documentIDs(part)})
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range part {
-			if !there[cms.SubmissionID(id)] {
+			if !slices.Contains(stored, cms.SubmissionID(id)) {
 				missing = append(missing, id)
 			}
 		}
@@ -84,106 +82,119 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Erase removes the documents of the ids with all drafts and versions of them, and looks
-// afterwards whether they are gone.
+// Find returns the ids of the submissions made with an address. A document that lost its
+// submissionId to an editor can only be erased by hand: it is an error.
+func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
+	const op = "looking for submissions of an address"
+	if err := d.ready(ctx, op); err != nil {
+		return nil, err
+	}
+	email = strings.ToLower(strings.TrimSpace(email))
+	if email == "" {
+		return []string{}, nil
+	}
+	ids, err := d.ids(ctx, op, byEmailQuery, map[string]any{"type": cms.SubmissionType, "email": email})
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckSubmissionID(id) != nil }) {
+		return nil, &upstream.Error{
+			System: system, Op: op, Kind: upstream.Rejected,
+			Detail: "a document of the address has no submissionId: delete it in the studio",
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// Erase removes the documents of the ids with all drafts and versions of them, and checks
+// that they are gone.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	const op = "erasing submissions"
 	if err := d.ready(ctx, op, ids...); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(ids, batch) {
-		copies := groqQuery{text: copiesQuery, params: map[string]any{
-			"ids": documentIDs(part), "type": cms.SubmissionType, "names": part,
-		}}
-		there, err := d.existing(ctx, op, copies)
+		copies := map[string]any{"ids": documentIDs(part), "type": cms.SubmissionType, "names": part}
+		found, err := d.ids(ctx, op, copiesQuery, copies)
 		if err != nil {
 			return err
 		}
-		for _, id := range documentIDs(part) {
-			there[id] = true // the index may not know it yet
+		// The index may not know the documents themselves yet. Deleting one that does not
+		// exist changes nothing.
+		found = append(found, documentIDs(part)...)
+		slices.Sort(found)
+		var deletions []mutation
+		for _, id := range slices.Compact(found) {
+			deletions = append(deletions, mutation{Delete: &deletion{ID: id}})
 		}
-		if err := d.remove(ctx, op, there); err != nil {
+		if _, err := d.mutate(ctx, op, deletions); err != nil {
 			return err
 		}
-		left, err := d.existing(ctx, op, copies)
+		left, err := d.ids(ctx, op, copiesQuery, copies)
 		if err != nil {
 			return err
 		}
 		if len(left) > 0 {
-			return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: fmt.Sprintf("%d documents are still there", len(left))}
+			return unavailable(op, fmt.Sprintf("%d documents are still there", len(left)))
 		}
 	}
 	return nil
 }
 
-// remove deletes documents in one transaction. Where that fails because one of them is
-// not there, each is deleted by itself.
-func (d *Driver) remove(ctx context.Context, op string, ids map[string]bool) error {
-	deletions := make([]mutation, 0, len(ids))
-	for id := range ids {
-		deletions = append(deletions, mutation{Delete: &deletion{ID: id}})
-	}
-	_, err := d.mutate(ctx, op, deletions)
-	if !errors.Is(err, errAbsent) {
-		return err
-	}
-	for _, m := range deletions {
-		if _, err := d.mutate(ctx, op, []mutation{m}); err != nil && !errors.Is(err, errAbsent) {
-			return err
-		}
-	}
-	return nil
+// ids runs a query for ids in the raw perspective. One that is null is returned as "".
+func (d *Driver) ids(ctx context.Context, op, query string, params map[string]any) ([]string, error) {
+	found := []string{}
+	err := d.query(ctx, groqQuery{op: op, text: query, params: params, perspective: raw}, &found)
+	return found, err
 }
 
-// existing runs a query for ids.
-func (d *Driver) existing(ctx context.Context, op string, q groqQuery) (map[string]bool, error) {
-	q.op, q.perspective = op, raw
-	var ids []string
-	if err := d.query(ctx, q, &ids); err != nil {
-		return nil, err
-	}
-	there := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		there[id] = true
-	}
-	return there, nil
-}
-
-// mutate runs one transaction, which takes effect whole or not at all, and waits until
-// queries see it.
-func (d *Driver) mutate(ctx context.Context, op string, mutations []mutation, private ...string) (mutated, error) {
+// mutate runs one transaction, which takes effect whole or not at all, and waits until queries
+// see it. It returns the ids that the answer confirms.
+func (d *Driver) mutate(ctx context.Context, op string, mutations []mutation, private ...string) (confirmed []string, err error) {
 	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.path("mutate"),
 		Query: url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
 		Body:  map[string]any{"mutations": mutations},
 	})
 	if err != nil {
-		return mutated{}, err
+		return nil, err
 	}
-	if err := d.judge(op, resp, private...); err != nil {
-		return mutated{}, err
+	if resp.Status < 200 || resp.Status >= 300 {
+		return nil, d.failure(op, resp, private...)
 	}
-	var answer mutated
+	var answer struct {
+		Results []struct {
+			ID string `json:"id"`
+		} `json:"results"`
+	}
 	if err := resp.Decode(&answer); err != nil {
-		return mutated{}, d.odd(op, resp, "the answer is not JSON of the expected shape")
+		return nil, d.unexpected(op, resp, "the answer is not JSON of the expected shape")
 	}
-	return answer, nil
+	for _, r := range answer.Results {
+		confirmed = append(confirmed, r.ID)
+	}
+	return confirmed, nil
 }
 
-// ready refuses what can't succeed before anything is sent.
+// ready refuses what cannot succeed before anything is sent.
 func (d *Driver) ready(ctx context.Context, op string, ids ...string) error {
 	for _, id := range ids {
 		if err := cms.CheckSubmissionID(id); err != nil {
 			return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Err: err}
 		}
 	}
-	if !d.hasAuth {
+	if !d.token {
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Refused, Detail: "no token is configured"}
 	}
 	if err := ctx.Err(); err != nil {
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Err: err}
 	}
 	return nil
+}
+
+func unavailable(op, detail string) error {
+	return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: detail}
 }
 
 func documentIDs(ids []string) []string {

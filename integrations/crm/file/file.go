@@ -1,45 +1,51 @@
-// Package file is the CRM driver that needs no CRM: a folder with one JSON file per
-// contact, named by a digest of the lower-cased e-mail address so that no name gives
-// personal data away.
+// Package file is the CRM driver that needs no CRM: a folder with one JSON file per contact,
+// named by a digest of the e-mail address, so that no file name gives personal data away. A lock
+// file makes read, merge and write one step among all processes; it is unreliable on some network
+// file systems, so the folder belongs on a local disk.
 //
-// Every change is written to a temporary file, synced and renamed, so a reader or a
-// power cut never meets half a contact. A lock file makes read, merge and write one
-// step among all processes on the folder; it is advisory and unreliable on some
-// network file systems, so the folder belongs on a local disk. All writers of a folder
-// take turns: some hundred contacts a second, enough for the small site this is for.
-//
-// Outcomes: a lead without a usable address, or a contact file that someone damaged,
-// is Rejected; a folder that may not be written is Refused; everything else, a full
-// disk included, is Unavailable.
+// A lead without a usable address, or a contact file that somebody damaged, is Rejected; a folder
+// that may not be written is Refused; everything else, a full disk included, is Unavailable.
 package file
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"siteapi/integrations/crm"
+	"siteapi/integrations/internal/atomicfile"
 	"siteapi/integrations/upstream"
 )
 
 // Options of [Open].
 type Options struct {
-	Dir string // folder of the contacts; made where it is missing
+	Dir string // folder of the contacts; made if it is missing
 }
 
-// Driver keeps contacts in a folder. It is safe for concurrent use.
+// Driver implements crm.Contacts, crm.Lookup and crm.Eraser.
 type Driver struct {
-	dir  string
-	turn chan struct{} // held by the goroutine that wants the folder's lock
+	dir string
+	mu  sync.Mutex // held with the lock file, so that one goroutine of a process asks for it
 }
 
-var _ crm.Contacts = (*Driver)(nil)
+var (
+	_ crm.Contacts = (*Driver)(nil)
+	_ crm.Lookup   = (*Driver)(nil)
+	_ crm.Eraser   = (*Driver)(nil)
+)
 
-// Open returns a driver over a folder, which it makes if need be.
+// Open returns a driver for a folder.
 func Open(o Options) (*Driver, error) {
 	if o.Dir == "" {
 		return nil, errors.New("opening the contacts: no folder given")
@@ -47,7 +53,7 @@ func Open(o Options) (*Driver, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of contacts: %w", err)
 	}
-	return &Driver{dir: o.Dir, turn: make(chan struct{}, 1)}, nil
+	return &Driver{dir: o.Dir}, nil
 }
 
 // Upsert merges the lead into the contact with its address.
@@ -58,31 +64,34 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: "the lead has no e-mail address"}
 	}
 	return d.locked(ctx, op, func() error {
-		path := d.path(email)
-		held, err := read(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		contact, err := d.Contact(email)
+		if errors.Is(err, fs.ErrNotExist) {
+			contact, err = map[string]string{}, nil
+		}
+		if err != nil {
 			return err
 		}
-		changes := crm.Changes(l, held)
+		changes := crm.Changes(l, contact)
 		if len(changes) == 0 {
 			return nil
 		}
-		if held == nil {
-			held = map[string]string{}
+		maps.Copy(contact, changes)
+		data, err := json.MarshalIndent(contact, "", "  ")
+		if err != nil {
+			return err
 		}
-		maps.Copy(held, changes)
-		return write(path, held)
+		return atomicfile.Write(d.path(email), append(data, '\n'))
 	})
 }
 
 // Missing returns the addresses without a contact.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
 	const op = "looking contacts up"
+	if err := ctx.Err(); err != nil {
+		return nil, failure(op, err)
+	}
 	var missing []string
 	for _, email := range emails {
-		if err := ctx.Err(); err != nil {
-			return nil, failure(op, err)
-		}
 		switch _, err := os.Stat(d.path(email)); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, email)
@@ -95,39 +104,70 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 
 // Erase removes the contact with this address.
 func (d *Driver) Erase(ctx context.Context, email string) error {
-	return d.locked(ctx, "erasing the contact", func() error {
-		return remove(d.path(email))
-	})
+	return d.locked(ctx, "erasing the contact", func() error { return atomicfile.Remove(d.path(email)) })
 }
 
 // Ping proves that the folder can be written.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.locked(ctx, "writing to the folder of contacts", func() error {
 		probe := filepath.Join(d.dir, ".ping")
-		if err := os.WriteFile(probe, nil, 0o600); err != nil {
-			return err
-		}
-		return os.Remove(probe)
+		return errors.Join(os.WriteFile(probe, nil, 0o600), os.Remove(probe))
 	})
 }
 
-// Contact returns the properties of the contact with this address, or an error that
-// is fs.ErrNotExist.
+// errDamaged marks a contact file that this driver did not write.
+var errDamaged = errors.New("the contact's file is damaged: repair it or move it away")
+
+// Contact returns the properties of the contact with this address, or an error that is
+// fs.ErrNotExist.
 func (d *Driver) Contact(email string) (map[string]string, error) {
-	return read(d.path(email))
+	data, err := os.ReadFile(d.path(email))
+	if err != nil {
+		return nil, err
+	}
+	var contact map[string]string
+	if json.Unmarshal(data, &contact) != nil || len(contact) == 0 {
+		return nil, fmt.Errorf("reading %s: %w", filepath.Base(d.path(email)), errDamaged)
+	}
+	return contact, nil
 }
 
-// Count returns the number of contacts.
-func (d *Driver) Count() (int, error) {
-	entries, err := os.ReadDir(d.dir)
-	if err != nil {
-		return 0, fmt.Errorf("listing the contacts: %w", err)
+// path returns the file of the contact with this address.
+func (d *Driver) path(email string) string {
+	digest := sha256.Sum256([]byte(crm.Address(email)))
+	return filepath.Join(d.dir, hex.EncodeToString(digest[:])+".json")
+}
+
+// lockPoll is how often a process asks for the lock that another one holds.
+const lockPoll = 5 * time.Millisecond
+
+// locked runs f while no other goroutine or process changes the folder.
+func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return failure(op, err)
 	}
-	n := 0
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) == extension {
-			n++
-		}
+	lock := flock.New(filepath.Join(d.dir, ".lock"), flock.SetPermissions(0o600))
+	_, err := lock.TryLockContext(ctx, lockPoll)
+	if err == nil {
+		err = f()
 	}
-	return n, nil
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return failure(op, err)
+	}
+	return nil
+}
+
+// failure translates an error of the file system. Paths contain digests only, so the cause is
+// free of personal data.
+func failure(op string, err error) error {
+	kind := upstream.Unavailable
+	switch {
+	case errors.Is(err, errDamaged):
+		kind = upstream.Rejected
+	case errors.Is(err, fs.ErrPermission):
+		kind = upstream.Refused
+	}
+	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: err}
 }

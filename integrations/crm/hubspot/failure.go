@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
-)
-
-// How long to wait where HubSpot does not say.
-const (
-	waitDaily   = time.Hour // the day ends at midnight of an account whose time zone we don't know
-	waitRolling = 10 * time.Second
-	waitSecond  = time.Second
-	waitLocked  = 2 * time.Second
 )
 
 // statusMigrating is HubSpot's own: the account is being moved between data centres.
 const statusMigrating = 477
 
-// code is what HubSpot's codes and correlation ids look like. Nothing else of an error
-// is shown, because its sentences may quote the contact.
-var code = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,80}$`)
+// codeUnknown is HubSpot's code for a property that the account does not have.
+const codeUnknown = "PROPERTY_DOESNT_EXIST"
+
+var (
+	// code is the form of HubSpot's codes and correlation ids. Nothing else of an error is
+	// shown, because its sentences may quote the contact.
+	code = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,80}$`)
+	// unknownName finds the property in HubSpot's sentence about one it does not have.
+	unknownName = regexp.MustCompile(`Property \\*["']([a-zA-Z0-9_]+)\\*["'] does not exist`)
+)
 
 // problem is an error of HubSpot's. Every field may be missing.
 type problem struct {
@@ -41,88 +41,140 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// failure translates an answer that is not what was asked for.
+// failure translates an answer that is not what was asked for, as the table of the package
+// comment says.
 func (d *Driver) failure(op string, resp *upstream.Response) error {
-	p := problemOf(resp)
-	var kind upstream.Kind
-	detail := p.detail(resp)
+	var p problem
+	// A field of the wrong type is skipped; a page that isn't JSON leaves all empty.
+	_ = json.Unmarshal(resp.Body, &p)
+	parts := p.codes(resp)
+	var kind upstream.Kind // empty: what the status means in general
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusUnauthorized, http.StatusForbidden:
-		// The sentence is about the token, never about a contact.
-		kind, detail = upstream.Refused, joined(detail, p.Message)
+		kind = upstream.Refused
+		parts = append(parts, p.Message) // it is about the token, never about a contact
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-		kind, detail = upstream.Refused, joined("nothing answers here: check the address of the API", detail)
+		kind = upstream.Refused
+		parts = append(parts, "check the address of the API")
 	case http.StatusConflict, statusMigrating:
 		kind = upstream.Unavailable
 	}
-	e := d.client.Failure(op, resp, kind, detail)
-	switch resp.Status {
-	case http.StatusTooManyRequests:
-		if e.RetryAfter == 0 {
-			e.RetryAfter = p.wait()
-		}
-	case http.StatusLocked:
-		e.RetryAfter = max(e.RetryAfter, waitLocked)
+	e := d.client.Failure(op, resp, kind, strings.TrimSpace(strings.Join(parts, " ")))
+	if e.Kind == upstream.Limited && e.RetryAfter == 0 {
+		e.Pause = p.pause()
 	}
 	return e
 }
 
-// unexpected is the failure of an answer that claims success and does not show it.
+// unexpected is the error of an answer that claims success and does not show it.
 func (d *Driver) unexpected(op string, resp *upstream.Response) error {
 	return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not what HubSpot sends")
 }
 
-// givenUp is the failure of a wait that ended with its context.
-func givenUp(op string, err error) error {
-	return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "given up by the caller", Err: err}
-}
-
-// problemOf reads an error as far as it can be read.
-func problemOf(resp *upstream.Response) problem {
-	var p problem
-	// A field of the wrong type is skipped; a page that isn't JSON leaves all empty.
-	_ = json.Unmarshal(resp.Body, &p)
-	return p
-}
-
-// wait is how long a policy wants to be left alone.
-func (p problem) wait() time.Duration {
+// pause is how long a rate limit is assumed to last.
+func (p problem) pause() time.Duration {
 	switch {
 	case strings.Contains(p.PolicyName, "DAILY"):
-		return waitDaily
+		return 15 * time.Minute
 	case p.PolicyName == "SECONDLY":
-		return waitSecond
+		return time.Second
 	}
-	return waitRolling
+	return 10 * time.Second
 }
 
-// detail joins the codes: of the error, of single properties, and what scopes are wanting.
-func (p problem) detail(resp *upstream.Response) string {
-	parts := []string{p.Category, p.SubCategory, p.ErrorType, p.PolicyName}
-	var body any
-	found := map[string]string{}
-	if json.Unmarshal(resp.Body, &body) == nil {
-		collect(body, found)
-	}
-	for name, code := range found {
-		parts = append(parts, name+"."+code)
+// codes lists the codes of an error: its own, those of single properties, and missing scopes.
+func (p problem) codes(resp *upstream.Response) []string {
+	all := []string{p.Category, p.SubCategory, p.ErrorType, p.PolicyName}
+	for name, code := range propertyCodes(resp) {
+		all = append(all, name+"."+code)
 	}
 	for _, e := range p.Errors {
-		parts = append(parts, e.Context.RequiredScopes...)
-		parts = append(parts, e.Context.RequiredGranularScopes...)
+		all = append(all, e.Context.RequiredScopes...)
+		all = append(all, e.Context.RequiredGranularScopes...)
 	}
-	shown := parts[:0]
-	for _, part := range append(parts, p.CorrelationID) {
+	shown := all[:0]
+	for _, part := range append(all, p.CorrelationID) {
 		if code.MatchString(part) {
 			shown = append(shown, part)
 		}
 	}
-	return strings.Join(shown, " ")
+	return shown
 }
 
-func joined(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+// refusedProperties returns the sent properties that HubSpot refuses, with its code for each; none
+// if the answer is about anything else, or refuses the address, without which there is no contact.
+func refusedProperties(resp *upstream.Response, sent map[string]string) map[string]string {
+	if resp.Status != http.StatusBadRequest && resp.Status != http.StatusUnprocessableEntity {
+		return nil
 	}
-	return a + ": " + b
+	refused := map[string]string{}
+	for name, code := range propertyCodes(resp) {
+		if _, ok := sent[name]; ok {
+			refused[name] = code
+		}
+	}
+	if _, ok := refused[crm.PropEmail]; ok {
+		return nil
+	}
+	if len(refused) == 0 && strings.Contains(string(resp.Body), codeUnknown) {
+		// It does not say which: any of those that no account has from the start.
+		for _, p := range crm.Properties() {
+			if _, ok := sent[p.Name]; ok && p.Quote() {
+				refused[p.Name] = codeUnknown
+			}
+		}
+	}
+	return refused
+}
+
+// propertyCodes returns the codes of single properties in an error, by name.
+func propertyCodes(resp *upstream.Response) map[string]string {
+	found := map[string]string{}
+	var body any
+	if json.Unmarshal(resp.Body, &body) == nil {
+		collect(body, found)
+	}
+	for _, m := range unknownName.FindAllSubmatch(resp.Body, -1) {
+		found[string(m[1])] = codeUnknown
+	}
+	return found
+}
+
+// collect walks through an error of any shape and picks up what names a property and a code.
+// HubSpot puts that list into the text of the message as often as beside it.
+func collect(v any, found map[string]string) {
+	switch v := v.(type) {
+	case map[string]any:
+		context, _ := v["context"].(map[string]any)
+		name := first(context["propertyName"], v["name"], v["propertyName"], v["in"])
+		if c := first(v["error"], v["code"]); name != "" && code.MatchString(c) {
+			found[name] = c
+		}
+		for _, inner := range v {
+			collect(inner, found)
+		}
+	case []any:
+		for _, inner := range v {
+			collect(inner, found)
+		}
+	case string:
+		var inner any
+		start := strings.IndexAny(v, "[{")
+		if start >= 0 && json.NewDecoder(strings.NewReader(v[start:])).Decode(&inner) == nil {
+			collect(inner, found)
+		}
+	}
+}
+
+// first returns the first string among values, or among the first elements of lists.
+func first(values ...any) string {
+	for _, v := range values {
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			v = list[0]
+		}
+		if s, ok := v.(string); ok {
+			return s
+		}
+	}
+	return ""
 }

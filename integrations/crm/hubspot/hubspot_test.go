@@ -10,213 +10,467 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/hubspot"
-	"siteapi/integrations/crm/hubspot/hubspottest"
+	ht "siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 )
 
-const ana = "ana@example.com"
+const ana = crmtest.Ana
 
-// account is a driver with a stand-in behind it.
+// account is a driver with a stub behind it.
 type account struct {
 	*hubspot.Driver
-	server *hubspottest.Server
+	stub *ht.Server
 
-	mu     sync.Mutex
-	gaps   []string
-	sleeps []time.Duration
+	mu      sync.Mutex
+	omitted []string
 }
 
-// reported returns the gaps that were reported.
+// reported returns what was reported as omitted.
 func (a *account) reported() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.gaps)
+	return slices.Clone(a.omitted)
 }
 
-// open starts a stand-in, without the quote properties where bare is true.
-func open(t *testing.T, so hubspottest.Options, bare bool, change func(*hubspot.Options)) *account {
+func (a *account) subject() crmtest.Subject {
+	return crmtest.Subject{Contacts: a.Driver, Contact: func(email string) (map[string]string, bool) {
+		c, ok := a.stub.Contact(email)
+		return c.Properties, ok
+	}}
+}
+
+// open starts a stub. Without kept connections Go's transport does not repeat a read whose
+// connection was reset, so what the driver makes of it shows.
+func open(t *testing.T, so ht.Options) *account {
 	t.Helper()
-	a := &account{server: hubspottest.New(so)}
-	t.Cleanup(a.server.Close)
-	o := hubspot.Options{
-		BaseURL: a.server.URL(), Token: hubspottest.Token, Timeout: 5 * time.Second,
-		Report: func(gap string) { a.mu.Lock(); a.gaps = append(a.gaps, gap); a.mu.Unlock() },
-		Sleep: func(ctx context.Context, d time.Duration) error {
-			a.mu.Lock()
-			a.sleeps = append(a.sleeps, d)
-			a.mu.Unlock()
-			return ctx.Err()
-		},
-	}
-	if change != nil {
-		change(&o)
-	}
-	a.Driver = hubspot.New(o)
-	if !bare {
-		if _, err := a.Setup(context.Background()); err != nil {
-			t.Fatalf("setting up: %v", err)
-		}
+	a := &account{stub: ht.New(so)}
+	t.Cleanup(a.stub.Close)
+	a.Driver = hubspot.New(hubspot.Options{
+		BaseURL: a.stub.URL(), Token: ht.Token, ObjectsPath: strings.Trim(so.ObjectsPath, "/"), PropertiesPath: so.PropertiesPath,
+		Transport: &http.Transport{DisableKeepAlives: true},
+		OnOmitted: func(text string) { a.mu.Lock(); a.omitted = append(a.omitted, text); a.mu.Unlock() },
+	})
+	return a
+}
+
+// prepared starts a stub with the quote properties.
+func prepared(t *testing.T, so ht.Options) *account {
+	t.Helper()
+	a := open(t, so)
+	if _, err := a.Setup(t.Context()); err != nil {
+		t.Fatalf("setting up: %v", err)
 	}
 	return a
 }
 
-func (a *account) subject() crmtest.Subject {
-	return crmtest.Subject{
-		Contacts: a.Driver,
-		Contact: func(email string) (map[string]string, bool) {
-			c, ok := a.server.Contact(email)
-			return c.Properties, ok
-		},
-		Count: func() int { return len(a.server.Contacts()) },
-	}
-}
-
-func TestContacts(t *testing.T) {
-	t.Parallel()
-	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
-		return open(t, hubspottest.Options{}, false, nil).subject()
-	})
-}
-
-// TestContactsOfAVersionedPath runs the suite where both paths are other ones.
-func TestContactsOfAVersionedPath(t *testing.T) {
-	t.Parallel()
-	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
-		const objects, properties = "/crm/objects/2026-03", "/crm/properties/2026-03"
-		return open(t, hubspottest.Options{ObjectsPath: objects, PropertiesPath: properties}, false, func(o *hubspot.Options) {
-			o.ObjectsPath, o.PropertiesPath = objects+"/", strings.Trim(properties, "/")
-		}).subject()
-	})
-}
-
-// TestUpsertWithLag makes sure that a contact which reads by address don't show yet
-// is neither doubled nor an error.
-func TestUpsertWithLag(t *testing.T) {
-	t.Parallel()
-	a := open(t, hubspottest.Options{ReadLag: time.Hour}, false, nil)
-	for range 3 {
-		if err := a.Upsert(context.Background(), crmtest.Lead(ana, nil)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(a.server.Contacts()); n != 1 {
-		t.Errorf("there are %d contacts", n)
-	}
-}
-
-// TestManyProcesses lets drivers without common turns upsert one address.
-func TestManyProcesses(t *testing.T) {
-	t.Parallel()
-	a := open(t, hubspottest.Options{}, false, nil)
-	var wg sync.WaitGroup
-	for range 8 {
-		d := hubspot.New(hubspot.Options{BaseURL: a.server.URL(), Token: hubspottest.Token})
-		wg.Go(func() {
-			if err := d.Upsert(context.Background(), crmtest.Lead(ana, nil)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := len(a.server.Contacts()); n != 1 {
-		t.Errorf("there are %d contacts", n)
-	}
-}
-
-// holding is a transport that holds the first read back until another request comes
-// along, or for a while where none does.
-type holding struct {
-	first   sync.Once
-	reading chan struct{} // closed once the first read is held
-	another chan struct{}
-}
-
-func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
-	isFirst := false
-	h.first.Do(func() { isFirst = true })
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if !isFirst {
-		if r.Method == http.MethodPatch {
-			defer func() { h.another <- struct{}{} }()
-		}
-		return resp, err
-	}
-	close(h.reading)
-	select {
-	case <-h.another:
-	case <-time.After(100 * time.Millisecond):
-	}
-	return resp, err
-}
-
-// TestTakesTurns lets an older lead read, and a newer one come while it has not
-// written yet: the newer one's quote must stand in the end.
-func TestTakesTurns(t *testing.T) {
-	t.Parallel()
-	h := &holding{reading: make(chan struct{}), another: make(chan struct{}, 2)}
-	a := open(t, hubspottest.Options{}, false, nil)
-	a.server.Add(map[string]string{"email": ana})
-	d := hubspot.New(hubspot.Options{BaseURL: a.server.URL(), Token: hubspottest.Token, Transport: h})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		err := d.Upsert(context.Background(), crmtest.Lead(ana, func(s *quote.Submission) { s.ID, s.Estimate.Max = "older", 1 }))
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	<-h.reading
-	newer := crmtest.Lead("Ana@example.com", func(s *quote.Submission) { s.SubmittedAt = s.SubmittedAt.Add(time.Second) })
-	if err := d.Upsert(context.Background(), newer); err != nil {
-		t.Error(err)
-	}
-	wg.Wait()
-	if c, _ := a.server.Contact(ana); c.Properties["quote_max"] != "1000000000" {
-		t.Errorf("the older submission stands: %v", c.Properties)
-	}
-}
-
-func TestPing(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		change func(*hubspot.Options)
-		fault  *hubspottest.Fault
-		want   upstream.Kind
-	}{
-		"wrong token":   {change: func(o *hubspot.Options) { o.Token = "pat-wrong" }, want: upstream.Refused},
-		"wrong path":    {change: func(o *hubspot.Options) { o.ObjectsPath = "/v9" }, want: upstream.Refused},
-		"nobody there":  {change: func(o *hubspot.Options) { o.BaseURL = "http://127.0.0.1:1" }, want: upstream.Unavailable},
-		"other JSON":    {fault: fault(hubspottest.Answer(200, []byte(`{"hello":"world"}`))), want: upstream.Unavailable},
-		"not JSON":      {fault: fault(hubspottest.Garbage()), want: upstream.Unavailable},
-		"a bad gateway": {fault: fault(hubspottest.Answer(502, nil)), want: upstream.Unavailable},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := open(t, hubspottest.Options{}, true, tt.change)
-			if tt.fault != nil {
-				a.server.Fail(*tt.fault)
-			}
-			expectKind(t, a.Ping(context.Background()), tt.want)
-		})
-	}
-}
-
-func fault(f hubspottest.Fault) *hubspottest.Fault { return &f }
-
-// expectKind makes sure that an error is of a kind and gives nothing away.
+// expectKind checks that an error is of a kind and contains nothing private.
 func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
 	var e *upstream.Error
 	if !errors.As(err, &e) || e.Kind != want || e.System != "hubspot" || e.Op == "" {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
-	for _, secret := range []string{ana, "example.com", "Ștefania", "Núñez", "721 000", "Brânză", hubspottest.Token, "pat-"} {
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error gives %q away: %v", secret, err)
+	for _, private := range []string{ana, "example.com", "Ștefania", "Núñez", "721 000", "Brânză", ht.Token} {
+		if strings.Contains(err.Error(), private) {
+			t.Errorf("the error contains %q: %v", private, err)
 		}
 	}
 	return e
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]ht.Options{
+		"standard paths": {}, "versioned paths": {ObjectsPath: "/crm/objects/2026-03", PropertiesPath: "/crm/properties/2026-03"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			crmtest.Run(t, func(t *testing.T) crmtest.Subject { return prepared(t, o).subject() })
+		})
+	}
+}
+
+// outcome is a fault, what it means and how long the queue should pause.
+type outcome struct {
+	fault ht.Fault
+	want  upstream.Kind
+	after time.Duration // Retry-After
+	pause time.Duration // assumed
+}
+
+func outcomes() []outcome {
+	all := []outcome{
+		{ht.Hang(), upstream.Unavailable, 0, 0},
+		{ht.Reset(), upstream.Unavailable, 0, 0},
+		{ht.Drip(0), upstream.Unavailable, 0, 0},
+		{ht.Oversized(), upstream.Unavailable, 0, 0},
+		{ht.Garbage(), upstream.Unavailable, 0, 0},
+		{ht.Answer(200, []byte(`{}`)), upstream.Unavailable, 0, 0},
+		{ht.Answer(403, []byte(`{}`)), upstream.Refused, 0, 0},
+		{ht.Answer(409, []byte(`{}`)), upstream.Unavailable, 0, 0},
+		{ht.Answer(500, []byte("<html>ana.pop@example.com</html>")), upstream.Unavailable, 0, 0},
+		{ht.Limited("DAILY", ""), upstream.Limited, 0, 15 * time.Minute},
+		{ht.Limited("DAILY", "7200"), upstream.Limited, 2 * time.Hour, 0},
+		{ht.Limited("TEN_SECONDLY_ROLLING", ""), upstream.Limited, 0, 10 * time.Second},
+		{ht.Limited("SECONDLY", ""), upstream.Limited, 0, time.Second},
+		{ht.Answer(429, []byte("slow down")), upstream.Limited, 0, 10 * time.Second},
+		{ht.Answer(429, []byte(`{"policyName":7,"message":["x"]}`)), upstream.Limited, 0, 10 * time.Second},
+	}
+	for kind, statuses := range map[upstream.Kind][]int{
+		upstream.Unavailable: {302, 408, 409, 423, 477, 500, 502, 503, 504, 524},
+		upstream.Rejected:    {400, 413, 422},
+		upstream.Refused:     {401, 402, 403, 405, 410},
+	} {
+		for _, status := range statuses {
+			all = append(all, outcome{ht.Answer(status, nil), kind, 0, 0})
+		}
+	}
+	return all
+}
+
+// TestOutcomes lets each request that a lead takes fail in each way, before and after HubSpot acts
+// on it, for a new and for a known contact; then the lead arrives once, with the right values.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, step := range []struct {
+		name, method string
+		known, acted bool
+	}{
+		{"reading a new contact", http.MethodGet, false, false},
+		{"creating", http.MethodPost, false, false},
+		{"creating, after storing", http.MethodPost, false, true},
+		{"updating", http.MethodPatch, true, false},
+		{"updating, after storing", http.MethodPatch, true, true},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			t.Parallel()
+			for _, o := range outcomes() {
+				a := prepared(t, ht.Options{})
+				want := crmtest.Want(ana)
+				if step.known {
+					a.stub.Add(map[string]string{"email": ana, "firstname": "Before", "lifecyclestage": "customer"})
+					want["lifecyclestage"] = "customer"
+				}
+				fault := o.fault
+				if step.acted {
+					fault = fault.AfterStoring()
+				}
+				a.stub.Fail(fault.On(step.method, "/contacts"))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				e := expectKind(t, a.Upsert(ctx, crmtest.Lead(ana, nil)), o.want)
+				cancel()
+				if e.RetryAfter != o.after || e.Pause != o.pause {
+					t.Errorf("%s: Retry-After %v and pause %v, want %v and %v", o.fault, e.RetryAfter, e.Pause, o.after, o.pause)
+				}
+				a.stub.Recover()
+				for range 2 {
+					if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+						t.Fatalf("%s: after recovery: %v", o.fault, err)
+					}
+				}
+				a.subject().Expect(t, ana, want)
+				if n := len(a.stub.Contacts()); n != 1 {
+					t.Errorf("%s: %d contacts", o.fault, n)
+				}
+			}
+		})
+	}
+}
+
+// TestLookupAndErasureFail checks that nothing is called missing or erased that could not be
+// looked up or deleted.
+func TestLookupAndErasureFail(t *testing.T) {
+	t.Parallel()
+	for _, o := range outcomes() {
+		switch o.fault.String() {
+		case ht.Hang().String(), ht.Drip(0).String(): // would take the whole time-out
+			continue
+		}
+		t.Run(o.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			a := open(t, ht.Options{})
+			a.stub.Add(map[string]string{"email": ana})
+			if o.pause != 10*time.Second { // which is waited for
+				a.stub.Fail(o.fault.On(http.MethodPost, "/batch/read"))
+				missing, err := a.Missing(t.Context(), []string{ana})
+				if o.pause != time.Second {
+					expectKind(t, err, o.want)
+				} else if err != nil || len(missing) != 0 {
+					t.Errorf("a short limit was not waited for: %q, %v", missing, err)
+				}
+			}
+			a.stub.Fail(o.fault.On(http.MethodPost, "/gdpr-delete"))
+			expectKind(t, a.Erase(t.Context(), ana), o.want)
+			if err := a.Erase(t.Context(), ana); err != nil || len(a.stub.Contacts()) != 0 {
+				t.Errorf("after recovery: %v, %d left", err, len(a.stub.Contacts()))
+			}
+		})
+	}
+	a := open(t, ht.Options{})
+	for name, body := range map[string]string{
+		"another error": `{"status":"COMPLETE","results":[],"errors":[{"status":"error","category":"INTERNAL_ERROR"}]}`,
+		"no results":    `{"status":"PENDING"}`,
+	} {
+		a.stub.Fail(ht.Answer(http.StatusMultiStatus, []byte(body)))
+		if _, err := a.Missing(t.Context(), []string{ana}); upstream.KindOf(err) != upstream.Unavailable || err == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A deletion answered with 404: the contact is gone, or the endpoint does not exist.
+	a.stub.Add(map[string]string{"email": ana})
+	a.stub.Fail(ht.Answer(404, nil).On(http.MethodPost, "/gdpr-delete"))
+	expectKind(t, a.Erase(t.Context(), ana), upstream.Refused)
+	a.stub.Fail(ht.Answer(404, nil).AfterStoring().On(http.MethodPost, "/gdpr-delete"))
+	if err := a.Erase(t.Context(), ana); err != nil {
+		t.Errorf("erasing what is gone meanwhile: %v", err)
+	}
+	// What is no address is never sent.
+	before := len(a.stub.Requests())
+	missing, err := a.Missing(t.Context(), []string{"", "ana"})
+	if err != nil || len(missing) != 2 || a.Erase(t.Context(), "ana") != nil || len(a.stub.Requests()) != before {
+		t.Errorf("missing %q, %v", missing, err)
+	}
+}
+
+// TestNotFound covers 404, which means another thing at each step.
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		known bool
+		fault ht.Fault
+		want  upstream.Kind
+	}{
+		"creating: the API's address is wrong": {false, ht.Answer(404, nil).On(http.MethodPost, "/contacts"), upstream.Refused},
+		"updating: the contact is gone":        {true, ht.Answer(404, nil).On(http.MethodPatch, "/contacts"), upstream.Unavailable},
+		"a conflict names a contact that is gone": {
+			false, ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).On(http.MethodPost, "/contacts"), upstream.Unavailable,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := prepared(t, ht.Options{})
+			if tc.known {
+				a.stub.Add(map[string]string{"email": ana})
+			}
+			a.stub.Fail(tc.fault)
+			expectKind(t, a.Upsert(t.Context(), crmtest.Lead(ana, nil)), tc.want)
+		})
+	}
+	a := prepared(t, ht.Options{})
+	if e := expectKind(t, a.Upsert(t.Context(), crmtest.Lead("ana@example.com, b", nil)), upstream.Rejected); e.Status != 400 {
+		t.Errorf("an invalid address: status %d", e.Status)
+	}
+}
+
+// TestContactThatReadsDoNotShow covers one that is not visible yet, and a secondary address.
+func TestContactThatReadsDoNotShow(t *testing.T) {
+	t.Parallel()
+	a := prepared(t, ht.Options{ReadLag: time.Hour})
+	for range 3 {
+		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(a.stub.Contacts()); n != 1 {
+		t.Errorf("there are %d contacts", n)
+	}
+	a.stub.Add(map[string]string{"email": "primary@example.com"})
+	a.stub.AddSecondary("primary@example.com", "second@example.com")
+	if err := a.Upsert(t.Context(), crmtest.Lead("second@example.com", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := a.stub.Contact("second@example.com"); c.Properties["email"] != "primary@example.com" || c.Properties["firstname"] != "Ștefania" {
+		t.Errorf("contact: %v", c)
+	}
+	if missing, err := a.Missing(t.Context(), []string{"second@example.com"}); err != nil || len(missing) != 0 {
+		t.Errorf("missing: %q, %v", missing, err)
+	}
+}
+
+// TestSeveralProcesses lets drivers that share no locks upsert one address.
+func TestSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	a := prepared(t, ht.Options{})
+	var all sync.WaitGroup
+	for range 8 {
+		d := hubspot.New(hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token})
+		all.Go(func() {
+			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(ana, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(a.stub.Contacts()); n != 1 {
+		t.Errorf("there are %d contacts", n)
+	}
+}
+
+func TestPing(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{})
+	for name, tc := range map[string]struct {
+		o    hubspot.Options
+		want upstream.Kind
+	}{
+		"wrong token":    {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong"}, upstream.Refused},
+		"wrong path":     {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, ObjectsPath: "/v9"}, upstream.Refused},
+		"nobody listens": {hubspot.Options{BaseURL: "http://127.0.0.1:1"}, upstream.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) { expectKind(t, hubspot.New(tc.o).Ping(t.Context()), tc.want) })
+	}
+	a.stub.Fail(ht.Answer(200, []byte(`{"hello":"world"}`)))
+	expectKind(t, a.Ping(t.Context()), upstream.Unavailable)
+}
+
+// TestUnknownProperties covers an account that was not prepared: the properties are created if the
+// token may, else the contact is stored without them.
+func TestUnknownProperties(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{})
+	var all sync.WaitGroup
+	for _, email := range []string{ana, "b@example.com", "c@example.com", "d@example.com"} {
+		all.Go(func() {
+			if err := a.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(email, nil)); err != nil {
+				t.Error(err)
+			}
+			a.subject().Expect(t, email, crmtest.Want(email))
+		})
+	}
+	all.Wait()
+	if got := a.stub.Defined(crm.PropMin); got != "number/number" || len(a.reported()) != 0 {
+		t.Errorf("%s is %q, omitted: %q", crm.PropMin, got, a.reported())
+	}
+
+	a = open(t, ht.Options{NoSchemas: true})
+	for range 2 { // the second time nothing is left to be written
+		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.reported()) != 20 || strings.Contains(a.reported()[0], "example.com") {
+		t.Errorf("contact %v, omitted %q", c.Properties, a.reported())
+	}
+}
+
+func TestRefusedValues(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{})
+	a.stub.Define(crm.PropFeatures, "enumeration", "checkbox", "login", "search")
+	a.stub.Define(crm.PropTimeline, "enumeration", "select", "soon")
+	a.stub.Define(crm.PropPhone, "number", "number")
+	if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := a.stub.Contact(ana)
+	if c.Properties[crm.PropFeatures] != "login;search" || c.Properties[crm.PropTimeline] != "" || c.Properties[crm.PropMax] != "1000000000" {
+		t.Errorf("contact: %v", c.Properties)
+	}
+	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") || !strings.Contains(got[1], "INVALID_OPTION") {
+		t.Errorf("omitted: %q", got)
+	}
+}
+
+// TestPropertyNotKnownYet covers the forms in which HubSpot names a property it does not know,
+// although the account has it: a young lead waits, an old one is stored without it.
+func TestPropertyNotKnownYet(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"in the message": `{"message":"Property values were not valid: [{\"message\":\"Property \\\"quote_min\\\" does not exist\",` +
+			`\"error\":\"PROPERTY_DOESNT_EXIST\",\"name\":\"quote_min\"}]"}`,
+		"validation results":   `{"validationResults":[{"isValid":false,"error":"PROPERTY_DOESNT_EXIST","name":"quote_min"}]}`,
+		"errors with context":  `{"errors":[{"message":"no","code":"PROPERTY_DOESNT_EXIST","context":{"propertyName":["quote_min"]}}]}`,
+		"errors with in":       `{"errors":[{"code":"PROPERTY_DOESNT_EXIST","in":"quote_min"}]}`,
+		"a sentence":           `{"message":"Property \"quote_min\" does not exist"}`,
+		"the code and no name": `{"category":"PROPERTY_DOESNT_EXIST"}`,
+		"not JSON":             `PROPERTY_DOESNT_EXIST`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := prepared(t, ht.Options{})
+			unknown := ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
+			a.stub.Fail(unknown)
+			young := crmtest.Lead(ana, func(s *quote.Submission) { s.SubmittedAt = time.Now() })
+			expectKind(t, a.Upsert(t.Context(), young), upstream.Unavailable)
+			a.stub.Fail(unknown)
+			if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+				t.Fatal(err)
+			}
+			c, ok := a.stub.Contact(ana)
+			if _, has := c.Properties["quote_min"]; !ok || has || c.Properties["firstname"] == "" || len(a.reported()) == 0 {
+				t.Errorf("contact: %v, omitted: %q", c.Properties, a.reported())
+			}
+		})
+	}
+	for name, body := range map[string]string{
+		"another property": `{"errors":[{"code":"REQUIRED_FIELD","in":"favourite_colour"}],"category":"VALIDATION_ERROR"}`,
+		"deep nesting":     strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+	} {
+		a := prepared(t, ht.Options{})
+		a.stub.Fail(ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/"))
+		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); upstream.KindOf(err) != upstream.Rejected {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCreatingPropertiesFails checks that a lead waits for what passes and does without the
+// properties otherwise.
+func TestCreatingPropertiesFails(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault ht.Fault
+		want  upstream.Kind // empty: the contact arrives
+	}{
+		{ht.Answer(500, nil), upstream.Unavailable},
+		{ht.Limited("DAILY", ""), upstream.Limited},
+		{ht.Reset(), upstream.Unavailable},
+		{ht.Answer(400, nil), ""},
+		{ht.Answer(401, nil), ""},
+		{ht.Answer(404, nil), ""},
+	} {
+		t.Run(tt.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			a := open(t, ht.Options{})
+			a.stub.Fail(tt.fault.On(http.MethodPost, "/properties/contacts").Times(-1))
+			err := a.Upsert(t.Context(), crmtest.Lead(ana, nil))
+			if tt.want != "" {
+				expectKind(t, err, tt.want)
+				return
+			}
+			if c, ok := a.stub.Contact(ana); err != nil || !ok || len(c.Properties) != 5 || len(a.reported()) != 10 {
+				t.Errorf("%v; contact %v, omitted %q", err, c.Properties, a.reported())
+			}
+		})
+	}
+}
+
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	a := open(t, ht.Options{})
+	a.stub.Define(crm.PropTimeline, "enumeration", "select", "soon")
+	a.stub.Fail(ht.Oversized().On(http.MethodGet, "/properties/"))
+	_, err := a.Setup(t.Context())
+	expectKind(t, err, upstream.Unavailable) // and can be repeated
+	lines, err := a.Setup(t.Context())
+	if err != nil || len(lines) != 11 || !slices.Contains(lines, "property quote_features: exists already") ||
+		!slices.Contains(lines, "property quote_pdf_url: created") ||
+		!slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, "as enumeration rather than string") }) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	for name, want := range map[string]string{
+		crm.PropMax: "number/number", crm.PropSubmittedAt: "datetime/date", crm.PropFeatures: "string/textarea", crm.PropCurrency: "string/text",
+	} {
+		if got := a.stub.Defined(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	_, err = open(t, ht.Options{NoSchemas: true}).Setup(t.Context())
+	if e := expectKind(t, err, upstream.Refused); !strings.Contains(e.Detail, "crm.schemas.contacts.write") {
+		t.Errorf("%q", e.Detail)
+	}
 }

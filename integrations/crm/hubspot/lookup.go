@@ -4,65 +4,55 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
 )
 
 const (
-	batchSize    = 100             // addresses that HubSpot takes in one request
-	patience     = 2 * waitRolling // longest wait for a rate limit while looking up
-	maxWaits     = 30              // waits for a rate limit before one request is given up
-	propSecond   = "hs_additional_emails"
-	codeNotFound = "OBJECT_NOT_FOUND"
+	batchSize     = 100              // addresses that HubSpot takes in one request
+	longestPause  = 20 * time.Second // of a rate limit that a lookup waits for
+	mostPauses    = 30               // before one request is given up
+	propSecondary = "hs_additional_emails"
 )
 
-// Missing returns the addresses without a contact. It costs a request for each hundred
-// addresses and one for each that is not among their primary ones, to find out whether
-// it is a secondary one; short rate limits are waited for.
+// Missing returns the addresses without a contact. It takes a request for each hundred addresses
+// and one for each that is not the primary one of a contact; short rate limits are waited for.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
 	const op = "looking contacts up"
 	if err := ctx.Err(); err != nil {
-		return nil, givenUp(op, err)
+		return nil, &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Err: err}
 	}
-	asked := map[string]bool{} // by address; true: there is a contact
-	var order []string
+	present := map[string]bool{}
+	var addresses []string
 	for _, email := range emails {
-		address := crm.Address(email)
-		if _, ok := asked[address]; !ok && crm.Addressable(address) {
-			order = append(order, address)
+		if crm.Addressable(email) {
+			addresses = append(addresses, crm.Address(email))
 		}
-		asked[address] = false
 	}
-	for len(order) > 0 {
-		n := min(len(order), batchSize)
-		batch := order[:n]
-		order = order[n:]
-		if err := d.patiently(ctx, op, func() error { return d.readBatch(ctx, op, batch, asked) }); err != nil {
+	slices.Sort(addresses)
+	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
+		if err := waitingForLimits(ctx, func() error { return d.readBatch(ctx, op, batch, present) }); err != nil {
 			return nil, err
 		}
 		for _, address := range batch {
-			if asked[address] {
+			if present[address] {
 				continue
 			}
-			err := d.patiently(ctx, op, func() error {
+			err := waitingForLimits(ctx, func() error {
 				_, err := d.byEmail(ctx, op, address)
 				return err
 			})
 			if err != nil && !errors.Is(err, errNoContact) {
 				return nil, err
 			}
-			asked[address] = err == nil
+			present[address] = err == nil
 		}
 	}
-	var missing []string
-	for _, email := range emails {
-		if !asked[crm.Address(email)] {
-			missing = append(missing, email)
-		}
-	}
-	return missing, nil
+	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool { return present[crm.Address(email)] }), nil
 }
 
 // readBatch marks the addresses that have a contact.
@@ -77,7 +67,7 @@ func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, p
 	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.contacts + "/batch/read", Safe: true,
 		Body: map[string]any{
-			"idProperty": crm.PropEmail, "properties": []string{crm.PropEmail, propSecond}, "inputs": inputs,
+			"idProperty": crm.PropEmail, "properties": []string{crm.PropEmail, propSecondary}, "inputs": inputs,
 		},
 	})
 	if err != nil {
@@ -96,52 +86,49 @@ func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, p
 		return d.unexpected(op, resp)
 	}
 	for _, e := range answer.Errors {
-		// Addresses without a contact come as an error. Any other one means that the
-		// answer is not complete.
-		if e.Category != codeNotFound {
-			return d.client.Failure(op, resp, upstream.Unavailable, joined("the answer is not complete", e.Category))
+		if e.Category != "OBJECT_NOT_FOUND" { // which is how addresses without a contact are answered
+			return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not complete: "+e.Category)
 		}
 	}
 	for _, c := range *answer.Results {
-		held := c.held()
-		for _, address := range append(strings.Split(held[propSecond], ";"), held[crm.PropEmail]) {
+		values := c.values()
+		for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
 			present[crm.Address(address)] = true
 		}
 	}
 	return nil
 }
 
-// patiently repeats a lookup that ran into a short rate limit after the wait HubSpot
-// asks for. Nobody waits for its answer at a web site.
-func (d *Driver) patiently(ctx context.Context, op string, lookup func() error) error {
-	for waits := 0; ; waits++ {
+// waitingForLimits repeats a lookup that ran into a short rate limit.
+func waitingForLimits(ctx context.Context, lookup func() error) error {
+	for pauses := 0; ; pauses++ {
 		err := lookup()
-		wait := upstream.RetryAfter(err)
-		var e *upstream.Error
-		if !errors.As(err, &e) || e.Kind != upstream.Limited || wait <= 0 || wait > patience || waits == maxWaits {
+		var limited *upstream.Error
+		if !errors.As(err, &limited) || limited.Kind != upstream.Limited || pauses == mostPauses {
 			return err
 		}
-		if err := d.sleep(ctx, wait); err != nil {
-			return givenUp(op, err)
+		pause := max(limited.RetryAfter, limited.Pause)
+		if pause > longestPause {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
 		}
 	}
 }
 
-// Erase deletes the contact for good. It uses the endpoint made for the right to
-// erasure rather than the one that archives, because archived contacts can be restored
-// for 90 days. The contact is named by its id: by an address that is not found,
-// that endpoint would block the address for the future.
+// Erase deletes the contact for good, by the endpoint made for the right to erasure: archived
+// contacts could be restored for 90 days. The contact is named by its id; for an address that it
+// does not find, that endpoint would block the address for the future.
 func (d *Driver) Erase(ctx context.Context, email string) error {
 	const op = "erasing the contact"
 	if !crm.Addressable(email) {
 		return nil
 	}
 	address := crm.Address(email)
-	release, err := d.turns.take(ctx, address)
-	if err != nil {
-		return givenUp(op, err)
-	}
-	defer release()
+	defer d.lock(address)()
 	c, err := d.byEmail(ctx, op, address)
 	if errors.Is(err, errNoContact) {
 		return nil
@@ -150,8 +137,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 		return err
 	}
 	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: d.contacts + "/gdpr-delete",
-		Body: map[string]string{"objectId": c.ID},
+		Op: op, Method: http.MethodPost, Path: d.contacts + "/gdpr-delete", Body: map[string]string{"objectId": c.ID},
 	})
 	if err != nil {
 		return err
@@ -160,9 +146,9 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	case http.StatusNoContent:
 		return nil
 	case http.StatusOK:
-		return d.unexpected(op, resp) // somebody answers, but who deletes says 204
+		return d.unexpected(op, resp) // a deletion is answered with 204
 	case http.StatusNotFound:
-		// Either the contact went meanwhile or the endpoint isn't there: look again.
+		// Either the contact is gone meanwhile or the endpoint does not exist.
 		if _, err := d.byEmail(ctx, op, address); errors.Is(err, errNoContact) {
 			return nil
 		}

@@ -3,17 +3,28 @@ package hubspot
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
 )
 
-// errNoContact means that HubSpot has no such contact. It never leaves the package.
-var errNoContact = errors.New("no such contact")
+// newPropertyPatience is how old a lead may be that waits for a new property to become known
+// everywhere. An older one is stored without it.
+const newPropertyPatience = 5 * time.Minute
+
+// Outcomes of a call that never leave the package.
+var (
+	errNoContact   = errors.New("no such contact")
+	errNothingLeft = errors.New("no property is left to be written")
+)
 
 // existing finds the id in HubSpot's answer to a duplicate: "Contact already exists.
 // Existing ID: 123".
@@ -25,15 +36,15 @@ type contact struct {
 	Properties map[string]*string `json:"properties"`
 }
 
-// held returns the properties that have a value.
-func (c *contact) held() map[string]string {
-	held := make(map[string]string, len(c.Properties))
+// values returns the properties that have a value.
+func (c *contact) values() map[string]string {
+	values := make(map[string]string, len(c.Properties))
 	for name, value := range c.Properties {
 		if value != nil {
-			held[name] = *value
+			values[name] = *value
 		}
 	}
-	return held
+	return values
 }
 
 // Upsert stores the lead.
@@ -43,25 +54,20 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 	if !crm.Addressable(email) {
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Detail: "the lead has no e-mail address"}
 	}
-	release, err := d.turns.take(ctx, email)
-	if err != nil {
-		return givenUp(op, err)
-	}
-	defer release()
-
+	defer d.lock(email)()
 	c, err := d.byEmail(ctx, op, email)
 	if errors.Is(err, errNoContact) {
 		var id string
-		if id, err = d.create(ctx, op, crm.Changes(l, nil)); err != nil || id == "" {
+		if id, err = d.create(ctx, op, l); err != nil || id == "" {
 			return err
 		}
-		c, err = d.byID(ctx, op, id)
+		c, err = d.get(ctx, op, id, url.Values{})
 	}
 	if err == nil {
-		err = d.update(ctx, op, c.ID, crm.Changes(l, c.held()))
+		err = d.update(ctx, op, c, l)
 	}
 	if errors.Is(err, errNoContact) {
-		// Deleted or merged since it was read: by the next try that has settled.
+		// Deleted or merged since it was read: the next try finds out.
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the contact vanished meanwhile"}
 	}
 	return err
@@ -72,17 +78,12 @@ func (d *Driver) byEmail(ctx context.Context, op, email string) (*contact, error
 	return d.get(ctx, op, email, url.Values{"idProperty": {crm.PropEmail}})
 }
 
-// byID returns the contact with an id.
-func (d *Driver) byID(ctx context.Context, op, id string) (*contact, error) {
-	return d.get(ctx, op, id, url.Values{})
-}
-
 func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*contact, error) {
-	// HubSpot leaves out of its answer what the account has no definition of.
-	query.Set("properties", strings.Join(append(crm.ContactProperties(), crm.QuoteProperties()...), ","))
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query,
-	})
+	// HubSpot's answer leaves out properties that the account has no definition of.
+	for _, p := range crm.Properties() {
+		query.Add("properties", p.Name)
+	}
+	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query})
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +96,9 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*co
 	return nil, d.failure(op, resp)
 }
 
-// create makes a contact. Where there is one already it returns that one's id.
-func (d *Driver) create(ctx context.Context, op string, properties map[string]string) (existingID string, err error) {
-	resp, err := d.write(ctx, op, http.MethodPost, d.contacts, properties)
+// create makes a contact. If there is one already it returns that one's id.
+func (d *Driver) create(ctx context.Context, op string, l crm.Lead) (existingID string, err error) {
+	resp, err := d.write(ctx, op, http.MethodPost, d.contacts, l, nil)
 	if err != nil {
 		return "", err
 	}
@@ -113,12 +114,9 @@ func (d *Driver) create(ctx context.Context, op string, properties map[string]st
 	return "", d.failure(op, resp)
 }
 
-// update writes to a contact; with nothing to write it does nothing.
-func (d *Driver) update(ctx context.Context, op, id string, properties map[string]string) error {
-	if len(properties) == 0 {
-		return nil
-	}
-	resp, err := d.write(ctx, op, http.MethodPatch, d.contacts+"/"+url.PathEscape(id), properties)
+// update writes what the lead changes of a contact.
+func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) error {
+	resp, err := d.write(ctx, op, http.MethodPatch, d.contacts+"/"+url.PathEscape(c.ID), l, c.values())
 	if errors.Is(err, errNothingLeft) {
 		return nil
 	}
@@ -135,11 +133,66 @@ func (d *Driver) update(ctx context.Context, op, id string, properties map[strin
 	return d.failure(op, resp)
 }
 
-// contact reads one out of an answer. Anything else, such as a proxy's page sent with
-// status 200, must not pass for a stored lead.
+// write sends the properties that the lead changes. Those that HubSpot does not know are created
+// if the token may; those it refuses all the same are left out and reported. The answer it returns
+// may have any other status.
+func (d *Driver) write(
+	ctx context.Context, op, method, path string, l crm.Lead, current map[string]string,
+) (*upstream.Response, error) {
+	properties := crm.Changes(l, current)
+	omitted := map[string]string{} // HubSpot's code, by name
+	var existing map[string]bool   // after creating properties: those that the account has
+	for len(properties) > 0 {
+		resp, err := d.client.Do(ctx, upstream.Request{
+			Op: op, Method: method, Path: path, Body: map[string]any{"properties": properties},
+		})
+		if err != nil {
+			return nil, err
+		}
+		refused := refusedProperties(resp, properties)
+		if len(refused) == 0 {
+			if resp.Status < 300 {
+				d.reportOmitted(omitted)
+			}
+			return resp, nil
+		}
+		if existing == nil && slices.Contains(slices.Collect(maps.Values(refused)), codeUnknown) {
+			if existing, err = d.createProperties(ctx); err != nil {
+				return nil, err
+			}
+			if len(existing) > 0 {
+				continue
+			}
+		}
+		for name, code := range refused {
+			if code == codeUnknown && existing[name] && time.Since(l.Submission.SubmittedAt) < newPropertyPatience {
+				return nil, &upstream.Error{
+					System: system, Op: op, Kind: upstream.Unavailable, Detail: "a new property is not known everywhere yet",
+				}
+			}
+			delete(properties, name)
+			omitted[name] = code
+		}
+	}
+	d.reportOmitted(omitted)
+	return nil, errNothingLeft
+}
+
+func (d *Driver) reportOmitted(omitted map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(omitted)) {
+		reason := "the account refuses its value (" + omitted[name] + ")"
+		if omitted[name] == codeUnknown {
+			reason = "the account has no such property and the token may not create it"
+		}
+		d.onOmitted(fmt.Sprintf("a contact was stored without %s: %s", name, reason))
+	}
+}
+
+// contact reads one out of an answer. Anything else, such as a proxy's page sent with status
+// 200, must not count as a stored lead.
 func (d *Driver) contact(op string, resp *upstream.Response) (*contact, error) {
 	var c contact
-	if err := resp.Decode(&c); err != nil || c.ID == "" {
+	if err := resp.Decode(&c); err != nil || strings.TrimSpace(c.ID) == "" {
 		return nil, d.unexpected(op, resp)
 	}
 	return &c, nil

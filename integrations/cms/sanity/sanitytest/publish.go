@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,44 +16,35 @@ import (
 
 // Webhook is where publications are reported, as configured in the management console.
 type Webhook struct {
-	// URL is the address. Empty: nobody is told.
-	URL string
-	// Token is sent as "Authorization: Bearer". Empty: it is not.
-	Token string
-	// Secret signs the body in the header sanity-webhook-signature. Empty: no signature.
-	Secret string
-	// Tries is how often it is sent until the answer is neither 429 nor 5xx. 0: once.
-	Tries int
-	// Wait is the time between two tries.
-	Wait time.Duration
+	URL    string        // empty: nothing is sent
+	Token  string        // sent as "Authorization: Bearer"; empty: it is not
+	Secret string        // signs the body; empty: no signature
+	Tries  int           // until the answer is neither 429 nor 5xx; 0: one
+	Wait   time.Duration // between two tries
 }
 
-// unsettled is what queries see of a document until its publication is in the index.
-type unsettled struct {
-	raw   json.RawMessage // nil: nothing
-	until time.Time
+// lagging is what queries see of a document until its publication is in the index.
+type lagging struct {
+	before json.RawMessage // nil: nothing
+	until  time.Time
 }
 
-// Publish stores a document as an editor's click would and reports it to a webhook with
-// the document as its body. It returns the status of the webhook's last answer, 0 where
-// there is none.
+// Publish stores a document as an editor's click would and reports it to a webhook with the
+// document as its body. It returns the status of the webhook's last answer, 0 without one.
 func (s *Server) Publish(ctx context.Context, doc json.RawMessage, hook Webhook) (int, error) {
-	d, problem := readDocument(doc)
-	if problem != "" {
-		return 0, fmt.Errorf("publishing: %s", problem)
+	d, err := readDocument(doc)
+	if err != nil {
+		return 0, fmt.Errorf("publishing: %w", err)
 	}
 	s.mu.Lock()
 	before, existed := s.docs[d.id]
-	s.docs[d.id] = compact(doc)
-	s.lag(d.id, before)
-	s.serial++
-	serial := s.serial
+	s.docs[d.id] = d.raw
 	s.mu.Unlock()
 	operation := "create"
 	if existed {
 		operation = "update"
 	}
-	return s.notify(ctx, hook, d.id, operation, serial, compact(doc))
+	return s.notify(ctx, hook, d.id, operation, before, d.raw)
 }
 
 // Unpublish removes a document and reports that with what it was.
@@ -62,80 +52,57 @@ func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, e
 	s.mu.Lock()
 	before, existed := s.docs[id]
 	delete(s.docs, id)
-	s.lag(id, before)
-	s.serial++
-	serial := s.serial
 	s.mu.Unlock()
 	if !existed {
 		return 0, fmt.Errorf("unpublishing: there is no document %q", id)
 	}
-	return s.notify(ctx, hook, id, "delete", serial, before)
+	return s.notify(ctx, hook, id, "delete", before, before)
 }
 
-// lag lets queries see for a while what was there before.
-func (s *Server) lag(id string, before json.RawMessage) {
+// notify sends a webhook until it is taken or the tries are used up. All tries carry the same
+// idempotency key.
+func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage) (status int, err error) {
+	s.mu.Lock()
 	if s.opts.IndexLag > 0 {
-		s.unsettled[id] = unsettled{raw: before, until: s.opts.Now().Add(s.opts.IndexLag)}
+		s.lagging[id] = lagging{before, time.Now().Add(s.opts.IndexLag)}
 	}
-}
-
-// indexed returns the documents as queries see them now.
-func (s *Server) indexed() map[string]json.RawMessage {
-	if len(s.unsettled) == 0 {
-		return s.docs
-	}
-	docs, now := maps.Clone(s.docs), s.opts.Now()
-	for id, u := range s.unsettled {
-		switch {
-		case !now.Before(u.until):
-			delete(s.unsettled, id)
-		case u.raw == nil:
-			delete(docs, id)
-		default:
-			docs[id] = u.raw
-		}
-	}
-	return docs
-}
-
-// notify sends a webhook until it is taken or the tries are used up. All tries carry the
-// same idempotency key.
-func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, serial int, body []byte) (int, error) {
+	s.serial++
+	key := "stub-" + strconv.Itoa(s.serial)
+	s.mu.Unlock()
 	if hook.URL == "" {
 		return 0, nil
 	}
-	status := 0
 	for try := range max(hook.Tries, 1) {
-		if try > 0 && !pause(ctx, hook.Wait) {
-			return status, ctx.Err()
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return status, ctx.Err()
+			case <-time.After(hook.Wait):
+			}
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(body))
 		if err != nil {
 			return 0, fmt.Errorf("sending the webhook: %w", err)
 		}
-		req.Header.Set("Content-Type", "application/json; charset=utf-8")
-		req.Header.Set("idempotency-key", "stand-in-"+strconv.Itoa(serial))
-		req.Header.Set("sanity-transaction-id", "stand-in-"+strconv.Itoa(serial))
-		req.Header.Set("sanity-transaction-time", s.opts.Now().UTC().Format(time.RFC3339))
-		req.Header.Set("sanity-project-id", s.opts.Project)
-		req.Header.Set("sanity-dataset", s.opts.Dataset)
-		req.Header.Set("sanity-document-id", id)
-		req.Header.Set("sanity-operation", operation)
+		for name, value := range map[string]string{
+			"Content-Type": "application/json; charset=utf-8", "idempotency-key": key, "sanity-transaction-id": key,
+			"sanity-project-id": s.opts.Project, "sanity-dataset": s.opts.Dataset, "sanity-document-id": id, "sanity-operation": operation,
+		} {
+			req.Header.Set(name, value)
+		}
 		if hook.Token != "" {
 			req.Header.Set("Authorization", "Bearer "+hook.Token)
 		}
 		if hook.Secret != "" {
-			req.Header.Set("sanity-webhook-signature", Signature(hook.Secret, s.opts.Now(), body))
+			req.Header.Set("sanity-webhook-signature", Signature(hook.Secret, time.Now(), body))
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			status = 0
-			continue
+		status = 0
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			_ = resp.Body.Close()
+			status = resp.StatusCode
 		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-		_ = resp.Body.Close()
-		if status = resp.StatusCode; status != http.StatusTooManyRequests && status < 500 {
-			return status, nil
+		if status != 0 && status != http.StatusTooManyRequests && status < 500 {
+			break
 		}
 	}
 	return status, nil
@@ -148,14 +115,4 @@ func Signature(secret string, at time.Time, body []byte) string {
 	_, _ = io.WriteString(mac, stamp+".")
 	_, _ = mac.Write(body)
 	return "t=" + stamp + ",v1=" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// pause waits and reports whether the context is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -1,24 +1,25 @@
-// Package sanitytest is a local stand-in for Sanity's content lake, for tests and
-// demonstrations: a real HTTP server with the query and mutate APIs of one dataset, its
-// documents in memory. It enforces what the original enforces (ids, types, tokens, API
-// versions, parameter encoding, perspectives, sizes), understands the GROQ queries of the
-// driver to the letter and refuses all others, and can be told to fail in every way a
-// remote system fails.
-//
-// It was written from the vendor's documents, not from the driver: the two meet only in
-// the bytes they exchange.
+// Package sanitytest is a local stub of Sanity's content lake: a real HTTP server with the query
+// and mutate APIs of one dataset, its documents in memory. It enforces what the original enforces
+// (ids, types, tokens, API versions, perspectives), understands the driver's GROQ queries to the
+// letter and refuses all others, and can be told to fail.
 package sanitytest
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"siteapi/integrations/upstream/faulttest"
 )
 
 // Defaults of [Options].
@@ -28,53 +29,61 @@ const (
 	DefaultToken   = "sk-stand-in-write-token"
 )
 
+// Fault and its modes are those of package faulttest.
+type (
+	Fault = faulttest.Fault
+	Mode  = faulttest.Mode
+)
+
+// The ways to fail.
+const (
+	Answer     = faulttest.Answer
+	Hang       = faulttest.Hang
+	Reset      = faulttest.Reset
+	Drip       = faulttest.Drip
+	Truncated  = faulttest.Truncated
+	BrokenJSON = faulttest.BrokenJSON
+	Oversized  = faulttest.Oversized
+	HTML       = faulttest.HTML
+	Partial    = faulttest.Partial
+)
+
 // Options describes a dataset.
 type Options struct {
-	// Project and Dataset name it. Empty: the defaults.
-	Project, Dataset string
-	// Token may read and write everything. Empty: DefaultToken.
-	Token string
-	// ReadToken may read everything. Empty: there is none.
-	ReadToken string
-	// Private hides everything from readers without a token.
-	Private bool
-	// MutationsPerSecond is how many transactions are taken before 429. 0: any number.
-	MutationsPerSecond int
-	// Webhook is told of what Publish does.
-	Webhook Webhook
-	// IndexLag is how long after Publish queries still see what was there before, as the
-	// original's do for a moment after its webhook.
-	IndexLag time.Duration
-	// Listen is the address URL listens on. Empty: a free port of 127.0.0.1.
-	Listen string
-	// Observe is told of every finished request, one at a time. nil: nobody is.
-	Observe func(Request)
-	// Now tells the time. nil: time.Now.
-	Now func() time.Time
+	Project, Dataset string        // empty: the defaults
+	ReadToken        string        // may read everything and write nothing; DefaultToken may do both
+	Private          bool          // hides everything from readers without a token
+	IndexLag         time.Duration // how long after Publish queries still see what was there before
+	Observe          func(Request) // is called for every finished request, one at a time
 }
 
-// Server is a stand-in. Its methods may be called concurrently.
+// Request is one that the server has seen. It holds no token.
+type Request struct {
+	Method string
+	Path   string
+	API    string     // "query", "mutate" or empty for an address that does not exist
+	Params url.Values // of the address
+	Body   []byte
+	Auth   string // "none", "read", "write" or "wrong"
+	Status int    // of the answer; 0: there was none
+	Fault  Mode   // that it met; empty: none
+}
+
+// Server is a stub. Its methods may be called concurrently.
 type Server struct {
-	opts      Options
-	done      chan struct{} // closed by Close
-	observing sync.Mutex    // held while Options.Observe runs
+	faulttest.Injector
+	opts Options
+	http *httptest.Server
 
-	mu           sync.Mutex // guards what follows
-	docs         map[string]json.RawMessage
-	unsettled    map[string]unsettled // by _id
-	transactions map[string]bool
-	recent       []time.Time // of transactions within the last second
-	faults       []Fault
-	random       []Fault
-	rate         float64
-	rand         *rand.Rand
-	requests     []Request
-	serial       int
-	listener     net.Listener
-	http         *http.Server
+	observing sync.Mutex // held while Options.Observe runs
+	mu        sync.Mutex // guards what follows
+	docs      map[string]json.RawMessage
+	lagging   map[string]lagging // by _id
+	requests  []Request
+	serial    int
 }
 
-// New returns a stand-in with an empty dataset. It listens once URL is called.
+// New starts a stub with an empty dataset.
 func New(opts Options) *Server {
 	if opts.Project == "" {
 		opts.Project = DefaultProject
@@ -82,54 +91,18 @@ func New(opts Options) *Server {
 	if opts.Dataset == "" {
 		opts.Dataset = DefaultDataset
 	}
-	if opts.Token == "" {
-		opts.Token = DefaultToken
-	}
-	if opts.Listen == "" {
-		opts.Listen = "127.0.0.1:0"
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	return &Server{
-		opts: opts, done: make(chan struct{}),
-		docs: map[string]json.RawMessage{}, unsettled: map[string]unsettled{}, transactions: map[string]bool{},
-	}
+	s := &Server{opts: opts, docs: map[string]json.RawMessage{}, lagging: map[string]lagging{}}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
 }
 
-// URL starts to listen at the first call and returns the address to use as the API's.
-// It panics where the address can't be had, which a test or a demonstration can't mend.
-func (s *Server) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		l, err := net.Listen("tcp", s.opts.Listen)
-		if err != nil {
-			panic(fmt.Sprintf("sanitytest: listening on %s: %v", s.opts.Listen, err))
-		}
-		s.listener = l
-		s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
-		go s.http.Serve(l)
-	}
-	return "http://" + s.listener.Addr().String()
-}
+// URL returns the address to use as the API's.
+func (s *Server) URL() string { return s.http.URL }
 
-// Handler returns the server's handler, for those who listen themselves.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
-
-// Close ends all connections, those that hang as well.
+// Close ends all connections.
 func (s *Server) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.done:
-		return
-	default:
-	}
-	close(s.done)
-	if s.http != nil {
-		_ = s.http.Close()
-	}
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // Documents returns all documents, drafts and submissions included, by _id.
@@ -139,28 +112,150 @@ func (s *Server) Documents() map[string]json.RawMessage {
 	return maps.Clone(s.docs)
 }
 
-// Replace makes these documents the whole dataset, as an import would. It fails on a
-// document that the original would not take, and then changes nothing.
+// Requests returns all requests so far, in the order they were answered.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Replace makes these documents the whole dataset, as an import would.
 func (s *Server) Replace(docs ...json.RawMessage) error {
 	next := make(map[string]json.RawMessage, len(docs))
 	for i, raw := range docs {
-		d, problem := readDocument(raw)
-		if problem != "" {
-			return fmt.Errorf("document %d: %s", i, problem)
+		d, err := readDocument(raw)
+		if err != nil {
+			return fmt.Errorf("document %d: %w", i, err)
 		}
-		next[d.id] = compact(raw)
+		next[d.id] = d.raw
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.docs, s.unsettled = next, map[string]unsettled{}
+	s.docs, s.lagging = next, map[string]lagging{}
 	return nil
 }
 
-// compact takes the blanks out of a document, and nothing else.
-func compact(raw json.RawMessage) json.RawMessage {
+// document is a document taken apart.
+type document struct {
+	id, typ string
+	fields  map[string]any
+	raw     json.RawMessage
+}
+
+var idForm = regexp.MustCompile(`^[a-zA-Z0-9._][a-zA-Z0-9._-]{0,127}$`)
+
+func readDocument(raw json.RawMessage) (document, error) {
+	var d document
 	var out bytes.Buffer
-	if err := json.Compact(&out, raw); err != nil {
-		panic(fmt.Sprintf("sanitytest: %v", err)) // it was read a moment ago
+	if json.Unmarshal(raw, &d.fields) != nil || d.fields == nil || json.Compact(&out, raw) != nil {
+		return d, fmt.Errorf("the document is not an object")
 	}
-	return out.Bytes()
+	d.raw = out.Bytes()
+	d.id, _ = d.fields["_id"].(string)
+	d.typ, _ = d.fields["_type"].(string)
+	if !idForm.MatchString(d.id) {
+		return d, fmt.Errorf("document ID %q is missing, too long or contains invalid characters", d.id)
+	}
+	if d.typ == "" {
+		return d, fmt.Errorf("the document must have a _type")
+	}
+	return d, nil
+}
+
+// answer is what is sent back.
+type answer struct {
+	status int
+	body   []byte
+}
+
+// failed is an error in the flat shape of what stands in front of the data APIs.
+func failed(status int, message string) answer {
+	return answer{status, encode(map[string]any{"statusCode": status, "error": http.StatusText(status), "message": message})}
+}
+
+func encode(v any) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("sanitytest: %v", err)) // made up of maps and strings only
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+var dataPath = regexp.MustCompile(`^/v(\d{4}-\d{2}-\d{2})/data/(query|mutate)/([^/]+)$`)
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	seen := Request{Method: r.Method, Path: r.URL.Path, Params: r.URL.Query(), Body: body, Auth: s.rights(r)}
+	path := dataPath.FindStringSubmatch(r.URL.Path)
+	if path != nil {
+		seen.API = path[2]
+	}
+	fault, spoiled := s.Next(r)
+	right := answer{body: []byte(`{"ms":1,"result":[{"_id":`)}
+	if !spoiled || fault.Acted || fault.Mode == BrokenJSON && seen.API == "query" {
+		right = s.handle(seen, path)
+	}
+	seen.Status = right.status
+	if spoiled {
+		seen.Fault, seen.Status = fault.Mode, fault.Sends()
+	}
+	s.record(seen) // before the answer, so that a client that has the answer finds it
+	if spoiled {
+		own := failed(fault.Status, "told to fail").body
+		if fault.Mode == Partial {
+			own = []byte(`{"ms":1,"result":null,"transactionId":"partial","results":[]}`)
+		}
+		fault.Spoil(w, r, right.body, own)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(right.status)
+	_, _ = w.Write(right.body)
+}
+
+func (s *Server) record(seen Request) {
+	s.mu.Lock()
+	s.requests = append(s.requests, seen)
+	s.mu.Unlock()
+	if s.opts.Observe != nil {
+		s.observing.Lock()
+		defer s.observing.Unlock()
+		s.opts.Observe(seen)
+	}
+}
+
+// handle makes the right answer.
+func (s *Server) handle(seen Request, path []string) answer {
+	switch {
+	case path == nil:
+		return failed(http.StatusNotFound, "Not Found")
+	case path[3] != s.opts.Dataset:
+		return failed(http.StatusNotFound, fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project))
+	case seen.Auth == "wrong":
+		return answer{http.StatusUnauthorized, encode(map[string]any{
+			"statusCode": 401, "error": "Unauthorized", "errorCode": "SIO-401-ANF", "message": "Unauthorized - Session not found",
+		})}
+	case seen.API == "mutate":
+		return s.mutate(seen)
+	}
+	return s.query(seen, path[1])
+}
+
+// rights returns what a request's token allows.
+func (s *Server) rights(r *http.Request) string {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case r.Header.Get("Authorization") == "":
+		return "none"
+	case bearer && token == DefaultToken:
+		return "write"
+	case bearer && token == s.opts.ReadToken && token != "":
+		return "read"
+	}
+	return "wrong"
 }

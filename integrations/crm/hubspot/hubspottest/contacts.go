@@ -2,218 +2,336 @@ package hubspottest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
+	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// contacts serves the object's endpoints.
-func (s *Server) contacts(r *http.Request, rest []string, body []byte, now time.Time) answer {
-	writes := r.Method == http.MethodPatch || r.Method == http.MethodDelete ||
-		r.Method == http.MethodPost && !slices.Equal(rest, []string{"batch", "read"})
-	if writes && s.o.ReadOnly {
-		return s.missingScopes("crm.objects.contacts.write")
+// Contact is one as a test sees it.
+type Contact struct {
+	ID         string
+	Properties map[string]string // those that have a value
+}
+
+// record is a contact as it is stored.
+type record struct {
+	id        string
+	props     map[string]string
+	secondary []string // further addresses
+	created   time.Time
+}
+
+func lower(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// find returns the contact with a primary or secondary address, or nil.
+func (s *Server) find(email string) *record {
+	for _, r := range s.contacts {
+		if r.props["email"] == lower(email) || slices.Contains(r.secondary, lower(email)) {
+			return r
+		}
 	}
-	switch {
-	case r.Method == http.MethodGet && len(rest) == 0:
-		return s.list(r)
-	case r.Method == http.MethodPost && len(rest) == 0:
-		return s.create(body, now)
-	case r.Method == http.MethodPost && slices.Equal(rest, []string{"batch", "read"}):
-		return s.readBatch(body, now)
-	case r.Method == http.MethodPost && slices.Equal(rest, []string{"gdpr-delete"}):
-		return s.gdprDelete(body)
-	case len(rest) != 1:
-		return s.nowhere()
+	return nil
+}
+
+func (s *Server) add(props map[string]string) *record {
+	s.serial++
+	r := &record{id: strconv.Itoa(s.serial), props: map[string]string{}, created: time.Now()}
+	s.contacts[r.id] = r
+	r.change(props)
+	return r
+}
+
+// change writes properties. An empty value clears, and stages of a contact's life are written
+// once, since HubSpot only moves them forward.
+func (r *record) change(props map[string]string) {
+	for name, value := range props {
+		switch {
+		case name == "email":
+			r.props[name] = lower(value)
+		case value == "":
+			delete(r.props, name)
+		case name != "lifecyclestage" || r.props[name] == "":
+			r.props[name] = value
+		}
 	}
-	byEmail := r.URL.Query().Get("idProperty") == "email"
-	record := s.find(rest[0], byEmail)
-	switch r.Method {
-	case http.MethodGet:
-		if record == nil {
+}
+
+// Add makes a contact without a request and returns its id.
+func (s *Server) Add(properties map[string]string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.add(properties)
+	r.created = r.created.Add(-s.o.ReadLag)
+	return r.id
+}
+
+// AddSecondary gives the contact with an address a further one.
+func (s *Server) AddSecondary(email, further string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(email)
+	r.secondary = append(r.secondary, lower(further))
+}
+
+// Remove deletes the contact with an address without a request.
+func (s *Server) Remove(email string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.find(email); r != nil {
+		delete(s.contacts, r.id)
+	}
+}
+
+// Contact returns the contact with a primary or secondary address.
+func (s *Server) Contact(email string) (Contact, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.find(email); r != nil {
+		return Contact{r.id, maps.Clone(r.props)}, true
+	}
+	return Contact{}, false
+}
+
+// Contacts returns all contacts.
+func (s *Server) Contacts() []Contact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Contact, 0, len(s.contacts))
+	for _, id := range slices.Sorted(maps.Keys(s.contacts)) {
+		all = append(all, Contact{id, maps.Clone(s.contacts[id].props)})
+	}
+	return all
+}
+
+// contactsAPI serves the object's endpoints.
+func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
+	names := strings.Split(strings.Join(r.URL.Query()["properties"], ","), ",")
+	switch r.Method + " " + rest {
+	case "GET ":
+		return answer{http.StatusOK, map[string]any{"results": []any{}}}
+	case "POST ":
+		return s.create(body)
+	case "POST batch/read":
+		return s.readBatch(body)
+	case "POST gdpr-delete":
+		var in struct{ ObjectID string }
+		if json.Unmarshal(body, &in) != nil || s.contacts[in.ObjectID] == nil {
 			return s.notFound()
 		}
-		props := record.props
-		if byEmail {
-			var ok bool
-			if props, ok = record.at(now.Add(-s.o.ReadLag)); !ok {
-				return s.notFound()
-			}
-		}
-		return answer{status: http.StatusOK, body: rendered(record, props, wanted(r.URL.Query()["properties"]))}
-	case http.MethodPatch:
-		return s.patch(record, body, now)
-	case http.MethodDelete:
-		if record != nil {
-			s.account.remove(record)
-		}
+		delete(s.contacts, in.ObjectID)
 		return answer{status: http.StatusNoContent}
+	}
+	key, err := url.PathUnescape(rest)
+	if err != nil || strings.Contains(rest, "/") {
+		return nowhere()
+	}
+	found := s.contacts[key]
+	if r.URL.Query().Get("idProperty") == "email" {
+		if found = s.find(key); found != nil && time.Since(found.created) < s.o.ReadLag {
+			found = nil
+		}
+	}
+	switch {
+	case found == nil:
+		return s.notFound()
+	case r.Method == http.MethodGet:
+		return answer{http.StatusOK, found.shown(names)}
+	case r.Method == http.MethodPatch:
+		props, refused := s.accepted(body)
+		if refused != nil {
+			return *refused
+		}
+		found.change(props)
+		return answer{http.StatusOK, found.shown(nil)}
 	}
 	return s.wrong(http.StatusMethodNotAllowed, "", "HTTP 405 Method Not Allowed")
 }
 
-// find returns a contact by its id or by one of its addresses, or nil.
-func (s *Server) find(key string, byEmail bool) *record {
-	if byEmail {
-		key = s.account.byEmail[lower(key)]
-	}
-	return s.account.contacts[key]
+func (s *Server) notFound() answer {
+	return s.wrong(http.StatusNotFound, "OBJECT_NOT_FOUND", "resource not found")
 }
 
-func (s *Server) list(r *http.Request) answer {
-	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
-	if err != nil || limit < 1 || limit > 100 {
-		limit = 10
+func (s *Server) create(body []byte) answer {
+	props, refused := s.accepted(body)
+	if refused != nil {
+		return *refused
 	}
-	results := []any{}
-	for _, record := range s.sorted() {
-		if len(results) == limit {
-			break
-		}
-		results = append(results, rendered(record, record.props, wanted(r.URL.Query()["properties"])))
+	if r := s.find(props["email"]); r != nil {
+		return s.wrong(http.StatusConflict, "CONFLICT", "Contact already exists. Existing ID: "+r.id)
 	}
-	return answer{status: http.StatusOK, body: map[string]any{"results": results}}
-}
-
-func (s *Server) create(body []byte, now time.Time) answer {
-	props, bad := s.accepted(body)
-	if bad != nil {
-		return *bad
-	}
-	email := lower(props["email"])
-	if email == "" && props["firstname"] == "" && props["lastname"] == "" {
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Error creating CONTACT. At least one of email, firstname or lastname is required.")
-	}
-	if id, ok := s.account.byEmail[email]; ok && email != "" {
-		return s.exists(id)
-	}
-	if s.account.blocked[email] {
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "The email address has been blocked by a GDPR delete")
-	}
-	record := s.account.add(props, now)
-	return answer{status: http.StatusCreated, body: rendered(record, record.props, keys(props))}
-}
-
-func (s *Server) patch(record *record, body []byte, now time.Time) answer {
-	if record == nil {
-		return s.notFound()
-	}
-	props, bad := s.accepted(body)
-	if bad != nil {
-		return *bad
-	}
-	if email, ok := props["email"]; ok {
-		if id, taken := s.account.byEmail[lower(email)]; taken && id != record.id {
-			return s.exists(id)
-		}
-	}
-	s.account.change(record, props, now)
-	return answer{status: http.StatusOK, body: rendered(record, record.props, keys(props))}
+	return answer{http.StatusCreated, s.add(props).shown(nil)}
 }
 
 // readBatch knows contacts by their primary address only.
-func (s *Server) readBatch(body []byte, now time.Time) answer {
+func (s *Server) readBatch(body []byte) answer {
 	var in struct {
-		IDProperty string   `json:"idProperty"`
-		Properties []string `json:"properties"`
-		Inputs     []struct {
-			ID string `json:"id"`
-		} `json:"inputs"`
+		IDProperty string
+		Properties []string
+		Inputs     []struct{ ID string }
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: "+err.Error())
-	}
-	if len(in.Inputs) == 0 || len(in.Inputs) > 100 {
+	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" || len(in.Inputs) == 0 || len(in.Inputs) > 100 {
 		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
 	}
 	results, missing := []any{}, []string{}
 	for _, input := range in.Inputs {
-		record := s.find(input.ID, in.IDProperty == "email")
-		if record != nil {
-			props, ok := record.at(now.Add(-s.o.ReadLag))
-			if ok && (in.IDProperty != "email" || props["email"] == lower(input.ID)) {
-				results = append(results, rendered(record, props, in.Properties))
-				continue
-			}
-		}
-		missing = append(missing, input.ID)
-	}
-	stamp := now.UTC().Format(time.RFC3339)
-	out := map[string]any{"status": "COMPLETE", "results": results, "startedAt": stamp, "completedAt": stamp}
-	if len(missing) == 0 {
-		return answer{status: http.StatusOK, body: out}
-	}
-	out["numErrors"] = 1
-	out["errors"] = []any{map[string]any{
-		"status": "error", "category": "OBJECT_NOT_FOUND", "context": map[string]any{"ids": missing},
-		"message": "Could not get some CONTACT objects, they may be deleted or not exist. Check that ids are valid.",
-	}}
-	return answer{status: http.StatusMultiStatus, body: out}
-}
-
-// gdprDelete deletes for good. An address that is not found is blocked.
-func (s *Server) gdprDelete(body []byte) answer {
-	var in struct {
-		ObjectID   string `json:"objectId"`
-		IDProperty string `json:"idProperty"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil || in.ObjectID == "" {
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: objectId is required")
-	}
-	byEmail := in.IDProperty == "email"
-	record := s.find(in.ObjectID, byEmail)
-	switch {
-	case record != nil:
-		s.account.remove(record)
-	case byEmail:
-		s.account.blocked[lower(in.ObjectID)] = true
-	default:
-		return s.notFound()
-	}
-	return answer{status: http.StatusNoContent}
-}
-
-// rendered is a contact as the API shows it: the properties asked for, null where one
-// has no value, and those that are always there.
-func rendered(r *record, props map[string]string, names []string) map[string]any {
-	shown := map[string]any{
-		"hs_object_id": r.id, "createdate": stamp(r.created), "lastmodifieddate": stamp(r.past[len(r.past)-1].from),
-	}
-	if len(names) == 0 {
-		names = []string{"email", "firstname", "lastname"}
-	}
-	for _, name := range names {
-		if value, ok := props[name]; ok {
-			shown[name] = value
+		if r := s.find(input.ID); r != nil && r.props["email"] == lower(input.ID) {
+			results = append(results, r.shown(in.Properties))
 		} else {
-			shown[name] = nil
+			missing = append(missing, input.ID)
+		}
+	}
+	out := map[string]any{"status": "COMPLETE", "results": results}
+	if len(missing) == 0 {
+		return answer{http.StatusOK, out}
+	}
+	out["errors"] = []any{map[string]any{"status": "error", "category": "OBJECT_NOT_FOUND", "context": map[string]any{"ids": missing}}}
+	return answer{http.StatusMultiStatus, out}
+}
+
+// shown is a contact as the API shows it: the properties asked for, null without a value.
+func (r *record) shown(names []string) map[string]any {
+	props := map[string]any{"hs_object_id": r.id}
+	for _, name := range names {
+		props[name] = nil
+		if value, ok := r.props[name]; ok {
+			props[name] = value
 		}
 		if name == "hs_additional_emails" && len(r.secondary) > 0 {
-			shown[name] = strings.Join(r.secondary, ";")
+			props[name] = strings.Join(r.secondary, ";")
 		}
 	}
-	return map[string]any{
-		"id": r.id, "properties": shown, "createdAt": shown["createdate"], "updatedAt": shown["lastmodifieddate"], "archived": false,
-	}
+	return map[string]any{"id": r.id, "properties": props, "archived": false}
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// wanted takes lists apart, given repeatedly or joined by commas.
-func wanted(lists []string) []string {
-	var names []string
-	for _, list := range lists {
-		names = append(names, strings.Split(list, ",")...)
+// accepted reads the properties of a request, or returns the answer that refuses them.
+func (s *Server) accepted(body []byte) (map[string]string, *answer) {
+	var in struct{ Properties map[string]*string }
+	if err := json.Unmarshal(body, &in); err != nil || in.Properties == nil {
+		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
+		return nil, &a
 	}
-	return names
+	props := map[string]string{}
+	refused := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(in.Properties)) {
+		stored, code := "", "NULL_VALUE"
+		if value := in.Properties[name]; value != nil {
+			stored, code = s.check(name, *value)
+		}
+		if code != "" {
+			refused = append(refused, map[string]any{"isValid": false, "error": code, "name": name})
+		}
+		props[name] = stored
+	}
+	if len(refused) > 0 { // listed in the text of the message, as HubSpot does
+		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Property values were not valid: "+string(encode(refused)))
+		return nil, &a
+	}
+	return props, nil
 }
 
-func keys(props map[string]string) []string {
-	var names []string
-	for name := range props {
-		names = append(names, name)
+// check returns a value as it is stored, or HubSpot's code against it.
+func (s *Server) check(name, value string) (stored, code string) {
+	def, ok := s.defs[name]
+	if !ok {
+		return "", "PROPERTY_DOESNT_EXIST"
 	}
-	return names
+	if name == "email" {
+		if a, err := mail.ParseAddress(value); err != nil || a.Address != value {
+			return "", "INVALID_EMAIL"
+		}
+	}
+	switch def.Type {
+	case "number":
+		if _, err := strconv.ParseFloat(value, 64); err != nil || strings.ContainsAny(value, "eE") {
+			return "", "INVALID_DOUBLE"
+		}
+	case "datetime":
+		at, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			return "", "INVALID_DATE"
+		}
+		return at.UTC().Format(time.RFC3339Nano), "" // whole seconds come back without a fraction
+	case "enumeration":
+		for part := range strings.SplitSeq(value, ";") {
+			if !slices.Contains(def.options, part) {
+				return "", "INVALID_OPTION"
+			}
+		}
+	}
+	return value, ""
+}
+
+// definition is a property of contacts.
+type definition struct {
+	Name      string `json:"name"`
+	Label     string `json:"label"`
+	Type      string `json:"type"`
+	FieldType string `json:"fieldType"`
+	GroupName string `json:"groupName"`
+	options   []string
+}
+
+// standardDefinitions are the properties every account has.
+func standardDefinitions() map[string]definition {
+	defs := map[string]definition{}
+	for _, name := range []string{"email", "firstname", "lastname", "phone", "company", "lifecyclestage"} {
+		defs[name] = definition{Name: name, Label: name, Type: "string", FieldType: "text", GroupName: "contactinformation"}
+	}
+	return defs
+}
+
+// Define makes a property without a request. Options make it an enumeration.
+func (s *Server) Define(name, kind, fieldType string, options ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.defs[name] = definition{Name: name, Label: name, Type: kind, FieldType: fieldType, options: options}
+}
+
+// Defined returns the type and field type of a property as "number/number", empty if there
+// is none.
+func (s *Server) Defined(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if def, ok := s.defs[name]; ok {
+		return def.Type + "/" + def.FieldType
+	}
+	return ""
+}
+
+// propertiesAPI serves the definitions' endpoints.
+func (s *Server) propertiesAPI(method, rest string, body []byte) answer {
+	var def definition
+	decodeErr := json.Unmarshal(body, &def)
+	switch {
+	case s.o.NoSchemas:
+		a := s.wrong(http.StatusForbidden, "MISSING_SCOPES", "This app hasn't been granted all required scopes to make this call.")
+		a.body.(map[string]any)["errors"] = []any{map[string]any{
+			"context": map[string]any{"requiredGranularScopes": []string{"crm.schemas.contacts.write"}},
+		}}
+		return a
+	case method == http.MethodGet && rest != "":
+		if def, ok := s.defs[rest]; ok {
+			return answer{http.StatusOK, def}
+		}
+		return s.notFound()
+	case method != http.MethodPost || rest != "" && rest != "groups":
+		return nowhere()
+	case decodeErr != nil || def.Name == "" || def.Label == "":
+		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
+	case rest == "groups" && s.groups[def.Name] || rest == "" && s.defs[def.Name].Name != "":
+		return s.wrong(http.StatusConflict, "CONFLICT", fmt.Sprintf("Property named %s already exists", def.Name))
+	case rest == "groups":
+		s.groups[def.Name] = true
+	case !s.groups[def.GroupName] || def.Type == "" || def.FieldType == "":
+		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
+	default:
+		s.defs[def.Name] = def
+	}
+	return answer{http.StatusCreated, def}
 }

@@ -1,125 +1,82 @@
-// Package hubspottest is a local stand-in for HubSpot's contacts and properties. It
-// checks what HubSpot checks (token, scopes, versions in paths, shapes, property
-// definitions, rate limits), answers in HubSpot's words, and can be told to fail in
-// each way a far end fails.
-//
-// What it does not have: search, associations, lists, OAuth, and the limits on the
-// number of properties. Where HubSpot's behaviour is not documented it takes the
-// stricter one: batch reads don't know secondary addresses, and null is refused.
+// Package hubspottest is a local stub of HubSpot's contacts and properties. It checks what HubSpot
+// checks (token, scopes, paths, shapes, property definitions), answers in HubSpot's words, and can
+// be told to fail. Where HubSpot's behaviour is not documented it takes the stricter one: batch
+// reads do not know secondary addresses, and null is refused.
 package hubspottest
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"siteapi/integrations/upstream/faulttest"
 )
 
-// Token is the one the server accepts unless Options say otherwise.
+// Token is the one the server accepts.
 const Token = "pat-local-0000-hubspottest"
 
-// maxBody is how much of a request is read.
-const maxBody = 1 << 20
-
-// Options of [New]. The zero value is an account of its own with nothing in it.
+// Options of [New]. The zero value is an account with nothing in it.
 type Options struct {
-	Token          string        // accepted token; empty: Token
 	ObjectsPath    string        // empty: /crm/v3/objects
 	PropertiesPath string        // empty: /crm/v3/properties
-	ReadOnly       bool          // the token lacks crm.objects.contacts.write
 	NoSchemas      bool          // the token lacks crm.schemas.contacts.read and .write
-	Limits         Limits        // zero: none
-	RetryAfter     bool          // refusals for a rate limit carry Retry-After
-	ReadLag        time.Duration // how long reads by e-mail and batch reads see the past
-	FailureRate    float64       // share of requests that fail at random, 0 to 1
-	RandomFaults   []Fault       // what they fail with; empty: [FastFaults]
-	Seed           uint64        // of the random failures
-	Addr           string        // address to listen on; empty: a free port of 127.0.0.1
-	Now            func() time.Time
-	Watch          func(Request) // is told of every answered request, one at a time
+	ReadLag        time.Duration // how long reads by e-mail do not see a new contact
+	Watch          func(Request) // is called for every answered request, one at a time
 }
 
-// Request is one that the server was sent.
+// Request is one that the server has seen.
 type Request struct {
 	Method string
 	Path   string // as sent, escaped
 	Query  url.Values
 	Body   string
-	Status int    // of the answer; 0 where there was none
+	Status int    // of the answer; 0: there was none
 	Fault  string // what it was made to fail with; empty: nothing
 }
 
 // Server is a HubSpot account behind an HTTP address.
 type Server struct {
-	o        Options
-	listener net.Listener
-	http     *http.Server
-	done     chan struct{} // closed by Close, ends what hangs
+	o      Options
+	http   *httptest.Server
+	faults faulttest.Injector
 
-	mu       sync.Mutex
-	account  *account
-	limiter  *limiter
-	random   *rand.Rand
-	faults   []Fault
+	mu       sync.Mutex // guards what follows
 	requests []Request
-	serial   int64 // of correlation ids
+	serial   int // of contacts and correlation ids
+	contacts map[string]*record
+	groups   map[string]bool
+	defs     map[string]definition
 }
 
-// New starts a server. It panics where it can't listen.
+// New starts a server.
 func New(o Options) *Server {
-	if o.Token == "" {
-		o.Token = Token
-	}
 	if o.ObjectsPath == "" {
 		o.ObjectsPath = "/crm/v3/objects"
 	}
 	if o.PropertiesPath == "" {
 		o.PropertiesPath = "/crm/v3/properties"
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if len(o.RandomFaults) == 0 {
-		o.RandomFaults = FastFaults()
-	}
-	if o.Addr == "" {
-		o.Addr = "127.0.0.1:0"
-	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", o.Addr)
-	if err != nil {
-		panic(fmt.Sprintf("hubspottest: listening: %v", err))
-	}
 	s := &Server{
-		o: o, listener: listener, done: make(chan struct{}),
-		account: newAccount(), limiter: &limiter{limits: o.Limits},
-		random: rand.New(rand.NewPCG(o.Seed, 1)),
+		o: o, serial: 100, contacts: map[string]*record{}, groups: map[string]bool{"contactinformation": true}, defs: standardDefinitions(),
 	}
-	s.http = &http.Server{Handler: s.Handler(), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(listener) }() // ends with Close
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
 
 // URL is the base address of the API.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
-
-// Handler serves the API, for those who bring a listener of their own.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Server) URL() string { return s.http.URL }
 
 // Close ends the server and every request under way.
 func (s *Server) Close() {
-	close(s.done)
-	_ = s.http.Close()
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // Requests returns what was sent so far.
@@ -129,23 +86,104 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// serve lets a request fail if it is its turn, and answers it otherwise.
+// Fault is a way to fail, for one request unless Times says otherwise.
+type Fault struct{ fault faulttest.Fault }
+
+// Answer fails with a status and HubSpot's kind of body, or with the one given.
+func Answer(status int, body []byte) Fault {
+	return Fault{faulttest.Fault{Mode: faulttest.Answer, Status: status, Body: string(body)}}
+}
+
+// Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. Wait is
+// the Retry-After header; empty: none.
+func Limited(policy, wait string) Fault {
+	f := Answer(http.StatusTooManyRequests, fmt.Appendf(nil,
+		`{"status":"error","message":"You have reached your limit.","errorType":"RATE_LIMIT","policyName":%q}`, policy))
+	f.fault.RetryAfter = wait
+	return f
+}
+
+// Garbage fails with status 200 and what is not JSON.
+func Garbage() Fault {
+	return Answer(http.StatusOK, []byte(`<html><body>Welcome to the network! {"id`))
+}
+
+// Hang fails by not answering until the client gives up.
+func Hang() Fault { return Fault{faulttest.Fault{Mode: faulttest.Hang}} }
+
+// Reset fails by resetting the connection.
+func Reset() Fault { return Fault{faulttest.Fault{Mode: faulttest.Reset}} }
+
+// Drip fails by sending a body a blank at a time, for as long as the client listens.
+func Drip(time.Duration) Fault { return Fault{faulttest.Fault{Mode: faulttest.Drip}} }
+
+// Oversized fails with a body that is too large.
+func Oversized() Fault { return Fault{faulttest.Fault{Mode: faulttest.Oversized}} }
+
+// AfterStoring returns the fault with the request carried out first.
+func (f Fault) AfterStoring() Fault {
+	f.fault.Acted = true
+	return f
+}
+
+// On returns the fault for requests with this method whose path contains a text.
+func (f Fault) On(method, path string) Fault {
+	f.fault.On = method + " " + path
+	return f
+}
+
+// Times returns the fault for the next n matching requests; below 0 for all of them.
+func (f Fault) Times(n int) Fault {
+	f.fault.Times = n
+	return f
+}
+
+// String names the fault.
+func (f Fault) String() string {
+	name := string(f.fault.Mode)
+	if f.fault.Mode == faulttest.Answer {
+		name = fmt.Sprintf("%d %.60s %s", f.fault.Status, f.fault.Body, f.fault.RetryAfter)
+	}
+	if f.fault.Acted {
+		name += " after storing"
+	}
+	return name
+}
+
+// Fail makes the next matching requests fail with each of the faults, in order.
+func (s *Server) Fail(faults ...Fault) {
+	for _, f := range faults {
+		s.faults.Fail(f.fault)
+	}
+}
+
+// FailRandomly makes a share of the requests fail in one of these ways.
+func (s *Server) FailRandomly(rate float64, seed uint64, faults ...Fault) {
+	var inner []faulttest.Fault
+	for _, f := range faults {
+		inner = append(inner, f.fault)
+	}
+	s.faults.FailRandomly(rate, seed, inner...)
+}
+
+// Recover ends all failing.
+func (s *Server) Recover() { s.faults.Recover() }
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
 	seen := Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Body: string(body)}
+	fault, failing := s.faults.Next(r)
 	s.mu.Lock()
-	fault, failing := s.nextFault(r)
 	var a answer
-	if !failing || fault.Stored {
+	if !failing || fault.Acted {
 		a = s.answer(r, body)
 	}
+	seen.Status = a.status
 	if failing {
-		seen.Fault, seen.Status = fault.Name, fault.status
-	} else {
-		seen.Status = a.status
+		seen.Fault, seen.Status = Fault{fault}.String(), fault.Sends()
 	}
 	s.requests = append(s.requests, seen)
 	if s.o.Watch != nil {
@@ -153,89 +191,57 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if failing {
-		fault.fail(w, r, s.done)
+		fault.Spoil(w, r, nil, encode(s.wrong(0, "", "internal error").body))
 		return
 	}
-	a.write(w)
-}
-
-// answer is what HubSpot would say. The caller holds the lock.
-func (s *Server) answer(r *http.Request, body []byte) answer {
-	s.serial++
-	now := s.o.Now()
-	if r.Header.Get("Authorization") != "Bearer "+s.o.Token {
-		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION",
-			"Authentication credentials not found. This API supports OAuth 2.0 authentication and you can find more details at https://developers.hubspot.com/docs/methods/auth/oauth-overview")
+	if a.body == nil {
+		w.WriteHeader(a.status)
+		return
 	}
-	header, policy := s.limiter.take(now)
-	if policy != "" {
-		a := s.limited(policy)
-		maps.Copy(a.header, header)
-		return a
-	}
-	if (r.Method == http.MethodPost || r.Method == http.MethodPatch) && !isJSON(r) {
-		return s.wrong(http.StatusUnsupportedMediaType, "", "Unsupported Media Type")
-	}
-	a := s.route(r, body, now)
-	if a.header == nil {
-		a.header = http.Header{}
-	}
-	maps.Copy(a.header, header)
-	return a
-}
-
-// route finds the operation. Paths are taken apart as sent, since an address in one
-// may hold an escaped slash.
-func (s *Server) route(r *http.Request, body []byte, now time.Time) answer {
-	path := r.URL.EscapedPath()
-	if rest, ok := strings.CutPrefix(path, s.o.ObjectsPath+"/contacts"); ok {
-		return s.contacts(r, segments(rest), body, now)
-	}
-	if rest, ok := strings.CutPrefix(path, s.o.PropertiesPath+"/contacts"); ok {
-		return s.properties(r, segments(rest), body)
-	}
-	return s.nowhere()
-}
-
-// segments takes the rest of a path apart.
-func segments(rest string) []string {
-	rest = strings.Trim(rest, "/")
-	if rest == "" {
-		return nil
-	}
-	parts := strings.Split(rest, "/")
-	for i, p := range parts {
-		if plain, err := url.PathUnescape(p); err == nil {
-			parts[i] = plain
-		}
-	}
-	return parts
-}
-
-func isJSON(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json")
+	w.Header().Set("Content-Type", "application/json;charset=utf-8")
+	w.WriteHeader(a.status)
+	_, _ = w.Write(encode(a.body))
 }
 
 // answer is a status with a JSON body, nil for none.
 type answer struct {
 	status int
-	header http.Header
 	body   any
 }
 
-func (a answer) write(w http.ResponseWriter) {
-	maps.Copy(w.Header(), a.header)
-	if a.body == nil {
-		w.WriteHeader(a.status)
-		return
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // made up of maps and strings only
 	}
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(a.body); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	return text
+}
+
+// answer is what HubSpot would say. Paths are taken apart as sent, since an address in one may
+// contain an escaped slash.
+func (s *Server) answer(r *http.Request, body []byte) answer {
+	if r.Header.Get("Authorization") != "Bearer "+Token {
+		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
 	}
-	w.Header().Set("Content-Type", "application/json;charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
-	w.WriteHeader(a.status)
-	_, _ = w.Write(buf.Bytes()) // whoever went away needs no answer
+	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.o.ObjectsPath+"/contacts"); ok {
+		return s.contactsAPI(r, strings.Trim(rest, "/"), body)
+	}
+	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.o.PropertiesPath+"/contacts"); ok {
+		return s.propertiesAPI(r.Method, strings.Trim(rest, "/"), body)
+	}
+	return nowhere()
+}
+
+// nowhere is the answer for an unknown path: a page and not a problem.
+func nowhere() answer {
+	return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
+}
+
+// wrong is an error in HubSpot's form.
+func (s *Server) wrong(status int, category, message string) answer {
+	p := map[string]any{"status": "error", "message": message, "correlationId": fmt.Sprintf("%08x-0000-4000-8000-000000000000", status)}
+	if category != "" {
+		p["category"] = category
+	}
+	return answer{status, p}
 }

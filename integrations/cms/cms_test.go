@@ -1,0 +1,120 @@
+package cms_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	"siteapi/integrations/cms"
+	"siteapi/integrations/cms/cmstest"
+	"siteapi/integrations/quote"
+)
+
+func noAssets(string) string { return "" }
+
+func TestDecodeErrors(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		``:                                      "not a JSON object",
+		`null`:                                  "not a JSON object",
+		`[]`:                                    "not a JSON object",
+		`{"_ID":"a","_type":"b"}`:               "_id",
+		`{"_id":7,"_type":"b"}`:                 "_id is not a string",
+		`{"_id":"a b","_type":"b"}`:             "_id",
+		`{"_id":"-a","_type":"b"}`:              "_id",
+		`{"_id":"a"}`:                           "_type is missing",
+		`{"_id":"a","_type":1}`:                 "_type is not a string",
+		`{"_id":"a","_type":"b","language":{}}`: "language is not a string",
+		`{"_id":"` + strings.Repeat("a", 129) + `","_type":"b"}`: "_id",
+	} {
+		if _, err := cms.Decode(json.RawMessage(in), noAssets); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", in, err, want)
+		}
+	}
+}
+
+func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
+	t.Parallel()
+	assetURL := func(ref string) string { return cms.AssetURL("https://cdn", "p", "d", ref) }
+	for in, want := range map[string]string{
+		`{"_id":"a", "_type":"b", "z":1.50, "y":"<&>", "_updatedAt":"yesterday"}`: `{"_id":"a","_type":"b","z":1.50,"y":"<&>","_updatedAt":"yesterday"}`,
+		`{"_id":"a","_type":"b","n":12345678901234567890,"y":"<&>","x":[{"asset":{"_ref":"image-Ab1-20x10-png"}}]}`: `{"_id":"a","_type":"b",` +
+			`"n":12345678901234567890,"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn/images/p/d/Ab1-20x10.png"}}],"y":"<&>"}`,
+		`{"_id":"a","_type":"b","own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}}`: `{"_id":"a","_type":"b",` +
+			`"own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}}`,
+		`{"_id":"a","_type":"b","n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}}`: `{"_id":"a","_type":"b",` +
+			`"n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}}`,
+	} {
+		d, err := cms.Decode(json.RawMessage(in), assetURL)
+		if err != nil || string(d.Fields) != want || !d.UpdatedAt.IsZero() {
+			t.Errorf("%s: %s, %v", in, d.Fields, err)
+		}
+	}
+	for id, want := range map[string]string{
+		"file-abc-pdf": "https://cdn/files/p/d/abc.pdf", "image-abc-png": "", "file-abc-10x20-pdf": "", "image-../..-1x1-png": "",
+		"image-abc-10x20-png?x": "", "": "", "image-a\nbc-10x20-png": "", "xximage-abc-10x20-pngx": "",
+	} {
+		if got := assetURL(id); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	var docs []cms.Document
+	for _, text := range []string{
+		`{"_id":"a","_type":"quoteOption","slug":{"current":"blog"},"label":{"en":"Blog","es":"Bitácora"}}`,
+		`{"_id":"b","_type":"quoteOption","slug":"seo","label":{"en":"SEO","es":""}}`,
+		`{"_id":"c","_type":"quoteOption","slug":"cms","label":{"ro":"Conținut"}}`,
+		`{"_id":"d","_type":"quoteOption","language":"es","slug":"blog","label":"El blog"}`,
+		`{"_id":"e","_type":"quoteOption","slug":"blog","label":{"es":"later"}}`,
+		`{"_id":"f","_type":"quoteOption","language":"es","slug":"shop","label":"Tienda"}`,
+		`{"_id":"g","_type":"quoteOption","slug":7,"label":[]}`,
+		`{"_id":"h","_type":"other","slug":"x","label":"X"}`,
+	} {
+		d, err := cms.Decode(json.RawMessage(text), noAssets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+	for locale, want := range map[string]map[string]string{
+		"en": {"blog": "Blog", "seo": "SEO"},
+		"es": {"blog": "El blog", "seo": "SEO", "shop": "Tienda"},
+		"ro": {"blog": "Blog", "seo": "SEO", "cms": "Conținut"},
+	} {
+		if got := cms.Labels(docs, locale); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", locale, got, want)
+		}
+	}
+}
+
+// TestStoredSubmissionHasEveryField fails for a field of a lead that the CMS document lacks.
+func TestStoredSubmissionHasEveryField(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(cms.Stored(cmstest.Submission("abc")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range quote.Fields() {
+		if path == "id" {
+			path = "submissionId"
+		}
+		var node any
+		if err := json.Unmarshal(text, &node); err != nil {
+			t.Fatal(err)
+		}
+		for name := range strings.SplitSeq(path, ".") {
+			object, _ := node.(map[string]any)
+			node = object[name]
+		}
+		if node == nil || node == "" {
+			t.Errorf("cms.StoredSubmission has no value for the field %s: add it to the struct, to Stored and to cmstest.Submission", path)
+		}
+	}
+	if !strings.Contains(string(text), `"submittedAt":"2026-02-03T04:05:06.789Z","pdfPath":"/api/quote/pdf?id=abc"`) {
+		t.Errorf("stored as %s", text)
+	}
+}

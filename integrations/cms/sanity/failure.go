@@ -1,0 +1,74 @@
+package sanity
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"siteapi/integrations/upstream"
+)
+
+// errExists is the cause of a transaction's failure where its documents exist already.
+var errExists = errors.New("the document exists")
+
+// problem is an error in either of Sanity's shapes: an object under "error" from the data
+// APIs, and flat fields from what stands in front of them.
+type problem struct {
+	Error     json.RawMessage `json:"error"` // a dataError or a string
+	ErrorCode string          `json:"errorCode"`
+	Message   string          `json:"message"`
+}
+
+type dataError struct {
+	cause
+	Items []struct {
+		Error cause `json:"error"`
+	} `json:"items"`
+}
+
+type cause struct {
+	Type        string `json:"type"`
+	Description string `json:"description"`
+}
+
+// failure returns the error of an answer that is no success, as the table of the package
+// comment says. Private values are kept out of its text.
+func (d *Driver) failure(op string, resp *upstream.Response, private ...string) error {
+	var p problem
+	if body := bytes.TrimSpace(resp.Body); len(body) > 0 && json.Unmarshal(body, &p) != nil {
+		kind := upstream.Unavailable
+		if resp.Status == http.StatusTooManyRequests {
+			kind = upstream.Limited
+		}
+		return d.client.Failure(op, resp, kind, "the answer is not Sanity's: it is not JSON")
+	}
+	var kind upstream.Kind // empty: what the status means in general
+	switch resp.Status {
+	case http.StatusPaymentRequired, http.StatusNotFound:
+		kind = upstream.Refused
+	case http.StatusConflict:
+		kind = upstream.Unavailable
+	}
+	var inner dataError
+	_ = json.Unmarshal(p.Error, &inner) // empty for the flat shape
+	detail := []string{p.ErrorCode, p.Message, inner.Type, inner.Description}
+	exist := len(inner.Items) > 0
+	for _, item := range inner.Items {
+		detail = append(detail, item.Error.Type, item.Error.Description)
+		exist = exist && item.Error.Type == "documentAlreadyExistsError"
+	}
+	detail = slices.DeleteFunc(detail, func(s string) bool { return s == "" })
+	e := d.client.Failure(op, resp, kind, strings.Join(detail, ": "), private...)
+	if exist {
+		e.Err = errExists
+	}
+	return e
+}
+
+// unexpected is the error of an answer that claims success but is not what was asked for.
+func (d *Driver) unexpected(op string, resp *upstream.Response, detail string) error {
+	return d.client.Failure(op, resp, upstream.Unavailable, detail)
+}

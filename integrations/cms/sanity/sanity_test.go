@@ -1,0 +1,318 @@
+package sanity_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cms"
+	"siteapi/integrations/cms/cmstest"
+	"siteapi/integrations/cms/sanity"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/upstream"
+)
+
+var pageQuery = cms.Query{Types: []string{"page"}, Locale: "en"}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, private := range map[string]bool{"public dataset": false, "private dataset": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmstest.Run(t, func(t *testing.T) cmstest.Subject {
+				stub := start(t, sanitytest.Options{Private: private})
+				return cmstest.Subject{
+					Driver:  driver(t, stub, sanity.Options{}),
+					Replace: func(t testing.TB, docs ...string) { replace(t, stub, docs...) },
+					Stored: func(testing.TB) map[string]json.RawMessage {
+						stored := map[string]json.RawMessage{}
+						for id, raw := range stub.Documents() {
+							if strings.HasPrefix(id, "quoteSubmission.") && id != "quoteSubmission.abc" {
+								stored[id] = raw
+							}
+						}
+						return stored
+					},
+				}
+			})
+		})
+	}
+}
+
+func start(t testing.TB, opts sanitytest.Options, docs ...string) *sanitytest.Server {
+	t.Helper()
+	stub := sanitytest.New(opts)
+	t.Cleanup(stub.Close)
+	replace(t, stub, docs...)
+	return stub
+}
+
+func replace(t testing.TB, stub *sanitytest.Server, docs ...string) {
+	t.Helper()
+	var raws []json.RawMessage
+	for _, text := range docs {
+		raws = append(raws, json.RawMessage(text))
+	}
+	if err := stub.Replace(raws...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// driver returns a driver for a stub, with a token unless that is "none".
+func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.Driver {
+	t.Helper()
+	opts.ProjectID, opts.Dataset, opts.APIURL = sanitytest.DefaultProject, sanitytest.DefaultDataset, stub.URL()
+	switch opts.Token {
+	case "":
+		opts.Token = sanitytest.DefaultToken
+	case "none":
+		opts.Token = ""
+	}
+	d, err := sanity.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// check compares an error's kind; "" stands for none.
+func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
+	t.Helper()
+	var e *upstream.Error
+	if want == "" {
+		if err != nil {
+			t.Fatalf("got %v", err)
+		}
+		return nil
+	}
+	if !errors.As(err, &e) || e.Kind != want || e.System != "sanity" || e.Op == "" {
+		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
+	}
+	for _, private := range []string{"abc@example.com", "Țurcanu", "7946", "Söhne", sanitytest.DefaultToken} {
+		if strings.Contains(err.Error(), private) {
+			t.Errorf("the error contains %q: %v", private, err)
+		}
+	}
+	return e
+}
+
+func TestNewChecksOptions(t *testing.T) {
+	t.Parallel()
+	_, err := sanity.New(sanity.Options{ProjectID: "My Project", Dataset: "../x", APIVersion: "v1", APIURL: "sanity.io"})
+	for _, want := range []string{"project id", "dataset", "API version", "API address"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		opts sanity.Options
+		bad  bool
+	}{
+		"defaults": {sanity.Options{ProjectID: "abc123", Dataset: "production"}, false},
+		"with a v": {sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: "v2024-01-01"}, false},
+		"too old":  {sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: "2020-01-01"}, true},
+		"the CDN":  {sanity.Options{ProjectID: "abc123", Dataset: "production", APIURL: "https://abc123.apicdn.sanity.io"}, true},
+	} {
+		if _, err := sanity.New(tc.opts); (err != nil) != tc.bad {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// recorder records where requests go and answers none.
+type recorder struct{ seen []string }
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.seen = append(r.seen, req.URL.Scheme+"://"+req.URL.Host+req.URL.Path)
+	return nil, http.ErrServerClosed
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	d, err := sanity.New(sanity.Options{ProjectID: "abc123", Dataset: "production", Token: "t", Transport: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Put(t.Context(), cmstest.Submission("a"))
+	if want := "https://abc123.api.sanity.io/v2025-02-19/data/mutate/production"; !slices.Equal(r.seen, []string{want}) {
+		t.Errorf("asked %q", r.seen)
+	}
+
+	stub := start(t, sanitytest.Options{})
+	d = driver(t, stub, sanity.Options{APIVersion: "v2023-05-05"})
+	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
+		t.Fatal(err)
+	}
+	put := stub.Requests()[0]
+	if !strings.HasPrefix(string(put.Body), `{"mutations":[{"createIfNotExists":{"_id":"quoteSubmission.abc","_type":"quoteSubmission",`) ||
+		put.Path != "/v2023-05-05/data/mutate/production" || put.Params.Get("returnIds") != "true" || put.Params.Get("visibility") != "sync" {
+		t.Errorf("sent %+v", put)
+	}
+	if found, err := d.Find(t.Context(), "ABC@example.com"); err != nil || len(found) != 1 {
+		t.Errorf("%q, %v", found, err)
+	}
+	if find := stub.Requests()[1]; strings.Contains(find.Params.Encode(), "abc") || find.Params.Get("perspective") != "raw" {
+		t.Errorf("the address is in the URL: %+v", find)
+	}
+}
+
+// outcome is a fault and what it means. An empty kind is success.
+type outcome struct {
+	name       string
+	fault      sanitytest.Fault
+	put, fetch upstream.Kind
+}
+
+func outcomes() []outcome {
+	const exists = `{"error":{"type":"mutationError","items":[{"error":{"type":"documentAlreadyExistsError"},"index":0}]}}`
+	all := []outcome{
+		{"partial success", sanitytest.Fault{Mode: sanitytest.Partial}, upstream.Unavailable, upstream.Unavailable},
+		{"partial answer after storing", sanitytest.Fault{Mode: sanitytest.Partial, Acted: true}, "", upstream.Unavailable},
+		{"409, it exists", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true}, "", upstream.Unavailable},
+		{"409, it does not exist", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists}, upstream.Unavailable, upstream.Unavailable},
+		{"a proxy's 429", sanitytest.Fault{Mode: sanitytest.HTML, Status: 429}, upstream.Limited, upstream.Limited},
+		{"500 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`}, upstream.Unavailable, upstream.Unavailable},
+		{"401 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `}, upstream.Refused, upstream.Refused},
+	}
+	for _, mode := range []sanitytest.Mode{
+		sanitytest.Hang, sanitytest.Reset, sanitytest.Truncated, sanitytest.Drip, sanitytest.Oversized, sanitytest.BrokenJSON,
+	} {
+		for _, acted := range []bool{false, true} {
+			name := string(mode)
+			if acted {
+				name += " after storing"
+			}
+			all = append(all, outcome{name, sanitytest.Fault{Mode: mode, Acted: acted}, upstream.Unavailable, upstream.Unavailable})
+		}
+	}
+	for _, status := range []int{200, 302, 403, 413, 502} {
+		fault := sanitytest.Fault{Mode: sanitytest.HTML, Status: status}
+		all = append(all, outcome{"a proxy's " + http.StatusText(status), fault, upstream.Unavailable, upstream.Unavailable})
+	}
+	for kind, statuses := range map[upstream.Kind][]int{
+		upstream.Unavailable: {301, 408, 409, 423, 425, 500, 502, 503, 504},
+		upstream.Rejected:    {400, 405, 410, 413, 422},
+		upstream.Refused:     {401, 402, 403, 404},
+		upstream.Limited:     {429},
+	} {
+		for _, status := range statuses {
+			all = append(all, outcome{http.StatusText(status), sanitytest.Fault{Mode: sanitytest.Answer, Status: status}, kind, kind})
+		}
+	}
+	return all
+}
+
+// TestOutcomes checks for every fault what the queue learns, and that a further try leaves
+// exactly one document.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, o := range outcomes() {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
+			impatient := driver(t, stub, sanity.Options{Timeout: time.Second})
+			fault := o.fault
+			fault.On, fault.RetryAfter = "mutate", "7"
+			stub.Fail(fault)
+			submission := cmstest.Submission("abc")
+			e := check(t, impatient.Put(t.Context(), submission), o.put)
+			if e != nil && e.Kind == upstream.Limited && e.RetryAfter != 7*time.Second {
+				t.Errorf("Retry-After is %s", e.RetryAfter)
+			}
+			stub.Recover()
+			check(t, driver(t, stub, sanity.Options{}).Put(t.Context(), submission), "")
+			if docs := stub.Documents(); len(docs) != 2 || docs["quoteSubmission.abc"] == nil {
+				t.Errorf("%d documents", len(docs))
+			}
+			fault.On, fault.Times, fault.RetryAfter = "query", -1, ""
+			stub.Fail(fault)
+			_, err := impatient.Fetch(t.Context(), pageQuery)
+			check(t, err, o.fetch)
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	t.Run("content is public, the token wrong", func(t *testing.T) {
+		t.Parallel()
+		d := driver(t, start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`), sanity.Options{Token: "revoked"})
+		if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
+			t.Errorf("%d documents, %v", len(docs), err)
+		}
+		check(t, d.Ping(t.Context()), upstream.Refused)
+		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+	})
+	t.Run("content is private, the token wrong", func(t *testing.T) {
+		t.Parallel()
+		stub := start(t, sanitytest.Options{Private: true}, `{"_id":"p","_type":"page"}`)
+		_, err := driver(t, stub, sanity.Options{Token: "revoked"}).Fetch(t.Context(), pageQuery)
+		check(t, err, upstream.Refused)
+	})
+	t.Run("may only read", func(t *testing.T) {
+		t.Parallel()
+		d := driver(t, start(t, sanitytest.Options{ReadToken: "reader"}), sanity.Options{Token: "reader"})
+		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+	})
+	t.Run("there is none", func(t *testing.T) {
+		t.Parallel()
+		stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
+		d := driver(t, stub, sanity.Options{Token: "none"})
+		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+		check(t, d.Erase(t.Context(), []string{"a"}), upstream.Refused)
+		check(t, d.Ping(t.Context()), "")
+		if n := len(stub.Requests()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// TestOddResults feeds answers that claim success and are not content.
+func TestOddResults(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"null": `{"result":null}`, "no result": `{"ms":1}`, "an object": `{"result":{}}`, "an error": `{"error":{"type":"queryParseError"}}`,
+		"not documents": `{"result":[1]}`, "blank": ` `, "more than one": `{"result":[]}{"result":[]}`,
+		"not UTF-8": "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
+	} {
+		stub := start(t, sanitytest.Options{})
+		stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: body})
+		docs, err := driver(t, stub, sanity.Options{}).Fetch(t.Context(), pageQuery)
+		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
+			t.Errorf("%s: %v, %v", name, docs, err)
+		}
+	}
+}
+
+func TestErase(t *testing.T) {
+	t.Parallel()
+	copyOf := func(id, of string) string {
+		return `{"_id":"` + id + `","_type":"quoteSubmission","submissionId":"` + of + `"}`
+	}
+	stub := start(t, sanitytest.Options{}, copyOf("quoteSubmission.a", "a"), copyOf("drafts.quoteSubmission.a", "a"),
+		copyOf("versions.r1.quoteSubmission.a", "a"), copyOf("quoteSubmission.b", "b"), `{"_id":"p","_type":"page","submissionId":"a"}`)
+	d := driver(t, stub, sanity.Options{})
+	check(t, d.Erase(t.Context(), []string{"a"}), "")
+	if left := stub.Documents(); len(left) != 2 || left["p"] == nil || left["quoteSubmission.b"] == nil {
+		t.Errorf("left are %s", left)
+	}
+	// What the index does not know yet is erased as well.
+	stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: `{"result":[]}`, On: "query"})
+	check(t, d.Erase(t.Context(), []string{"b"}), "")
+	if left := stub.Documents(); len(left) != 1 {
+		t.Errorf("left are %s", left)
+	}
+	// A success that erased nothing is noticed.
+	check(t, d.Put(t.Context(), cmstest.Submission("a")), "")
+	stub.Fail(sanitytest.Fault{Mode: sanitytest.Partial, On: "mutate"})
+	check(t, d.Erase(t.Context(), []string{"a"}), upstream.Unavailable)
+	// A document that lost its submissionId cannot be named.
+	replace(t, stub, `{"_id":"x.y","_type":"quoteSubmission","contact":{"email":"abc@example.com"}}`)
+	_, err := d.Find(t.Context(), "abc@example.com")
+	check(t, err, upstream.Rejected)
+}

@@ -1,0 +1,188 @@
+package sanitytest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// perspectiveSince is the API version from which queries see published documents unless they
+// say otherwise; before, they saw all documents.
+const perspectiveSince = "2025-02-19"
+
+// params are the parameters of a query; one that is missing is null to the filter.
+type params struct {
+	Types, IDs, Names       []string
+	Locale, Type, Email, ID string
+}
+
+// queries are those that are understood: a filter, and what is returned of a document.
+var queries = map[string]struct {
+	keep func(d document, p params) bool
+	pick func(d document) any
+}{
+	`*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
+		` && (language == $locale || !defined(language))] | order(_id asc)`: {
+		func(d document, p params) bool {
+			language := d.fields["language"] // as in GROQ, a field that is null is not defined
+			return slices.Contains(p.Types, d.typ) && isPublished(d.id) && (language == nil || language == any(p.Locale))
+		},
+		func(d document) any { return d.raw },
+	},
+	`*[_id in $ids]._id`: {func(d document, p params) bool { return slices.Contains(p.IDs, d.id) }, id},
+	`*[_id in $ids || (_type == $type && submissionId in $names)]._id`: {
+		func(d document, p params) bool {
+			name, _ := d.fields["submissionId"].(string)
+			return slices.Contains(p.IDs, d.id) || d.typ == p.Type && slices.Contains(p.Names, name)
+		}, id,
+	},
+	`*[_type == $type && lower(contact.email) == $email].submissionId`: {
+		func(d document, p params) bool {
+			contact, _ := d.fields["contact"].(map[string]any)
+			email, ok := contact["email"].(string)
+			return ok && d.typ == p.Type && strings.ToLower(email) == p.Email
+		},
+		func(d document) any { return d.fields["submissionId"] }, // null without one
+	},
+	`count(*[_id == $id])`: {func(d document, p params) bool { return d.id == p.ID }, id},
+}
+
+func id(d document) any { return d.id }
+
+func isPublished(id string) bool {
+	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
+}
+
+// query answers the query API.
+func (s *Server) query(seen Request, version string) answer {
+	var sent struct {
+		Query  string
+		Params params
+	}
+	if seen.Method != http.MethodPost || json.Unmarshal(seen.Body, &sent) != nil {
+		return failed(http.StatusBadRequest, "the body is not a query with its parameters")
+	}
+	perspective := seen.Params.Get("perspective")
+	if perspective == "" {
+		perspective = "raw"
+		if version >= perspectiveSince {
+			perspective = "published"
+		}
+	}
+	q, known := queries[sent.Query]
+	if !known {
+		return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
+			"type": "queryParseError", "description": "the stub does not understand this query", "query": sent.Query,
+		}})}
+	}
+	found := []any{}
+	for _, d := range s.visible(seen.Auth, perspective) {
+		if q.keep(d, sent.Params) {
+			found = append(found, q.pick(d))
+		}
+	}
+	var result any = found
+	if strings.HasPrefix(sent.Query, "count(") {
+		result = len(found)
+	}
+	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": result, "syncTags": []string{"s1:stub"}})}
+}
+
+// visible returns the documents that a reader sees, by id.
+func (s *Server) visible(auth, perspective string) []document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	docs := maps.Clone(s.docs)
+	for id, l := range s.lagging {
+		switch {
+		case !time.Now().Before(l.until):
+			delete(s.lagging, id)
+		case l.before == nil:
+			delete(docs, id)
+		default:
+			docs[id] = l.before
+		}
+	}
+	var seen []document
+	for _, id := range slices.Sorted(maps.Keys(docs)) {
+		hidden := auth == "none" && (s.opts.Private || strings.Contains(id, "."))
+		if !hidden && (perspective != "published" || isPublished(id)) {
+			d, _ := readDocument(docs[id])
+			seen = append(seen, d)
+		}
+	}
+	return seen
+}
+
+// mutate runs a transaction: all of it or nothing.
+func (s *Server) mutate(seen Request) answer {
+	if seen.Method != http.MethodPost || seen.Auth != "write" {
+		return mutationFailed(http.StatusForbidden, "insufficientPermissionsError", `Insufficient permissions; permission "create" required`)
+	}
+	var sent struct {
+		Mutations []struct {
+			CreateIfNotExists json.RawMessage
+			Delete            *struct{ ID string }
+		}
+	}
+	if err := json.Unmarshal(seen.Body, &sent); err != nil || len(sent.Mutations) == 0 {
+		return failed(http.StatusBadRequest, "the body must be an object with a list of mutations")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := maps.Clone(s.docs)
+	results := []map[string]string{}
+	for _, m := range sent.Mutations {
+		id, operation, err := s.apply(next, m.CreateIfNotExists, m.Delete)
+		if err != nil {
+			return mutationFailed(http.StatusBadRequest, "validationError", err.Error())
+		}
+		result := map[string]string{"operation": operation}
+		if seen.Params.Get("returnIds") == "true" {
+			result["id"] = id
+		}
+		results = append(results, result)
+	}
+	s.docs = next
+	s.serial++
+	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub-" + strconv.Itoa(s.serial), "results": results})}
+}
+
+// apply runs one mutation on a copy of the documents.
+func (s *Server) apply(docs map[string]json.RawMessage, create json.RawMessage, remove *struct{ ID string }) (id, operation string, err error) {
+	switch {
+	case create != nil:
+		d, err := readDocument(create)
+		if err != nil {
+			return "", "", err
+		}
+		if _, exists := docs[d.id]; exists {
+			return d.id, "none", nil
+		}
+		now := time.Now().UTC().Format(time.RFC3339)
+		d.fields["_createdAt"], d.fields["_updatedAt"] = now, now
+		docs[d.id] = encode(d.fields)
+		return d.id, "create", nil
+	case remove != nil && idForm.MatchString(remove.ID):
+		if _, exists := docs[remove.ID]; !exists {
+			return remove.ID, "none", nil
+		}
+		delete(docs, remove.ID)
+		return remove.ID, "delete", nil
+	}
+	return "", "", errors.New("the stub does not understand this operation")
+}
+
+// mutationFailed is an error of the mutate API.
+func mutationFailed(status int, kind, description string) answer {
+	return answer{status, encode(map[string]any{"error": map[string]any{
+		"type": "mutationError", "description": fmt.Sprintf("The mutation(s) failed: %s", description),
+		"items": []any{map[string]any{"error": map[string]any{"type": kind, "description": description}, "index": 0}},
+	}})}
+}
