@@ -54,6 +54,8 @@ type Deps struct {
 	Challenge challenge.Verifier               // nil: submissions need no token of a bot check
 	Trace     func(ctx context.Context) string // traceparent of what runs in a context, empty: none; nil: nothing is traced
 
+	Development bool // report the names of the hints that track drops
+
 	CompanyName string            // printed where the site settings name none
 	Accent      string            // accent colour of documents, "#rrggbb"; empty: the default
 	Count       func(event Event) // nil: nothing is counted

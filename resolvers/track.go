@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -11,64 +12,71 @@ import (
 	"siteapi/schema"
 )
 
-// trackQuote stores the state of a visitor's calculator, without whatever is not
-// usable yet.
+// trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development the
+// names of those are reported, so that whoever builds the form sees them.
 func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
+	read := hints{formats: r.formats}
 	if s := in.Selections; s != nil {
 		visit.Selections = quote.Selections{
-			ProjectType: r.slug(s.ProjectType),
-			Features:    r.slugs(s.Features),
-			Complexity:  r.slug(s.Complexity),
-			Timeline:    r.slug(s.Timeline),
+			ProjectType: read.slug("selections.projectType", s.ProjectType),
+			Features:    read.slugs("selections.features", s.Features),
+			Complexity:  read.slug("selections.complexity", s.Complexity),
+			Timeline:    read.slug("selections.timeline", s.Timeline),
 		}
 	}
 	if e := in.Estimate; e != nil {
-		visit.Estimate = quote.PartialEstimate{Min: amount(e.Min), Max: amount(e.Max)}
-		if e.Currency != nil && r.formats.Currency(*e.Currency) {
-			visit.Estimate.Currency = *e.Currency
+		visit.Estimate = quote.PartialEstimate{
+			Min: read.amount("estimate.min", e.Min), Max: read.amount("estimate.max", e.Max),
+			Currency: read.text("estimate.currency", e.Currency, r.formats.Currency),
 		}
 	}
 	if f := in.FormData; f != nil {
-		visit.Hints = r.hints(f)
+		visit.Hints = quote.Hints{
+			Email: read.text("formData.email", f.Email, r.formats.Email), FirstName: read.text("formData.firstName", f.FirstName, usableName),
+		}
 	}
 	if err := r.Quotes.Track(ctx, visit); err != nil {
 		return nil, translate(err)
 	}
+	if r.Development {
+		summary := &schema.CallerFrom(ctx).Summary
+		summary.DroppedFields = append(summary.DroppedFields, read.dropped...)
+	}
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-func (r *Resolver) hints(f *schema.TrackFormDataInput) quote.Hints {
-	var h quote.Hints
-	if f.Email != nil {
-		if email := strings.TrimSpace(*f.Email); r.formats.Email(email) {
-			h.Email = email
-		}
-	}
-	if f.FirstName != nil {
-		name := strings.TrimSpace(*f.FirstName)
-		if utf8.RuneCountInString(name) <= schema.MaxNameLength && !strings.ContainsFunc(name, unicode.IsControl) {
-			h.FirstName = name
-		}
-	}
-	return h
+// hints reads values that a visitor may still be typing. One that is not usable yet is dropped, and its name noted.
+type hints struct {
+	formats *schema.Formats
+	dropped []string
 }
 
-// slug returns a usable slug, else nothing.
-func (r *Resolver) slug(s *string) string {
-	if s == nil || !r.formats.Slug(*s) {
+// text returns a usable text without white space around it, else an empty one.
+func (h *hints) text(field string, s *string, usable func(string) bool) string {
+	text := trimmed(s)
+	if text != "" && !usable(text) {
+		h.dropped = append(h.dropped, field)
 		return ""
 	}
-	return *s
+	return text
 }
 
+func (h *hints) slug(field string, s *string) string { return h.text(field, s, h.formats.Slug) }
+
 // slugs returns the first usable, different slugs of a list.
-func (r *Resolver) slugs(list []*string) []string {
+func (h *hints) slugs(field string, list []*string) []string {
 	var kept []string
 	seen := make(map[string]bool, len(list))
-	for _, s := range list {
-		slug := r.slug(s)
-		if slug == "" || seen[slug] || len(kept) == schema.MaxFeatures {
+	for i, s := range list {
+		slug := trimmed(s)
+		if slug == "" || seen[slug] {
+			continue
+		}
+		if len(kept) == schema.MaxFeatures || !h.formats.Slug(slug) {
+			if len(h.dropped) < schema.MaxFieldErrors {
+				h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
+			}
 			continue
 		}
 		seen[slug] = true
@@ -78,9 +86,14 @@ func (r *Resolver) slugs(list []*string) []string {
 }
 
 // amount returns a usable amount, else nil.
-func amount(f *float64) *float64 {
-	if f == nil || *f < 0 || *f > schema.MaxAmount {
+func (h *hints) amount(field string, f *float64) *float64 {
+	if f != nil && (*f < 0 || *f > schema.MaxAmount) {
+		h.dropped = append(h.dropped, field)
 		return nil
 	}
 	return f
+}
+
+func usableName(s string) bool {
+	return utf8.RuneCountInString(s) <= schema.MaxNameLength && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -2,82 +2,66 @@ package rest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/strictjson"
 )
 
 // param is a variable that comes from the query string.
 type param struct {
-	name       string
-	definition *ast.VariableDefinition
-	convert    func(string) any
-	emptyIsSet bool // an empty text is a value, not a missing one
+	*ast.VariableDefinition
+	convert func(string) any
 }
 
-// newParam chooses how a parameter becomes a value of its type. A text that is no such
-// value stays a text: the executor refuses it, together with all other invalid values.
+// newParam chooses how a parameter becomes a value of its type. A text that is no such value stays a text: the executor
+// refuses it, together with all other invalid values.
 func newParam(def *ast.VariableDefinition) param {
-	p := param{name: def.Variable, definition: def, convert: asText}
 	switch def.Type.NamedType {
 	case "Boolean":
-		p.convert, p.emptyIsSet = asBoolean, true
-	case "Int":
-		p.convert = asInt
-	case "Float":
-		p.convert = asFloat
-	case "String":
-		p.emptyIsSet = true
+		return param{def, asBoolean}
+	case "Int", "Float":
+		return param{def, asNumber}
+	default:
+		return param{def, func(s string) any { return s }}
 	}
-	return p
 }
-
-// asText is for texts, identifiers and enums, whose values the executor knows.
-func asText(s string) any { return s }
 
 // asBoolean takes the two words in any letter case, as people type them into addresses.
 func asBoolean(s string) any {
-	switch {
-	case strings.EqualFold(s, "true"):
+	switch strings.ToLower(s) {
+	case "true":
 		return true
-	case strings.EqualFold(s, "false"):
+	case "false":
 		return false
 	default:
 		return s
 	}
 }
 
-// asInt takes whole numbers in decimal.
-func asInt(s string) any {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
+// asNumber takes what JSON calls a number.
+func asNumber(s string) any {
+	var n json.Number
+	if s == "" || s[0] == '"' || json.Unmarshal([]byte(s), &n) != nil {
 		return s
 	}
 	return n
 }
 
-// asFloat takes what JSON calls a number, which is less than what Go does.
-func asFloat(s string) any {
-	if !json.Valid([]byte(s)) { // keeps out "NaN", "0x1p-2", "1_000"
-		return s
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return s
-	}
-	return f
-}
-
-// bindQuery adds the variables that stand in the query string. A parameter that is
-// missing is left out, one that the route does not know is ignored.
+// bindQuery adds the variables that stand in the query string. A parameter that is missing is left out, one that the
+// route does not know is ignored. An empty one is missing, unless its type is a boolean or a text.
 func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
-	if len(rt.params) == 0 || r.URL.RawQuery == "" {
+	if len(rt.params) == 0 {
 		return nil
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
@@ -86,19 +70,17 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	}
 	var wrong []schema.FieldError
 	for _, p := range rt.params {
-		given := values[p.name]
+		given, typ := values[p.Variable], p.Type.NamedType
 		switch {
-		case len(given) == 0 || (given[0] == "" && len(given) == 1 && !p.emptyIsSet):
+		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 		case len(given) > 1:
 			wrong = append(wrong, schema.FieldError{
-				Field: p.name, Code: schema.FieldCodeRepeated, Message: "must be given only once",
+				Field: p.Variable, Code: schema.FieldCodeRepeated, Message: "must be given only once",
 			})
-		case !utf8.ValidString(given[0]) || strings.IndexByte(given[0], 0) >= 0:
-			wrong = append(wrong, schema.FieldError{
-				Field: p.name, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8 text without NUL characters",
-			})
+		case !utf8.ValidString(given[0]):
+			wrong = append(wrong, schema.FieldError{Field: p.Variable, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8"})
 		default:
-			vars[p.name] = p.convert(given[0])
+			vars[p.Variable] = p.convert(given[0])
 		}
 	}
 	if len(wrong) > 0 {
@@ -107,7 +89,125 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	return nil
 }
 
+// body is a variable that takes the whole JSON body.
+type body struct {
+	variable *ast.VariableDefinition
+	accepts  []string // media types, the first is the usual one
+	limit    int64    // bytes
+	schema   *ast.Schema
+}
+
+// read returns the whole body, or an error where it is too large or breaks off. Nothing is set aside for a body before
+// it has arrived.
+func (b *body) read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
+	tooLarge := &schema.Error{
+		Code: schema.CodePayloadTooLarge, Message: fmt.Sprintf("The body may have at most %d bytes.", b.limit),
+	}
+	if r.ContentLength > b.limit {
+		return nil, tooLarge
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, b.limit))
+	if err == nil {
+		return raw, nil
+	}
+	var refused *schema.Error
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, tooLarge
+	case errors.As(err, &refused): // by the server's limits
+		return nil, refused
+	default:
+		return nil, badRequest("The body broke off before its end.")
+	}
+}
+
+// checkHeaders refuses bodies in a form that the route does not read. A body without a Content-Type is taken for what
+// the route accepts.
+func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
+	unsupported := func(message string) *schema.Error {
+		return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message}
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		answer.Set("Accept-Encoding", "identity")
+		return unsupported("The body has to be sent without a Content-Encoding.")
+	}
+	given := h.Get("Content-Type")
+	if given == "" {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil || !slices.Contains(b.accepts, media) {
+		answer.Set("Accept", strings.Join(b.accepts, ", "))
+		return unsupported("The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".")
+	}
+	switch strings.ToLower(params["charset"]) {
+	case "", "utf-8", "utf8", "us-ascii":
+		return nil
+	default:
+		return unsupported("The body has to be in UTF-8.")
+	}
+}
+
+// decode returns the body's value without the fields that its type does not have.
+func (b *body) decode(raw []byte) (any, *schema.Error) {
+	value, err := strictjson.Decode(raw)
+	if err != nil {
+		return nil, badRequest("The body is " + err.Error() + ".")
+	}
+	if _, ok := value.(map[string]any); !ok && b.variable.Definition.Kind == ast.InputObject {
+		return nil, badRequest("The body has to be a JSON object.")
+	}
+	b.prune(b.variable.Type, value)
+	return value, nil
+}
+
+// prune takes the fields away that an input type does not have: REST ignores them.
+func (b *body) prune(typ *ast.Type, value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if typ.Elem != nil {
+				b.prune(typ.Elem, item)
+			}
+		}
+	case map[string]any:
+		for typ.Elem != nil { // one object stands for a list of one
+			typ = typ.Elem
+		}
+		def := b.schema.Types[typ.NamedType]
+		if def == nil || def.Kind != ast.InputObject {
+			return
+		}
+		for name, below := range value {
+			if f := def.Fields.ForName(name); f != nil {
+				b.prune(f.Type, below)
+			} else {
+				delete(value, name)
+			}
+		}
+	}
+}
+
 // badRequest is a problem with the request as a whole rather than with a field of it.
 func badRequest(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
+}
+
+// sentNames rewrites the paths of invalid fields, which begin with the field's argument, to what the client sent.
+func (rt *route) sentNames(fields []schema.FieldError) []schema.FieldError {
+	out := slices.Clone(fields)
+	for i, f := range out {
+		end := strings.IndexAny(f.Field+".", ".[")
+		sent, known := rt.sentAs[f.Field[:end]]
+		switch below := strings.TrimPrefix(f.Field[end:], "."); {
+		case !known:
+		case sent != "":
+			out[i].Field = sent + f.Field[end:]
+		case below != "":
+			out[i].Field = below
+		default:
+			out[i].Field = "body"
+		}
+	}
+	return out
 }

@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
+	"mime"
 	"path"
 	"slices"
 	"strings"
@@ -12,209 +15,282 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
-// compiler turns documents into routes and collects what is wrong with them.
-type compiler struct {
-	faults
-	schema *ast.Schema
-	shapes *shapes
+// route is one compiled operation document.
+type route struct {
+	text      string
+	doc       *ast.QueryDocument
+	op        *ast.OperationDefinition
+	root      *ast.Field
+	directive *ast.Directive // @rest
+
+	method, path string
+	params       []param
+	body         *body             // nil: none
+	sentAs       map[string]string // argument of the root field → the parameter that brings it, empty for the body
+	headers      []string          // that the operation reads
+	codes        []string          // of errors that only this route has
+	produces     string            // media type of a download; empty: the answer is JSON
+	prefix       string            // what stands before the root field's value in the executor's data
 }
 
-// compile returns the routes of all documents, sorted by path and method.
+// compiler turns documents into routes and collects everything that is wrong with them.
+type compiler struct {
+	schema *ast.Schema
+	errs   []error
+}
+
+// add notes a problem at a place in a document.
+func (c *compiler) add(pos *ast.Position, format string, args ...any) {
+	place := fmt.Sprintf("%s:%d:%d: ", pos.Src.Name, pos.Line, pos.Column)
+	c.errs = append(c.errs, errors.New(place+fmt.Sprintf(format, args...)))
+}
+
+// compile returns the routes of all documents, sorted by path and method. Its error has every problem of every
+// document, one a line: the place, what is wrong and what to do.
 func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
-	c := &compiler{schema: s, shapes: newShapes(s)}
+	c := &compiler{schema: s}
 	names, err := fs.Glob(documents, "*.graphql")
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		c.addFile("*.graphql", "there is no operation document: add one for each route")
+		c.errs = append(c.errs, errors.New("there is no operation document: add one *.graphql file for each route"))
 	}
 	var routes []*route
 	for _, name := range names {
 		text, err := fs.ReadFile(documents, name)
 		if err != nil {
-			c.addFile(name, "reading the document: %s", err)
-			continue
+			return nil, fmt.Errorf("reading the REST operations: %w", err)
 		}
 		if rt := c.document(name, string(text)); rt != nil {
 			routes = append(routes, rt)
 		}
 	}
 	c.conflicts(routes)
-	if err := c.err(); err != nil {
-		return nil, err
+	if len(c.errs) > 0 {
+		return nil, fmt.Errorf("compiling the REST operations:\n%w", errors.Join(c.errs...))
 	}
 	// The order of the description should not depend on how files are named.
-	slices.SortFunc(routes, func(a, b *route) int {
-		if byPath := strings.Compare(a.path, b.path); byPath != 0 {
-			return byPath
-		}
-		return strings.Compare(a.method, b.method)
-	})
+	slices.SortFunc(routes, func(a, b *route) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) })
 	return routes, nil
 }
 
-// document compiles one file. It returns nil where the file is too broken to say which
-// route it wants to be.
+// document compiles one file. It returns nil where the file is too broken to say which route it wants to be.
 func (c *compiler) document(name, text string) *route {
 	doc, err := parser.ParseQuery(&ast.Source{Name: name, Input: text})
 	if err != nil {
-		c.addGraphQL(name, err)
+		c.errs = append(c.errs, err)
 		return nil
 	}
-	// What does not fit the schema is not linked to it either, so nothing more can be
-	// said of this document; the others are still looked at.
 	if errs := validator.ValidateWithRules(c.schema, doc, rules.NewDefaultRules()); len(errs) > 0 {
 		for _, err := range errs {
-			c.addGraphQL(name, err)
+			c.errs = append(c.errs, err)
 		}
 		return nil
 	}
-	switch len(doc.Operations) {
-	case 0:
-		c.addFile(name, "there is no operation: write one query or mutation with @rest")
-		return nil
-	case 1:
-	default:
-		c.add(doc.Operations[1].Position, "there is more than one operation: give each route a file of its own")
+	if len(doc.Operations) != 1 {
+		c.errs = append(c.errs, fmt.Errorf("%s: there are %d operations: give each route a file of its own", name, len(doc.Operations)))
 		return nil
 	}
-	// Fragments beside the operation are welcome.
-	op := doc.Operations[0]
-	directive := op.Directives.ForName("rest")
-	if directive == nil {
-		c.add(op.Position, "the operation has no @rest: add @rest(method: …, path: …), or move the file away")
+	rt := &route{text: text, doc: doc, op: doc.Operations[0]}
+	if rt.directive = rt.op.Directives.ForName("rest"); rt.directive == nil {
+		c.add(rt.op.Position, "the operation has no @rest: add @rest(method: …, path: …), or move the file away")
 		return nil
 	}
-	rt := &route{file: name, text: text, doc: doc, op: op, name: op.Name, position: directive.Position}
-	c.operation(rt)
-	if c.directive(rt, directive) {
-		c.sources(rt)
-		c.answer(rt)
-		c.example(rt, directive)
+	for _, name := range texts(rt.directive.ArgumentMap(nil)["headers"]) {
+		if headerTexts()[name] == [2]string{} {
+			c.add(rt.at("headers"), "@rest(headers) names %q, which openapi.go does not describe: add it there", name)
+		}
 	}
+	if len(rt.op.SelectionSet) == 1 {
+		rt.root, _ = rt.op.SelectionSet[0].(*ast.Field)
+	}
+	switch {
+	case rt.root == nil || strings.HasPrefix(rt.root.Name, "__") || len(rt.root.Directives) > 0:
+		c.add(rt.op.Position, "select exactly one root field, without directives: its value is the answer")
+		return nil
+	case rt.op.Name == "":
+		c.add(rt.op.Position, "the operation has no name: name it, since clients call the route by it")
+	case strings.TrimSpace(rt.op.Description) == "":
+		c.add(rt.op.Position, "the operation has no description: say in a line above it what the route does")
+	}
+	rt.prefix = `{"` + rt.root.Alias + `":`
+	args := rt.directive.ArgumentMap(nil)
+	rt.method, _ = args["method"].(string)
+	rt.path, _ = args["path"].(string)
+	rt.produces, _ = args["produces"].(string)
+	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
+	c.address(rt)
+	c.sources(rt, args)
+	c.examples(rt)
+	c.answer(rt, args["answer"] == "DOWNLOAD")
 	return rt
 }
 
-// operation checks what does not depend on @rest's arguments.
-func (c *compiler) operation(rt *route) {
-	op := rt.op
-	if op.Name == "" {
-		c.add(op.Position, "the operation has no name: name it, since clients call the route by it")
+// address checks that there is one way to spell the path, and that the method fits the operation.
+func (c *compiler) address(rt *route) {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/-._~", r)
 	}
-	rt.summary, rt.description = splitDescription(op.Description)
-	if rt.summary == "" {
-		c.add(op.Position, "the operation has no description: say in a line above it what the route does")
-	}
-	if len(op.SelectionSet) != 1 {
-		c.add(op.Position, "the operation has %d root fields: select exactly one, whose value is the answer", len(op.SelectionSet))
-		return
-	}
-	field, ok := op.SelectionSet[0].(*ast.Field)
-	if !ok {
-		c.add(op.SelectionSet[0].GetPosition(), "the root is a fragment: select the root field itself")
-		return
-	}
-	if strings.HasPrefix(field.Name, "__") {
-		c.add(field.Position, "%s describes the schema and is not an answer: select another root field", field.Name)
-		return
-	}
-	// @skip and @include: without its root field an answer would have no body.
-	for _, d := range field.Directives {
-		c.add(d.Position, "@%s could leave the root field out: remove it", d.Name)
-	}
-	rt.root = field
-}
-
-// directive reads @rest and checks what it says by itself.
-func (c *compiler) directive(rt *route, d *ast.Directive) bool {
-	for _, arg := range d.Arguments {
-		if pos := variableIn(arg.Value); pos != nil {
-			c.add(pos, "@rest(%s) uses a variable, which has no value yet at start: write the value itself", arg.Name)
-			return false
-		}
-	}
-	// The validator has checked the types, and the schema gives the defaults.
-	args := d.ArgumentMap(nil)
-	rt.method, _ = args["method"].(string)
-	rt.path, _ = args["path"].(string)
-	rt.download = args["answer"] == "DOWNLOAD"
-	rt.produces, _ = args["produces"].(string)
-	c.path(rt, argumentPosition(d, "path"))
-	switch {
-	case rt.method == "GET" && rt.op.Operation != ast.Query:
-		c.add(argumentPosition(d, "method"), "GET has to be safe to repeat, but this is a %s: use POST", rt.op.Operation)
-	case rt.download && rt.method != "GET":
-		c.add(argumentPosition(d, "answer"), "a download is read with GET: change the method or the answer")
-	case rt.download != (rt.produces != ""):
-		c.add(argumentPosition(d, "produces"), "@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
-	}
-	return true
-}
-
-// path checks that there is one way to spell the path, which is the only one that is
-// answered later.
-func (c *compiler) path(rt *route, pos *ast.Position) {
 	switch {
 	case !strings.HasPrefix(rt.path, "/api/"):
-		c.add(pos, "the path %q does not begin with /api/: put the route below it", rt.path)
+		c.add(rt.at("path"), "the path %q does not begin with /api/: put the route below it", rt.path)
 	case rt.path == DescriptionPath:
-		c.add(pos, "the path %s belongs to the OpenAPI description: choose another", rt.path)
-	case path.Clean(rt.path) != rt.path || strings.ContainsFunc(rt.path, notInPath):
-		c.add(pos, "the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes, and none at the end", rt.path)
+		c.add(rt.at("path"), "the path %s belongs to the OpenAPI description: choose another", rt.path)
+	case path.Clean(rt.path) != rt.path || strings.ContainsFunc(rt.path, odd):
+		c.add(rt.at("path"), "the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes", rt.path)
+	}
+	if rt.method == "GET" && rt.op.Operation != ast.Query {
+		c.add(rt.at("method"), "GET has to be safe to repeat, but this is a %s: use POST", rt.op.Operation)
 	}
 }
 
-// notInPath tells what would have to be escaped in a path, or has a meaning there.
-func notInPath(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/-._~", r)
+// sources gives every variable its place in the request, and each of them an argument of the root field to go to, so
+// that errors can name what the client sent.
+func (c *compiler) sources(rt *route, args map[string]any) {
+	rt.sentAs = map[string]string{}
+	source := func(argument, name string) *ast.VariableDefinition {
+		def := rt.op.VariableDefinitions.ForName(name)
+		i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool {
+			return a.Value.Kind == ast.Variable && a.Value.Raw == name
+		})
+		switch {
+		case def == nil:
+			c.add(rt.at(argument), "@rest(%s) names %q, but the operation has no variable $%s", argument, name, name)
+			return nil
+		case i < 0:
+			c.add(def.Position, "$%s is not the value of an argument of %s: give it to one itself", name, rt.root.Name)
+			return nil
+		}
+		if _, twice := rt.sentAs[rt.root.Arguments[i].Name]; twice {
+			c.add(rt.at(argument), "$%s comes from two places: choose one", name)
+		}
+		if argument == "body" {
+			name = ""
+		}
+		rt.sentAs[rt.root.Arguments[i].Name] = name
+		return def
+	}
+	for _, name := range texts(args["query"]) {
+		if def := source("query", name); def != nil {
+			if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
+				c.add(def.Position, "$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body", name, def.Type)
+			}
+			rt.params = append(rt.params, newParam(def))
+		}
+	}
+	if name, ok := args["body"].(string); ok {
+		if def := source("body", name); def != nil {
+			c.body(rt, def, args)
+		}
+	}
+	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
+		c.add(rt.directive.Position, "a variable comes from nowhere: name each in @rest(query) or @rest(body)")
+	}
 }
 
-// conflicts reports routes and names that exist twice.
+// body checks the variable that takes the body and what goes with it.
+func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]any) {
+	limit, _ := args["bodyLimit"].(int64)
+	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"]), schema: c.schema}
+	isInput := def.Definition.Kind == ast.InputObject
+	switch {
+	case rt.method == "GET":
+		c.add(rt.at("body"), "a GET request has no body: use POST or take the variables from the query string")
+	case def.Type.Elem != nil || !isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)):
+		c.add(def.Position, "$%s is a %s, which is not a body: use an input object or a scalar for any JSON", def.Variable, def.Type)
+	case limit <= 0:
+		c.add(rt.at("bodyLimit"), "@rest(bodyLimit) is %d: give a number of bytes above 0", limit)
+	case len(rt.body.accepts) == 0:
+		c.add(rt.at("accepts"), "@rest(accepts) is empty: name at least one media type")
+	}
+	for _, accepted := range rt.body.accepts {
+		if media, params, err := mime.ParseMediaType(accepted); err != nil || len(params) > 0 || media != accepted {
+			c.add(rt.at("accepts"), "%q is not a media type in plain form: write it like application/json", accepted)
+		}
+	}
+}
+
+// examples checks that the documentation has its examples, and that the request's would be accepted.
+func (c *compiler) examples(rt *route) {
+	if len(rt.op.VariableDefinitions) > 0 {
+		if arg := rt.directive.Arguments.ForName("example"); arg == nil {
+			c.add(rt.directive.Position, "the route has variables but no example: add @rest(example: {…})")
+		} else if value, err := arg.Value.Value(nil); err != nil {
+			c.add(arg.Position, "@rest(example) can't be read: %s", err)
+		} else if vars, ok := value.(map[string]any); !ok {
+			c.add(arg.Position, "@rest(example) has to be an object with a value for each variable")
+		} else if _, err := validator.VariableValues(c.schema, rt.op, vars); err != nil {
+			c.add(arg.Position, "@rest(example) does not fit the schema: %s", err)
+		}
+	}
+	if rt.produces == "" && rt.directive.Arguments.ForName("answerExample") == nil {
+		c.add(rt.directive.Position, "the route has no example of its answer: add @rest(answerExample: {…})")
+	}
+}
+
+// answer checks that a download has what it is made of.
+func (c *compiler) answer(rt *route, download bool) {
+	switch {
+	case download != (rt.produces != ""):
+		c.add(rt.at("produces"), "@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
+	case !download:
+	case rt.method != "GET":
+		c.add(rt.at("answer"), "a download is read with GET: change the method or the answer")
+	default:
+		for name, typ := range map[string]string{"fileName": "String!", "contentType": "String!", "content": "Base64!"} {
+			if f := rt.selected(name); f == nil || f.Definition.Type.String() != typ {
+				c.add(rt.root.Position, "a download needs the field %s, a %s: select it", name, typ)
+			}
+		}
+	}
+}
+
+// conflicts reports routes and names that exist twice. Names matter, since generated clients call routes by them.
 func (c *compiler) conflicts(routes []*route) {
-	// Names matter across methods and paths: generated clients call routes by them.
-	byAddress, byName := map[string]*route{}, map[string]*route{}
+	seen := map[string]bool{}
 	for _, rt := range routes {
-		address := rt.method + " " + rt.path
-		if first := byAddress[address]; first != nil {
-			c.add(rt.position, "%s is served by %s already: change the path or remove one of the two", address, first.file)
-		} else {
-			byAddress[address] = rt
-		}
-		if first := byName[rt.name]; first != nil && rt.name != "" {
-			c.add(rt.op.Position, "the operation %s exists in %s already: choose another name", rt.name, first.file)
-		} else {
-			byName[rt.name] = rt
+		for _, name := range []string{rt.method + " " + rt.path, "operation " + rt.op.Name} {
+			if seen[name] {
+				c.add(rt.op.Position, "there is another %s already: change the path or the name", name)
+			}
+			seen[name] = true
 		}
 	}
 }
 
-// splitDescription separates the first paragraph, which is the summary, from the rest.
-func splitDescription(text string) (summary, rest string) {
-	summary, rest, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
-	return strings.Join(strings.Fields(summary), " "), strings.TrimSpace(rest)
+// at points at an argument of @rest, or at the directive where it is missing.
+func (rt *route) at(name string) *ast.Position {
+	if arg := rt.directive.Arguments.ForName(name); arg != nil {
+		return arg.Position
+	}
+	return rt.directive.Position
 }
 
-// variableIn returns where a value uses a variable, however deep, or nil.
-func variableIn(v *ast.Value) *ast.Position {
-	if v == nil {
-		return nil
-	}
-	if v.Kind == ast.Variable {
-		return v.Position
-	}
-	for _, child := range v.Children {
-		if pos := variableIn(child.Value); pos != nil {
-			return pos
+// selected returns the field that the document selects of the root field under a name.
+func (rt *route) selected(name string) *ast.Field {
+	for _, f := range fieldsOf(rt.root.SelectionSet) {
+		if f.Alias == name {
+			return f
 		}
 	}
 	return nil
 }
 
-// argumentPosition points at an argument, or at the directive where it is missing.
-func argumentPosition(d *ast.Directive, name string) *ast.Position {
-	if arg := d.Arguments.ForName(name); arg != nil {
-		return arg.Position
+// guarded reports whether the schema lets only holders of a token use the root field.
+func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
+
+// builtInScalar tells the scalars of GraphQL itself from those of the schema.
+func builtInScalar(name string) bool {
+	return slices.Contains([]string{"Boolean", "Int", "Float", "String", "ID"}, name)
+}
+
+// texts returns the texts of a list in a directive, none where it is left out.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		out = append(out, fmt.Sprint(item))
 	}
-	return d.Position
+	return out
 }

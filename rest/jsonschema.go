@@ -1,80 +1,163 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
+// object is a JSON object whose members keep their order, so that the description reads well and its bytes are the same
+// at every start.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// with returns the object with a member more, or unchanged where the value is empty.
+func (o object) with(name string, value any) object {
+	switch v := value.(type) {
+	case nil:
+		return o
+	case string:
+		if v == "" {
+			return o
+		}
+	case object:
+		if len(v) == 0 {
+			return o
+		}
+	case []any:
+		if len(v) == 0 {
+			return o
+		}
+	}
+	return append(o, member{name, value})
+}
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	buf.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			buf.WriteByte(',')
+		}
+		name, err := marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		buf.Write(append(append(name, ':'), value...))
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
+}
+
+// marshal encodes without escaping < > &, which the description's prose may hold.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+// literal turns a value written in a document into JSON, in the order it is written.
+func literal(v *ast.Value) any {
+	switch v.Kind {
+	case ast.ObjectValue:
+		o := object{}
+		for _, child := range v.Children {
+			o = append(o, member{child.Name, literal(child.Value)})
+		}
+		return o
+	case ast.ListValue:
+		list := []any{}
+		for _, child := range v.Children {
+			list = append(list, literal(child.Value))
+		}
+		return list
+	case ast.IntValue, ast.FloatValue:
+		return json.Number(v.Raw)
+	case ast.BooleanValue:
+		return v.Raw == "true"
+	case ast.NullValue:
+		return nil
+	default:
+		return v.Raw
+	}
+}
+
 // types translates GraphQL types into JSON Schema and collects the named ones.
 type types struct {
 	schema *ast.Schema
 	named  map[string]object
-	built  map[string]string // name of a component → what was selected of it
-}
-
-// newTypes returns a translator that has met no type yet.
-func newTypes(s *ast.Schema) *types {
-	return &types{schema: s, named: map[string]object{}, built: map[string]string{}}
 }
 
 // components returns the named schemas by name.
 func (t *types) components() object {
-	names := make([]string, 0, len(t.named))
-	for name := range t.named {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	o := object{}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(t.named)) {
 		o = append(o, member{name, t.named[name]})
 	}
 	return o
 }
 
 // ref refers to a component.
-func ref(kind, name string) object {
-	return object{{"$ref", "#/components/" + kind + "/" + name}}
+func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
+
+// orNull allows null beside what a schema describes.
+func orNull(o object, null bool) object {
+	switch {
+	case !null:
+		return o
+	case o[0].name == "$ref":
+		return object{{"anyOf", []any{o, object{{"type", "null"}}}}}
+	case o[0].name == "type":
+		o[0].value = []any{o[0].value, "null"}
+	}
+	return o
 }
 
-// value is the schema of an input or leaf type. A null is allowed where the type says
-// so and nulls can be written at all, which they can't in a query string.
-func (t *types) value(typ *ast.Type, bounds *ast.Directive, nulls bool) object {
+// value is the schema of an input or leaf type with its @constraint. A null is allowed where the type says so and nulls
+// can be written at all, which they can't in a query string.
+func (t *types) value(typ *ast.Type, constraint *ast.Directive, nulls bool) object {
 	null := nulls && !typ.NonNull
 	if typ.Elem != nil {
-		return object{{"type", orNull("array", null)}, {"items", t.value(typ.Elem, bounds, nulls)}}
+		return orNull(object{{"type", "array"}, {"items", t.value(typ.Elem, constraint, nulls)}}, null)
 	}
-	def := t.schema.Types[typ.NamedType]
-	switch def.Kind {
-	case ast.InputObject, ast.Enum:
-		if def.Kind == ast.Enum {
-			t.enum(def)
-		} else {
-			t.input(def)
-		}
-		if null {
-			return object{{"anyOf", []any{ref("schemas", def.Name), object{{"type", "null"}}}}}
-		}
-		return ref("schemas", def.Name)
+	switch def := t.schema.Types[typ.NamedType]; def.Kind {
+	case ast.InputObject:
+		t.input(def)
+		return orNull(ref("schemas", def.Name), null)
+	case ast.Enum:
+		t.enum(def)
+		return orNull(ref("schemas", def.Name), null)
 	default:
-		o := bounded(scalar(typ.NamedType, null), bounds)
-		if bounds != nil && (typ.NonNull || isTrue(bounds, "notEmpty")) && isText(o) && o.get("pattern") == nil {
-			o = append(o, member{"minLength", 1})
+		o := scalar(typ.NamedType)
+		if constraint != nil {
+			o = bounded(o, constraint, typ.NonNull)
 		}
-		return o
+		if len(o) == 0 {
+			return o
+		}
+		return orNull(o, null)
 	}
 }
 
 // enum adds an enum. Its values are described in the text, as JSON Schema has no place for that.
 func (t *types) enum(def *ast.Definition) {
-	if _, known := t.named[def.Name]; known {
-		return
-	}
-	values, lines := []any{}, []string{def.Description, ""}
+	values, lines := []any{}, []string{oneLine(def.Description), ""}
 	for _, v := range def.EnumValues {
 		values = append(values, v.Name)
 		lines = append(lines, "- `"+v.Name+"`: "+oneLine(v.Description))
@@ -82,8 +165,7 @@ func (t *types) enum(def *ast.Definition) {
 	t.named[def.Name] = object{{"type", "string"}, {"description", strings.Join(lines, "\n")}, {"enum", values}}
 }
 
-// input adds an input type. Other fields than those named are allowed, because they are
-// ignored.
+// input adds an input type. Other fields than those named are allowed, because they are ignored.
 func (t *types) input(def *ast.Definition) {
 	if _, known := t.named[def.Name]; known {
 		return
@@ -91,64 +173,43 @@ func (t *types) input(def *ast.Definition) {
 	t.named[def.Name] = nil // in work: the type may hold itself
 	properties, required := object{}, []any{}
 	for _, f := range def.Fields {
-		bounds := f.Directives.ForName("constraint")
-		property := describeBounds(t.value(f.Type, bounds, true), f.Description, bounds)
+		constraint := f.Directives.ForName("constraint")
+		property := t.value(f.Type, constraint, true).with("description", describeBounds(f.Description, constraint))
 		if f.DefaultValue != nil {
 			property = append(property, member{"default", literal(f.DefaultValue)})
-		}
-		properties = append(properties, member{f.Name, property})
-		if f.Type.NonNull && f.DefaultValue == nil {
+		} else if f.Type.NonNull {
 			required = append(required, f.Name)
 		}
+		properties = append(properties, member{f.Name, property})
 	}
-	t.named[def.Name] = object{{"type", "object"}}.with("description", def.Description).
+	t.named[def.Name] = object{{"type", "object"}}.with("description", oneLine(def.Description)).
 		with("required", required).with("properties", properties)
 }
 
-// selected is the schema of what a document asks for of an output type. Every field
-// that was asked for is there, null where it has no value.
+// selected is the schema of what a document asks for of an output type, under the name of the operation and the type.
+// Every field that was asked for is there, null where it has no value.
 func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) object {
 	if typ.Elem != nil {
-		return object{{"type", orNull("array", !typ.NonNull)}, {"items", t.selected(operation, typ.Elem, set)}}
+		return orNull(object{{"type", "array"}, {"items", t.selected(operation, typ.Elem, set)}}, !typ.NonNull)
 	}
-	def := t.schema.Types[typ.NamedType]
 	if len(set) == 0 {
 		return t.value(typ, nil, true)
 	}
 	properties, required := object{}, []any{}
 	for _, f := range fieldsOf(set) {
-		property := t.selected(operation, f.Definition.Type, f.SelectionSet)
-		properties = append(properties, member{f.Alias, property.with("description", f.Definition.Description)})
+		property := t.selected(operation, f.Definition.Type, f.SelectionSet).with("description", oneLine(f.Definition.Description))
+		properties = append(properties, member{f.Alias, property})
 		required = append(required, f.Alias)
 	}
-	o := object{{"type", "object"}}.with("description", def.Description).
+	o := object{{"type", "object"}}.with("description", oneLine(t.schema.Types[typ.NamedType].Description)).
 		with("required", required).with("properties", properties)
-	name := t.nameFor(operation, def.Name, o)
+	// A type has its own name, unless other fields of it are asked for elsewhere.
+	name := typ.NamedType
+	for known := t.named[name]; known != nil && fmt.Sprint(known) != fmt.Sprint(o); known = t.named[name] {
+		name = operation + name
+	}
 	t.named[name] = o
-	if typ.NonNull {
-		return ref("schemas", name)
-	}
-	return object{{"anyOf", []any{ref("schemas", name), object{{"type", "null"}}}}}
-}
-
-// nameFor returns the type's name, or one of the operation's own where other fields of
-// the type are asked for elsewhere.
-func (t *types) nameFor(operation, typ string, o object) string {
-	body, err := marshal(o)
-	if err != nil {
-		panic(err) // only texts and lists are in it
-	}
-	name := typ
-	for i := 1; ; i++ {
-		if was, known := t.built[name]; !known || was == string(body) {
-			t.built[name] = string(body)
-			return name
-		}
-		name = operation + typ
-		if i > 1 {
-			name += strconv.Itoa(i)
-		}
-	}
+	return orNull(ref("schemas", name), !typ.NonNull)
 }
 
 // fieldsOf returns the fields of a selection with its fragments written out.
@@ -168,69 +229,71 @@ func fieldsOf(set ast.SelectionSet) []*ast.Field {
 }
 
 // scalar describes a leaf type. Any other than these is a custom one that may be anything.
-func scalar(name string, null bool) object {
+func scalar(name string) object {
 	switch name {
 	case "Int":
-		return object{{"type", orNull("integer", null)}, {"format", "int32"}}
+		return object{{"type", "integer"}, {"format", "int32"}}
 	case "Float":
-		return object{{"type", orNull("number", null)}}
+		return object{{"type", "number"}}
 	case "Boolean":
-		return object{{"type", orNull("boolean", null)}}
+		return object{{"type", "boolean"}}
 	case "DateTime":
-		return object{{"type", orNull("string", null)}, {"format", "date-time"}}
+		return object{{"type", "string"}, {"format", "date-time"}}
 	case "Base64":
-		return object{{"type", orNull("string", null)}, {"contentEncoding", "base64"}}
+		return object{{"type", "string"}, {"contentEncoding", "base64"}}
 	case "String", "ID":
-		return object{{"type", orNull("string", null)}}
+		return object{{"type", "string"}}
 	default:
 		return object{}
 	}
 }
 
-// orNull writes a type the way JSON Schema 2020-12 says that it may be null.
-func orNull(typ string, null bool) any {
-	if null {
-		return []any{typ, "null"}
-	}
-	return typ
-}
-
 // bounded adds what JSON Schema can say of a @constraint.
-func bounded(o object, d *ast.Directive) object {
-	if d == nil {
-		return o
-	}
+func bounded(o object, d *ast.Directive, required bool) object {
+	notEmpty := required
 	for _, arg := range d.Arguments {
 		switch arg.Name {
 		case "maxLength":
-			o = append(o, member{arg.Name, json.Number(arg.Value.Raw)})
+			o = append(o, member{"maxLength", json.Number(arg.Value.Raw)})
 		case "min":
 			o = append(o, member{"minimum", json.Number(arg.Value.Raw)})
 		case "max":
 			o = append(o, member{"maximum", json.Number(arg.Value.Raw)})
-		case "format":
-			switch arg.Value.Raw {
-			case "EMAIL":
-				o = append(o, member{"format", "email"})
-			case "CURRENCY":
-				o = append(o, member{"pattern", "^[A-Z]{3}$"})
-			case "SLUG":
-				o = append(o, member{"pattern", "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"})
-			case "SESSION_ID":
-				o = append(o, member{"pattern", "^[A-Za-z0-9._:-]{1,128}$"})
-			}
 		case "notEmpty":
-			if o.get("type") == nil { // any JSON: each bound is about values of its own type
-				o = append(o, member{"minProperties", 1}, member{"minItems", 1}, member{"minLength", 1})
-			}
+			notEmpty = true
+		case "format":
+			o = append(o, format(arg.Value.Raw)...)
 		}
+	}
+	switch {
+	case !notEmpty:
+	case len(o) == 0: // any JSON: each bound is about values of its own type
+		o = object{{"minProperties", 1}, {"minItems", 1}, {"minLength", 1}}
+	case o[0].value == "string":
+		o = append(o, member{"minLength", 1})
 	}
 	return o
 }
 
-// describeBounds adds a description, and to it what only words can say of a @constraint.
-func describeBounds(o object, description string, d *ast.Directive) object {
-	words := []string{description}
+// format says in JSON Schema what a ConstraintFormat says.
+func format(name string) object {
+	switch name {
+	case "EMAIL":
+		return object{{"format", "email"}}
+	case "CURRENCY":
+		return object{{"pattern", "^[A-Z]{3}$"}}
+	case "SLUG":
+		return object{{"pattern", "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"}}
+	case "SESSION_ID":
+		return object{{"pattern", "^[A-Za-z0-9._:-]{1,128}$"}}
+	default:
+		return nil
+	}
+}
+
+// describeBounds adds to a description what only words can say of a @constraint.
+func describeBounds(description string, d *ast.Directive) string {
+	words := []string{oneLine(description)}
 	if d != nil {
 		if v := d.Arguments.ForName("notAbove"); v != nil {
 			words = append(words, "May not be above `"+v.Value.Raw+"`.")
@@ -239,21 +302,7 @@ func describeBounds(o object, description string, d *ast.Directive) object {
 			words = append(words, fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))
 		}
 	}
-	return o.with("description", strings.TrimSpace(strings.Join(words, " ")))
-}
-
-// isText tells whether a schema is that of a text without a form of its own.
-func isText(o object) bool {
-	return o.get("format") == nil && (o.get("type") == "string" || fmt.Sprint(o.get("type")) == "[string null]")
-}
-
-// isTrue tells whether a directive has an argument that is true.
-func isTrue(d *ast.Directive, name string) bool {
-	if d == nil {
-		return false
-	}
-	arg := d.Arguments.ForName(name)
-	return arg != nil && arg.Value.Raw == "true"
+	return strings.TrimSpace(strings.Join(words, " "))
 }
 
 // oneLine undoes the line breaks of a text in the schema.

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -18,20 +22,46 @@ const introduction = "Cache management, the quote calculator and the content web
 	"answers 405. Errors are problem documents (RFC 9457). Unknown fields of a body and unknown parameters are ignored. " +
 	"The lengths of texts are measured in characters after white space at both ends is cut off."
 
+// tagTexts describes the groups of routes. A route's tag is the first word of its path below /api/.
+func tagTexts() map[string]string {
+	return map[string]string{
+		"cache":    "State of the content cache, and removing entries from it.",
+		"quote":    "The quote calculator: a visitor's choices, the request for a quote, its PDF.",
+		"webhooks": "Notifications of other systems.",
+	}
+}
+
+// headerTexts describes the request headers that a document can name in @rest(headers), with an example.
+func headerTexts() map[string][2]string {
+	return map[string][2]string{
+		"Accept-Language": {"Languages the client prefers, where nothing else decides.", "ro, en;q=0.5"},
+		"CF-Turnstile-Response": {
+			"Token of the bot check in the visitor's browser, where the site has one.", "0.mF74FV8wEufAWxdbWQ…",
+		},
+		"Idempotency-Key": {
+			"A key of the client's for this request, up to 255 characters: sent again with the same content it changes nothing.",
+			"8e03978e-40d5-43e8-bc93-6894a57f9324",
+		},
+		"If-None-Match":            {"Entity tags the client holds; where one is still right the answer is 304.", `"3f2a"`},
+		"Sanity-Webhook-Signature": {"Signature of the body, where the service has a signing secret.", "t=1700000000000,v1=kZ4…"},
+	}
+}
+
 // describer writes the OpenAPI description of the routes.
 type describer struct {
 	schema  *ast.Schema
 	types   *types
 	schemes map[string]string // name of a security scheme → its description
-	used    map[schema.Code]bool
+	tags    map[string]bool
+	codes   map[schema.Code]bool
 }
 
 // describe returns the OpenAPI 3.1 description of the routes.
-func describe(s *ast.Schema, routes []*route, version string) (static, error) {
-	if version == "" {
-		version = "0.0.0"
+func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
+	d := &describer{
+		schema: s, types: &types{schema: s, named: map[string]object{}}, schemes: map[string]string{},
+		tags: map[string]bool{}, codes: map[schema.Code]bool{},
 	}
-	d := &describer{schema: s, types: newTypes(s), schemes: map[string]string{}, used: map[schema.Code]bool{}}
 	paths := object{}
 	for _, rt := range routes {
 		// Routes are sorted, so those of one path follow each other.
@@ -41,46 +71,62 @@ func describe(s *ast.Schema, routes []*route, version string) (static, error) {
 		last := &paths[len(paths)-1]
 		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
 	}
-	responses := d.problemResponses()
+	if version == "" {
+		version = "0.0.0"
+	}
 	d.types.enum(s.Types["FieldCode"])
 	doc := object{
 		{"openapi", "3.1.0"},
 		{"info", object{{"title", "Site backend API"}, {"version", version}, {"description", introduction}}},
 		{"servers", []any{object{{"url", "/"}, {"description", "The server this description comes from."}}}},
+		{"tags", d.tagList()},
 		{"paths", paths},
 		{"components", object{
+			{"responses", d.problemResponses()},
 			{"schemas", append(d.types.components(), problemSchemas()...)},
-			{"responses", responses},
 			{"headers", headers()},
 		}.with("securitySchemes", d.securitySchemes())},
 	}
 	compact, err := marshal(doc)
 	if err != nil {
-		return static{}, fmt.Errorf("writing the OpenAPI description: %w", err)
+		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
-	var body bytes.Buffer
-	if err := json.Indent(&body, compact, "", "  "); err != nil {
-		return static{}, fmt.Errorf("writing the OpenAPI description: %w", err)
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
-	body.WriteByte('\n')
-	return newStatic("application/json", body.Bytes()), nil
+	indented.WriteByte('\n')
+	return indented.Bytes(), nil
 }
 
-// operation describes one route. Its tag is the first word of its path below /api/.
+func (d *describer) tagList() []any {
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(d.tags)) {
+		list = append(list, object{{"name", name}}.with("description", tagTexts()[name]))
+	}
+	return list
+}
+
+// operation describes one route. The first paragraph of the document's description is its summary.
 func (d *describer) operation(rt *route) object {
-	o := object{
-		{"operationId", strings.ToLower(rt.name[:1]) + rt.name[1:]},
-		{"tags", []any{strings.Split(rt.path, "/")[2]}},
-		{"summary", rt.summary},
-	}.with("description", oneLineParagraphs(rt.description))
-	// An empty list says that no token is needed; none at all would say nothing.
-	security := []any{}
+	tag := strings.Split(rt.path, "/")[2]
+	d.tags[tag] = true
+	paragraphs := strings.Split(rt.op.Description, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = oneLine(p)
+	}
+	security := []any{} // an empty list says that no token is needed; none at all would say nothing
 	if scheme := d.scheme(rt); scheme != "" {
 		security = append(security, object{{scheme, []any{}}})
 	}
-	o = append(o, member{"security", security})
-	return o.with("parameters", d.parameters(rt)).with("requestBody", d.requestBody(rt)).
-		with("responses", d.responses(rt))
+	o := object{
+		{"operationId", strings.ToLower(rt.op.Name[:1]) + rt.op.Name[1:]},
+		{"tags", []any{tag}},
+		{"security", security},
+		{"summary", paragraphs[0]},
+	}
+	return o.with("description", strings.Join(paragraphs[1:], "\n\n")).with("parameters", d.parameters(rt)).
+		with("requestBody", d.requestBody(rt)).with("responses", d.responses(rt))
 }
 
 // scheme returns the security scheme of a route, empty where it has none.
@@ -91,17 +137,14 @@ func (d *describer) scheme(rt *route) string {
 	}
 	token := auth.Arguments.ForName("token").Value
 	name := strings.ToLower(token.Raw) + "Token"
-	if _, known := d.schemes[name]; !known {
-		kinds := d.schema.Types[d.schema.Directives["auth"].Arguments.ForName("token").Type.NamedType]
-		d.schemes[name] = oneLine(kinds.EnumValues.ForName(token.Raw).Description)
-	}
+	d.schemes[name] = oneLine(d.schema.Types["TokenKind"].EnumValues.ForName(token.Raw).Description)
 	return name
 }
 
 // securitySchemes describes the kinds of token that the routes ask for.
 func (d *describer) securitySchemes() object {
 	o := object{}
-	for _, name := range sortedKeys(d.schemes) {
+	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
 		o = append(o, member{name, object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.schemes[name]}}})
 	}
 	return o
@@ -111,34 +154,29 @@ func (d *describer) securitySchemes() object {
 func (d *describer) parameters(rt *route) []any {
 	list := []any{}
 	for _, p := range rt.params {
-		arg := rt.argumentOf(p.name)
-		bounds, text := boundsOf(arg), p.definition.Description
-		if text == "" && arg != nil {
+		arg := rt.argument(p.Variable)
+		constraint, text := arg.Directives.ForName("constraint"), p.Description
+		if text == "" {
 			text = arg.Description
 		}
-		o := object{{"name", p.name}, {"in", "query"}}
-		o = describeBounds(o, oneLine(text), bounds)
-		if p.definition.Type.NonNull && p.definition.DefaultValue == nil {
+		o := object{{"name", p.Variable}, {"in", "query"}}.with("description", describeBounds(text, constraint))
+		if p.Type.NonNull && p.DefaultValue == nil {
 			o = append(o, member{"required", true})
 		}
-		list = append(list, append(o, member{"schema", d.types.value(p.definition.Type, bounds, false)}).
-			with("example", rt.exampleOf(p.name)))
+		o = append(o, member{"schema", d.types.value(p.Type, constraint, false)})
+		list = append(list, o.with("example", rt.example(p.Variable)))
 	}
-	if rt.localised {
-		list = append(list, headerParameter("Accept-Language", "Languages the client prefers, where nothing else decides.", "ro, en;q=0.5"))
+	names := rt.headers
+	if rt.produces != "" {
+		names = append(slices.Clone(names), "If-None-Match")
 	}
-	if rt.download {
-		list = append(list, headerParameter("If-None-Match", "Entity tags the client holds; where one is still right the answer is 304.", `"3f2a"`))
+	for _, name := range names {
+		text := headerTexts()[name]
+		list = append(list, object{
+			{"name", name}, {"in", "header"}, {"description", text[0]}, {"schema", object{{"type", "string"}}}, {"example", text[1]},
+		})
 	}
 	return list
-}
-
-// headerParameter describes a header that every route of a kind reads.
-func headerParameter(name, description, example string) object {
-	return object{
-		{"name", name}, {"in", "header"}, {"description", description},
-		{"schema", object{{"type", "string"}}}, {"example", example},
-	}
 }
 
 // requestBody describes the body, the same for each media type it may be sent as.
@@ -147,43 +185,239 @@ func (d *describer) requestBody(rt *route) object {
 	if b == nil {
 		return nil
 	}
-	arg := rt.argumentOf(b.variable)
-	sch := d.types.value(b.definition.Type, boundsOf(arg), true)
-	if arg != nil && b.shape == anything {
+	arg := rt.argument(b.variable.Variable)
+	sch := d.types.value(b.variable.Type, arg.Directives.ForName("constraint"), true)
+	if b.variable.Definition.Kind == ast.Scalar {
 		sch = sch.with("description", oneLine(arg.Description))
 	}
 	content := object{}
 	for _, media := range b.accepts {
-		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.exampleOf(b.variable))})
+		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.example(b.variable.Variable))})
 	}
-	text := oneLine(b.definition.Description + fmt.Sprintf(" JSON, at most %d bytes.", b.limit))
-	return object{{"description", text}, {"required", b.definition.Type.NonNull}, {"content", content}}
+	text := oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", b.variable.Description, b.limit))
+	return object{{"description", text}, {"required", b.variable.Type.NonNull}, {"content", content}}
 }
 
-// argumentOf returns the root field's argument that a variable is given to, nil where
-// it is used deeper down.
-func (rt *route) argumentOf(variable string) *ast.ArgumentDefinition {
-	for _, arg := range rt.root.Arguments {
-		if arg.Value.Kind == ast.Variable && arg.Value.Raw == variable {
-			return rt.root.Definition.Arguments.ForName(arg.Name)
-		}
+// argument returns the definition of the root field's argument that a variable goes to.
+func (rt *route) argument(variable string) *ast.ArgumentDefinition {
+	i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool { return a.Value.Raw == variable })
+	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
+}
+
+// example returns the example of a variable, nil where the document gives none.
+func (rt *route) example(variable string) any {
+	if value := rt.directive.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
+		return literal(value)
 	}
 	return nil
 }
 
-// boundsOf returns the @constraint of an argument, nil where it has none.
-func boundsOf(arg *ast.ArgumentDefinition) *ast.Directive {
-	if arg == nil {
-		return nil
+// responses lists every status that a route can answer with.
+func (d *describer) responses(rt *route) object {
+	o := object{{"200", d.success(rt)}}
+	if rt.produces != "" {
+		o = append(o, member{"304", object{
+			{"description", "What the client holds is still right."},
+			{"headers", headerRefs("ETag", "Cache-Control", "X-Request-Id")},
+		}})
 	}
-	return arg.Directives.ForName("constraint")
+	for _, code := range rt.allCodes() {
+		d.codes[code] = true
+		o = append(o, member{strconv.Itoa(code.Status()), ref("responses", responseName(code))})
+	}
+	return append(o, member{"default", ref("responses", "Problem")})
 }
 
-// oneLineParagraphs undoes the line breaks of a document inside each paragraph.
-func oneLineParagraphs(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		paragraphs[i] = oneLine(p)
+// success describes the answer where all went well.
+func (d *describer) success(rt *route) object {
+	if rt.produces != "" {
+		return object{
+			{"description", "The file, as a download."},
+			{"headers", headerRefs("Content-Disposition", "Content-Language", "ETag", "Cache-Control", "X-Request-Id")},
+			{"content", object{{rt.produces, object{{"schema", object{
+				{"type", "string"}, {"format", "binary"}, {"contentMediaType", rt.produces},
+			}}}}}},
+		}
 	}
-	return strings.Join(paragraphs, "\n\n")
+	typ := *rt.root.Definition.Type
+	typ.NonNull = true // a null becomes a 404
+	text := "The value of the operation."
+	if def := d.schema.Types[typ.NamedType]; def != nil && def.Description != "" {
+		text = oneLine(def.Description)
+	}
+	return object{
+		{"description", text},
+		{"headers", headerRefs("Cache-Control", "X-Request-Id")},
+		{"content", object{{"application/json", object{
+			{"schema", d.types.selected(rt.op.Name, &typ, rt.root.SelectionSet)},
+			{"example", literal(rt.directive.Arguments.ForName("answerExample").Value)},
+		}}}},
+	}
+}
+
+// allCodes lists the errors that a route can answer with, by status.
+func (rt *route) allCodes() []schema.Code {
+	var codes []schema.Code
+	if rt.body != nil || len(rt.params) > 0 {
+		codes = append(codes, schema.CodeBadUserInput)
+	}
+	if rt.guarded() {
+		codes = append(codes, schema.CodeUnauthenticated)
+	}
+	if !rt.root.Definition.Type.NonNull {
+		codes = append(codes, schema.CodeNotFound)
+	}
+	if rt.body != nil {
+		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
+	}
+	for _, code := range rt.codes {
+		codes = append(codes, schema.Code(code))
+	}
+	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable) // any request's
+}
+
+// problemText says when a code is answered, and gives an example of its detail.
+func problemText(code schema.Code) (when, detail string) {
+	switch code {
+	case schema.CodeBadUserInput:
+		return "The JSON is malformed, or a field or parameter is missing or invalid.", "The request has invalid fields."
+	case schema.CodeUnauthenticated:
+		return "The token is missing or wrong, or the service has none for this route.",
+			"A valid token is required: Authorization: Bearer <token>."
+	case schema.CodeNotFound:
+		return "There is nothing with this id.", "There is no submission with this id."
+	case schema.CodePayloadTooLarge:
+		return "The body is too large.", "The body may have at most 65536 bytes."
+	case schema.CodeUnsupportedMediaType:
+		return "The body is not sent as JSON in UTF-8 without a content coding.",
+			"The body has to be JSON, sent with the Content-Type application/json."
+	case schema.CodeIdempotencyKeyReused:
+		return "The Idempotency-Key stands for other content of this session. Nothing was stored.",
+			"This Idempotency-Key was used for other content. Send a new key for a new attempt."
+	case schema.CodeRateLimited:
+		return "This client sends too many requests.", "Too many requests. Please wait."
+	case schema.CodeUpstreamUnavailable:
+		return "A backend that is needed is away, or there are too many requests. What was sent may have been stored all the " +
+				"same: sending the same again is safe and makes no second lead.",
+			"The request could not be confirmed as stored. Please send the same again: that makes no second lead."
+	default:
+		return "A bug. The log has more under the request id.", ""
+	}
+}
+
+// exampleRequestID stands in examples.
+const exampleRequestID = "ZB2IXOQ4T7AFYDKM5GH3VNC6RW"
+
+// problemResponses returns the responses that the routes refer to. Others are left out: linters take them for mistakes.
+func (d *describer) problemResponses() object {
+	o := object{}
+	for _, code := range schema.Codes() {
+		if !d.codes[code] {
+			continue
+		}
+		when, detail := problemText(code)
+		names := []string{"X-Request-Id"}
+		switch code.Status() {
+		case http.StatusUnauthorized:
+			names = append(names, "WWW-Authenticate")
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			names = append(names, "Retry-After")
+		}
+		example := &schema.Error{Code: code, Message: detail}
+		if code == schema.CodeBadUserInput {
+			example.Fields = []schema.FieldError{
+				schema.Required("contact.email"), schema.TooLong("contact.company", schema.MaxNameLength),
+			}
+		}
+		o = append(o, member{responseName(code), object{
+			{"description", when},
+			{"headers", headerRefs(names...)},
+			{"content", problemContent(newProblem(example, exampleRequestID))},
+		}})
+	}
+	return append(o, member{"Problem", object{
+		{"description", "Any other problem, such as 405 for a method that the path does not have."},
+		{"headers", headerRefs("X-Request-Id", "Allow")},
+		{"content", problemContent(nil)},
+	}})
+}
+
+// problemContent is the body of every answer that is not a success.
+func problemContent(example any) object {
+	return object{{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)}}
+}
+
+// problemSchemas describes Problem and schema.FieldError.
+func problemSchemas() object {
+	codes := []any{}
+	for _, code := range schema.Codes() {
+		codes = append(codes, code)
+	}
+	text := func(description string) object { return object{{"type", "string"}, {"description", description}} }
+	return object{
+		{"Problem", object{
+			{"type", "object"},
+			{"description", "What went wrong (RFC 9457)."},
+			{"required", []any{"type", "title", "status", "detail", "code", "success", "requestId"}},
+			{"properties", object{
+				{"type", object{{"type", "string"}, {"const", "about:blank"}, {"description", "Always `about:blank`: the status says the kind."}}},
+				{"title", text("The status in words.")},
+				{"status", object{{"type", "integer"}, {"minimum", 400}, {"maximum", 599}, {"description", "The HTTP status."}}},
+				{"detail", text("What is wrong, a sentence for people.")},
+				{"code", append(text("What is wrong, for programs."), member{"enum", codes})},
+				{"success", object{{"type", "boolean"}, {"const", false}, {"description", "Always false."}}},
+				{"errors", object{
+					{"type", "array"}, {"maxItems", schema.MaxFieldErrors}, {"items", ref("schemas", "FieldError")},
+					{"description", "The invalid fields, with `BAD_USER_INPUT`."},
+				}},
+				{"requestId", text("Under this id the service's log has more.")},
+			}},
+		}},
+		{"FieldError", object{
+			{"type", "object"},
+			{"description", "One invalid field."},
+			{"required", []any{"field", "code", "message"}},
+			{"properties", object{
+				{"field", text("Path of the field, such as `contact.email` or `selections.features[2]`; `body` for the body as a whole.")},
+				{"code", ref("schemas", "FieldCode")},
+				{"params", object{{"type", "object"}, {"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."}}},
+				{"message", text("What is wrong with it, in English.")},
+			}},
+		}},
+	}
+}
+
+// headers describes the headers of the answers.
+func headers() object {
+	header := func(description, typ string, example any) object {
+		return object{{"description", description}, {"schema", object{{"type", typ}}}, {"example", example}}
+	}
+	return object{
+		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID)},
+		{"Cache-Control", header("Whether and how the answer may be kept.", "string", "no-store")},
+		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
+		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},
+		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},
+		{"ETag", header("Strong entity tag of the file.", "string", `"3f2a"`)},
+		{"Content-Disposition", header("Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf"))},
+		{"Content-Language", header("Language of the file.", "string", "ro")},
+	}
+}
+
+// headerRefs refers to headers by name.
+func headerRefs(names ...string) object {
+	o := object{}
+	for _, name := range names {
+		o = append(o, member{name, ref("headers", name)})
+	}
+	return o
+}
+
+// responseName turns BAD_USER_INPUT into BadUserInput.
+func responseName(code schema.Code) string {
+	words := strings.Split(strings.ToLower(string(code)), "_")
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
 }

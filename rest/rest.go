@@ -1,20 +1,20 @@
-// Package rest serves the service's REST routes. It has no behaviour of its own:
-// each route is one GraphQL operation document carrying a @rest directive, compiled
-// against the schema when the process starts and run through the executor that
-// serves GraphQL too. A request is bound to the operation's variables, the operation
-// runs in process, and the value of its single root field becomes the answer. The
-// OpenAPI description is generated from the same documents and the same schema.
+// Package rest serves the service's REST routes. It has no behaviour of its own: each route is one GraphQL operation
+// document carrying a @rest directive, compiled against the schema when the process starts and run through the executor
+// that serves GraphQL too. A request is bound to the operation's variables, the operation runs in process, and the value
+// of its single root field becomes the answer. The OpenAPI description is generated from the same documents and schema.
 //
-// Known limits: variables from the query string are scalars or enums, never lists;
-// an answer is either JSON or one download; ranges of a download are not served.
+// Known limits: variables from the query string are scalars or enums, never lists; an answer is either JSON or one
+// download; ranges of a download are not served.
 package rest
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
-	"fmt"
+	"encoding/hex"
 	"io/fs"
 	"net/http"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -28,45 +28,34 @@ var operations embed.FS
 // DescriptionPath is where the OpenAPI description is served.
 const DescriptionPath = "/api/openapi.json"
 
-// Options adjusts an API. The zero value serves the service's own documents.
-type Options struct {
-	// Documents holds the operation documents, *.graphql at its root; nil: the service's own.
-	Documents fs.FS
-	// Authorize returns an error where a root field's guard refuses the caller. It is asked
-	// before the adapter complains of a request by itself, so that a caller without a token
-	// learns nothing else. The caller's Body is nil where the body was too large to be read.
-	// Nil: nobody is refused before the executor does.
-	Authorize func(ctx context.Context, field *ast.FieldDefinition) error
-	// Caller says who sent the request that is answered by w. Nil: the caller in the
-	// request's context, or one made from its headers and a random id.
-	Caller func(w http.ResponseWriter, r *http.Request) *schema.Caller
-	// OnKept is told of each answer by w that was made before and sent again. Nil: nobody
-	// is told.
-	OnKept func(w http.ResponseWriter)
-	// Version is the service's version, for the OpenAPI description; empty: "0.0.0".
-	Version string
+// Executor runs the operations.
+type Executor interface {
+	graphql.GraphExecutor
+	// Authorize returns an error where a root field's guard refuses the caller: by its token as long as the caller's Body
+	// is nil, and by the signature of the body as well from then on.
+	Authorize(ctx context.Context, field *ast.FieldDefinition) error
+	// Pin keeps a validated document for good, so that nothing is parsed while requests are served.
+	Pin(query string, doc *ast.QueryDocument)
 }
 
-// Pinner is an executor that keeps a validated document for good, by its exact text,
-// so that nothing is parsed or validated while requests are served.
-type Pinner interface {
-	Pin(query string, doc *ast.QueryDocument)
+// Options adjusts an API.
+type Options struct {
+	Documents fs.FS  // *.graphql at its root; nil: the service's own
+	Version   string // of the service, for the OpenAPI description
 }
 
 // API serves every path below /api/. It is immutable and safe for concurrent use.
 type API struct {
-	exec      graphql.GraphExecutor
-	resources map[string]*resource
-	routes    []*route
-	options   Options
-	openapi   static
-	files     *files
+	exec    Executor
+	routes  []*route
+	paths   map[string]map[string]*route // by path and method
+	openapi []byte
+	etag    string // of openapi
 }
 
-// New compiles the operation documents against the schema. Every problem in any of
-// them is in the returned error, a *CompileError, with its place and what to do. Where
-// the executor is a Pinner the documents are pinned.
-func New(exec graphql.GraphExecutor, s *ast.Schema, o Options) (*API, error) {
+// New compiles the operation documents against the schema. Every problem in any of them is in the returned error, with
+// its place and what to do.
+func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
 	if o.Documents == nil {
 		own, err := fs.Sub(operations, "operations")
 		if err != nil {
@@ -74,62 +63,93 @@ func New(exec graphql.GraphExecutor, s *ast.Schema, o Options) (*API, error) {
 		}
 		o.Documents = own
 	}
-	if o.Caller == nil {
-		o.Caller = callerOf
-	}
 	routes, err := compile(s, o.Documents)
 	if err != nil {
 		return nil, err
 	}
-	a := &API{exec: exec, routes: routes, options: o}
-	a.openapi, err = describe(s, routes, o.Version)
-	if err != nil {
+	a := &API{exec: exec, routes: routes, paths: map[string]map[string]*route{}}
+	for _, rt := range routes {
+		if a.paths[rt.path] == nil {
+			a.paths[rt.path] = map[string]*route{}
+		}
+		a.paths[rt.path][rt.method] = rt
+		exec.Pin(rt.text, rt.doc)
+	}
+	if a.openapi, err = describe(s, routes, o.Version); err != nil {
 		return nil, err
 	}
-	if a.files, err = newFiles(); err != nil {
-		return nil, fmt.Errorf("making room for downloads: %w", err)
-	}
-	a.resources = newResources(a)
-	if p, ok := exec.(Pinner); ok {
-		for _, rt := range routes {
-			p.Pin(rt.text, rt.doc)
-		}
-	}
+	sum := sha256.Sum256(a.openapi)
+	a.etag = `"` + hex.EncodeToString(sum[:16]) + `"`
 	return a, nil
 }
 
-// Route is what the surroundings of the API may want to know of a route, for limits,
-// metrics and logs.
+// Route is what the server wants to know of a route, for limits and metrics.
 type Route struct {
 	Method    string // GET or POST
 	Path      string // such as /api/quote/track
 	Operation string // name of the operation, such as TrackQuote
 	Field     *ast.FieldDefinition
-	BodyLimit int64 // bytes; 0: the route takes no body
 }
 
 // Routes lists the routes by path and method.
 func (a *API) Routes() []Route {
 	list := make([]Route, len(a.routes))
 	for i, rt := range a.routes {
-		list[i] = rt.public()
+		list[i] = Route{Method: rt.method, Path: rt.path, Operation: rt.op.Name, Field: rt.root.Definition}
 	}
 	return list
 }
 
-// Match returns the route that serves a request, a HEAD request being served by the
-// GET route. False: none does.
-func (a *API) Match(r *http.Request) (Route, bool) {
-	res := a.resource(r)
-	if res == nil {
-		return Route{}, false
+// Description returns the OpenAPI description, as JSON.
+func (a *API) Description() []byte { return a.openapi }
+
+// ServeHTTP serves a request for a path below /api/. A path that is spelt in another way, with escapes or more slashes,
+// is another path.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	methods := a.paths[r.URL.Path]
+	isDescription := r.URL.Path == DescriptionPath
+	if r.URL.RawPath != "" || methods == nil && !isDescription {
+		WriteProblem(w, r, &schema.Error{
+			Code: schema.CodeNotFound, Message: "There is no route at this path. GET " + DescriptionPath + " lists them.",
+		})
+		return
 	}
-	rt := res.route(r.Method)
-	if rt == nil {
-		return Route{}, false
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
 	}
-	return rt.public(), true
+	if rt := methods[method]; rt != nil {
+		a.serve(w, r, rt)
+		return
+	}
+	if isDescription && method == http.MethodGet {
+		a.serveDescription(w, r)
+		return
+	}
+	var allow []string
+	if methods[http.MethodGet] != nil || isDescription {
+		allow = append(allow, http.MethodGet, http.MethodHead)
+	}
+	if methods[http.MethodPost] != nil {
+		allow = append(allow, http.MethodPost)
+	}
+	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+	if method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	WriteProblem(w, r, &schema.Error{
+		Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + w.Header().Get("Allow") + ".",
+	})
 }
 
-// Description returns the OpenAPI description, as JSON.
-func (a *API) Description() []byte { return a.openapi.body }
+func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("ETag", a.etag)
+	h.Set("Cache-Control", "no-cache")
+	if matches(r.Header, a.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	write(w, r, http.StatusOK, "application/json", a.openapi)
+}

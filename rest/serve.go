@@ -1,10 +1,13 @@
 package rest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -15,62 +18,58 @@ import (
 
 // serve answers a request with what a route's operation gives.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
-	if rt.download && a.serveKept(w, r, rt) {
-		return
-	}
-	caller := a.options.Caller(w, r)
-	ctx := schema.WithCaller(r.Context(), caller)
+	caller := schema.CallerFrom(r.Context())
 	caller.Summary.Operation, caller.Summary.RootFields = string(rt.op.Operation), []string{rt.root.Name}
-	vars := make(map[string]any, 1)
-	problem := a.authorize(ctx, rt) // the token, before the body is read
-	if problem == nil {
-		problem = a.bindBody(ctx, w, r, rt, vars)
-	}
-	if problem == nil {
-		problem = rt.bindQuery(r, vars)
-	}
+	vars, problem := a.bind(w, r, rt)
 	if problem != nil {
-		WriteProblem(w, r, caller.RequestID, problem)
+		WriteProblem(w, r, problem)
 		return
 	}
-	if rt.download {
-		a.serveDownload(ctx, w, r, rt, vars)
-		return
+	var file schema.BinarySink
+	value, problem := a.run(schema.WithBinarySink(r.Context(), &file), rt, vars, r.Header)
+	if problem == nil && rt.produces != "" {
+		problem = writeDownload(w, r, value, file.Bytes)
 	}
-	value, problem := a.run(ctx, rt, vars, r.Header)
-	if problem != nil {
-		WriteProblem(w, r, caller.RequestID, problem)
-		return
-	}
-	h := w.Header()
-	h["Content-Type"] = jsonType
-	h["Cache-Control"] = noStore
-	if len(value) > countedBody || r.Method == http.MethodHead {
-		h["Content-Length"] = []string{strconv.Itoa(len(value))}
-	}
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(value) // a client that is gone can't be told
+	switch {
+	case problem != nil:
+		problem.Fields = rt.sentNames(problem.Fields)
+		WriteProblem(w, r, problem)
+	case rt.produces == "":
+		w.Header().Set("Cache-Control", "no-store")
+		caller.Summary.SetHeaders(w.Header())
+		write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
 	}
 }
 
-// countedBody is the size in bytes up to which the server counts an answer itself, with
-// less work than a header takes: an answer that fits into its buffer.
-const countedBody = 2048
-
-// Header values that never change. They are handed out as they are, which spares an
-// allocation each: nobody appends to them in place, since they have no room.
-var (
-	jsonType = []string{"application/json; charset=utf-8"}
-	noStore  = []string{"no-store"}
-)
-
-// authorize returns the error of a root field's guard: of the token, and once the
-// caller's Body is set, of its signature.
-func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
-	if a.options.Authorize == nil {
-		return nil
+// bind returns the operation's variables. The token is checked before the body is read, a signature before the body
+// is decoded.
+func (a *API) bind(w http.ResponseWriter, r *http.Request, rt *route) (map[string]any, *schema.Error) {
+	ctx, vars := r.Context(), map[string]any{}
+	if problem := a.authorize(ctx, rt); problem != nil {
+		return nil, problem
 	}
-	err := a.options.Authorize(ctx, rt.root.Definition)
+	if b := rt.body; b != nil {
+		raw, problem := b.read(w, r)
+		if problem != nil {
+			return nil, problem
+		}
+		schema.CallerFrom(ctx).Body = raw
+		if problem := a.authorize(ctx, rt); problem != nil {
+			return nil, problem
+		}
+		if problem := b.checkHeaders(r.Header, w.Header()); problem != nil {
+			return nil, problem
+		}
+		if vars[b.variable.Variable], problem = b.decode(raw); problem != nil {
+			return nil, problem
+		}
+	}
+	return vars, rt.bindQuery(r, vars)
+}
+
+// authorize returns the error of a root field's guard: of the token, and once the body was read, of its signature.
+func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
+	err := a.exec.Authorize(ctx, rt.root.Definition)
 	var known *schema.Error
 	if err == nil || errors.As(err, &known) {
 		return known
@@ -82,10 +81,10 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{
-		Query: rt.text, OperationName: rt.name, Variables: vars, Headers: h,
+		Query: rt.text, OperationName: rt.op.Name, Variables: vars, Headers: h,
 	})
 	if len(errs) > 0 {
-		return nil, ProblemOf(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
+		return nil, problemOf(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
 	}
 	next, ctx := a.exec.DispatchOperation(ctx, op)
 	res := next(ctx)
@@ -93,23 +92,81 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 		return nil, &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The request took too long.", Err: ctx.Err()}
 	}
 	if len(res.Errors) > 0 {
-		return nil, ProblemOf(res.Errors)
+		return nil, problemOf(res.Errors)
 	}
-	return rt.value(res.Data)
-}
-
-// value cuts the root field's value out of an executor's data, which is an object with
-// that one member.
-func (rt *route) value(data []byte) ([]byte, *schema.Error) {
-	n := len(data)
-	if n <= len(rt.prefix) || !strings.HasPrefix(string(data[:len(rt.prefix)]), rt.prefix) || data[n-1] != '}' {
-		return nil, &schema.Error{
-			Code: schema.CodeInternal, Err: fmt.Errorf("the data of %s does not begin with its root field", rt.name),
-		}
-	}
-	value := data[len(rt.prefix) : n-1]
-	if string(value) == "null" {
+	// The data is an object with the root field as its only member.
+	value, ok1 := bytes.CutPrefix(res.Data, []byte(rt.prefix))
+	value, ok2 := bytes.CutSuffix(value, []byte("}"))
+	switch {
+	case !ok1 || !ok2:
+		return nil, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("%s: the data is not its root field", rt.op.Name)}
+	case string(value) == "null":
 		return nil, &schema.Error{Code: schema.CodeNotFound, Message: "There is nothing to be found here with these parameters."}
 	}
 	return value, nil
+}
+
+// writeDownload sends a file, or 304 to a client that has it. Ranges are not served: files are small.
+func writeDownload(w http.ResponseWriter, r *http.Request, value, content []byte) *schema.Error {
+	var file struct{ FileName, ContentType, Etag, Locale string }
+	if err := json.Unmarshal(value, &file); err != nil {
+		return &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the answer of a download: %w", err)}
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "private, no-cache") // may be kept, has to be asked for again
+	h.Set("X-Robots-Tag", "noindex")
+	if file.Locale != "" {
+		h.Set("Content-Language", file.Locale)
+		h.Add("Vary", "Accept-Language")
+	}
+	if file.Etag != "" {
+		h.Set("ETag", file.Etag)
+		if matches(r.Header, file.Etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	h.Set("Content-Disposition", disposition(file.FileName))
+	write(w, r, http.StatusOK, file.ContentType, content)
+	return nil
+}
+
+// write sends an answer, without its body to HEAD.
+func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(content) // a client that is gone can't be told
+	}
+}
+
+// disposition offers a file for saving (RFC 6266): a name in safe ASCII for every client, and the name itself for
+// those that read it.
+func disposition(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+	if safe = strings.TrimLeft(safe, "."); safe == "" {
+		safe = "download"
+	}
+	return `attachment; filename="` + safe + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+}
+
+// matches reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
+func matches(h http.Header, etag string) bool {
+	for given := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
+		given = strings.TrimSpace(given)
+		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+	}
+	return false
 }

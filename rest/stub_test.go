@@ -28,13 +28,11 @@ type stub struct {
 	input *schema.InputChecker
 	docs  sync.Map
 
-	quiet   bool // nothing is noted
 	mu      sync.Mutex
 	calls   int
 	args    []any
 	callers []schema.Caller
 	reply   func(field string) (any, error) // nil: the usual answers
-	stands  func() bool                     // whether a download may be sent again; nil: never
 }
 
 const testToken = "right"
@@ -51,7 +49,7 @@ func newStub(tb testing.TB) *stub {
 	return s
 }
 
-// Pin implements Pinner.
+// Pin implements Executor.
 func (s *stub) Pin(query string, doc *ast.QueryDocument) { s.docs.Store(query, doc) }
 
 func (s *stub) auth(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
@@ -68,7 +66,7 @@ func (s *stub) allow(ctx context.Context) error {
 	return nil
 }
 
-func (s *stub) authorize(ctx context.Context, f *ast.FieldDefinition) error {
+func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 	if f.Directives.ForName("auth") == nil {
 		return nil
 	}
@@ -90,7 +88,7 @@ func (s *stub) CreateOperationContext(ctx context.Context, p *graphql.RawParams)
 	if len(fields) == 0 {
 		return op, nil
 	}
-	if err := s.authorize(ctx, op.Operation.SelectionSet[0].(*ast.Field).Definition); err != nil {
+	if err := s.Authorize(ctx, op.Operation.SelectionSet[0].(*ast.Field).Definition); err != nil {
 		return op, gqlerror.List{gqlerror.Wrap(err)}
 	}
 	return op, gqlerror.List{gqlerror.Wrap(&schema.Error{
@@ -130,9 +128,6 @@ func (p pinned) Add(context.Context, string, *ast.QueryDocument) {
 }
 
 func (s *stub) note(ctx context.Context, args ...any) {
-	if s.quiet {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -208,9 +203,6 @@ var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	s.note(ctx, id, locale)
-	if s.stands != nil {
-		schema.LastingFrom(ctx).Stands = s.stands
-	}
 	return replied(s, "quotePdf", &schema.QuotePDF{
 		FileName: "quote-abc.pdf", ContentType: "application/pdf", Size: len(testPDF), Etag: `"v1"`,
 		Locale: schema.LocaleRo, Content: testPDF,
@@ -221,18 +213,24 @@ func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (
 func newAPI(tb testing.TB) (*API, *stub) {
 	tb.Helper()
 	s := newStub(tb)
-	a, err := New(s, schema.AST(), Options{Authorize: s.authorize, Version: "1.2.3"})
+	a, err := New(s, schema.AST(), Options{Version: "1.2.3"})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return a, s
 }
 
+// withCaller does what the server's middleware does.
+func withCaller(r *http.Request) *http.Request {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1", Bearer: bearer}))
+}
+
 // newServer serves an API over real HTTP.
 func newServer(tb testing.TB) (*httptest.Server, *stub) {
 	tb.Helper()
 	a, s := newAPI(tb)
-	srv := httptest.NewServer(http.HandlerFunc(a.ServeHTTP))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.ServeHTTP(w, withCaller(r)) }))
 	tb.Cleanup(srv.Close)
 	return srv, s
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "context"
+import (
+	"context"
+	"net/http"
+	"strings"
+)
 
 // Caller is what a door knows of the request that brought an operation.
 type Caller struct {
@@ -25,6 +29,17 @@ type Summary struct {
 	Cached        bool     // answered with a cached response
 	Code          Code     // of the first error
 	InvalidFields []string // names of the input fields that were refused, never their values
+	DroppedFields []string // names of the input fields that track left out, in development
+}
+
+// HeaderDropped is the header that names the dropped fields of a request.
+const HeaderDropped = "X-Dropped-Fields"
+
+// SetHeaders adds what an answer says of its own making.
+func (s *Summary) SetHeaders(h http.Header) {
+	if len(s.DroppedFields) > 0 {
+		h.Set(HeaderDropped, strings.Join(s.DroppedFields, ", "))
+	}
 }
 
 // Refuse records an error that the client is answered with.

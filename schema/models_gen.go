@@ -238,13 +238,10 @@ type SubmitQuoteInput struct {
 	Estimate *QuoteEstimateInput `json:"estimate"`
 	// Language of the visitor, used for the PDF.
 	Locale *Locale `json:"locale,omitempty"`
-	// Leave this out. It is a trap for programs that fill in every field they find: a form may have an input of this name
-	// that people don't see. A request with anything in it is accepted like any other, and held until somebody has looked
-	// at it.
+	// Leave this out.
 	Website *string `json:"website,omitempty"`
 	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-	// `CF-Turnstile-Response` does as well. Without a good one a request is accepted, and held until somebody has looked
-	// at it.
+	// `CF-Turnstile-Response` does as well.
 	ChallengeToken *string `json:"challengeToken,omitempty"`
 }
 
@@ -274,6 +271,18 @@ type TrackFormDataInput struct {
 	Email *string `json:"email,omitempty"`
 	// First name.
 	FirstName *string `json:"firstName,omitempty"`
+}
+
+// State of the calculator while a visitor is choosing.
+type TrackQuoteInput struct {
+	// Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
+	SessionID string `json:"sessionId"`
+	// What has been chosen so far.
+	Selections *TrackSelectionsInput `json:"selections,omitempty"`
+	// Range shown to the visitor, as far as it is known.
+	Estimate *TrackEstimateInput `json:"estimate,omitempty"`
+	// Contact hints, as far as they are typed.
+	FormData *TrackFormDataInput `json:"formData,omitempty"`
 }
 
 // Answer of `trackQuote`.

@@ -586,6 +586,57 @@ func (ec *executionContext) unmarshalInputTrackFormDataInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, obj any) (TrackQuoteInput, error) {
+	var it TrackQuoteInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "sessionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sessionId"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SessionID = data
+		case "selections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("selections"))
+			data, err := ec.unmarshalOTrackSelectionsInput2ᚖsiteapiᚋschemaᚐTrackSelectionsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Selections = data
+		case "estimate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("estimate"))
+			data, err := ec.unmarshalOTrackEstimateInput2ᚖsiteapiᚋschemaᚐTrackEstimateInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Estimate = data
+		case "formData":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("formData"))
+			data, err := ec.unmarshalOTrackFormDataInput2ᚖsiteapiᚋschemaᚐTrackFormDataInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FormData = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Context, obj any) (TrackSelectionsInput, error) {
 	var it TrackSelectionsInput
 	if obj == nil {
@@ -838,8 +889,7 @@ func (ec *executionContext) marshalNSubmitQuotePayload2ᚖsiteapiᚋschemaᚐSub
 }
 
 func (ec *executionContext) unmarshalNTrackQuoteInput2siteapiᚋschemaᚐTrackQuoteInput(ctx context.Context, v any) (TrackQuoteInput, error) {
-	var res TrackQuoteInput
-	err := res.UnmarshalGQL(v)
+	res, err := ec.unmarshalInputTrackQuoteInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 

@@ -636,6 +636,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSubmitQuoteInput,
 		ec.unmarshalInputTrackEstimateInput,
 		ec.unmarshalInputTrackFormDataInput,
+		ec.unmarshalInputTrackQuoteInput,
 		ec.unmarshalInputTrackSelectionsInput,
 	)
 	first := true

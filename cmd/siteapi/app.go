@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -127,7 +126,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
-		MinTime: s.SpamMinTime, Challenge: openChallenge(s, outside),
+		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: openChallenge(s, outside),
 		Count: a.metrics.event, Trace: a.traces.parent(),
 	})
 	a.health.probes = []*probe{
@@ -170,10 +169,7 @@ func (a *app) buildDoors() error {
 		return err
 	}
 	executor := a.traces.executor(exec)
-	routes, err := rest.New(executor, schema.AST(), rest.Options{
-		Authorize: func(ctx context.Context, f *ast.FieldDefinition) error { return exec.Authorize(ctx, f) },
-		Caller:    visitor, OnKept: kept, Version: versionText(),
-	})
+	routes, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err
 	}

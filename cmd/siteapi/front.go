@@ -89,7 +89,7 @@ func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 		gqlhttp.WriteError(w, r, id, e)
 		return
 	}
-	rest.WriteProblem(w, r, id, e)
+	rest.WriteProblem(w, r, e)
 }
 
 // nosniff is the value of a header that nearly every answer has, made once. Such headers
@@ -122,6 +122,7 @@ func (f *front) finish(v *visit, r *http.Request) {
 	}
 	level := zerolog.InfoLevel
 	switch {
+	case len(v.caller.Summary.DroppedFields) > 0: // only in development
 	case v.kept, v.tracked, r.URL.Path == trackPath && status == http.StatusOK:
 		level = zerolog.DebugLevel // one of very many alike
 	case status >= http.StatusInternalServerError && !v.shed:
@@ -138,6 +139,9 @@ func (f *front) finish(v *visit, r *http.Request) {
 		}
 		if len(said.InvalidFields) > 0 {
 			event.Strs("invalid_fields", said.InvalidFields)
+		}
+		if len(said.DroppedFields) > 0 {
+			event.Strs("dropped_fields", said.DroppedFields)
 		}
 	}
 	event.Ctx(r.Context()).Str("request_id", v.caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).

@@ -31,7 +31,7 @@ func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		rest.WriteProblem(w, r, visitor(w, r).RequestID, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 	}
 }
 

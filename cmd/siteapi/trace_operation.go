@@ -16,11 +16,12 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
+	"siteapi/rest"
 	"siteapi/schema"
 )
 
 // executor makes a span of each operation and of each of its root fields.
-func (t *traces) executor(e *resolvers.Executor) graphql.GraphExecutor {
+func (t *traces) executor(e *resolvers.Executor) rest.Executor {
 	if t == nil {
 		return e
 	}
