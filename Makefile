@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos chaos-leads fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -12,20 +12,18 @@ help: ## list what can be done
 run: ## start the service on embedded defaults, at http://localhost:8080
 	ENVIRONMENT=development $(GO) run -ldflags "$(LDFLAGS)" ./cmd/siteapi
 
-demo: build ## play a visitor's session in three languages against a fresh service; DRIVERS=real: with local stand-ins of Sanity and HubSpot
+demo: build ## play a visitor's session in three languages against a fresh service; DRIVERS=real: with local stubs of Sanity and HubSpot
 	$(GO) run ./cmd/demo -binary bin/siteapi -drivers $(or $(DRIVERS),file)
 
-chaos: build ## kill it, fill its disk, move its clock, stop its servers, flood it, and count what was lost; SHORT=1 for a minute, KILLS=100 SEED=1
-	$(GO) run ./cmd/chaos all -binary bin/siteapi $(if $(SHORT),-short) $(if $(KILLS),-kills $(KILLS)) $(if $(SEED),-seed $(SEED))
-
-chaos-leads: build ## submit leads while CMS and CRM fail and the process is killed; SUBMISSIONS=200 KILLS=5 SEED=1 for a short run
-	$(GO) run ./cmd/chaos leads -binary bin/siteapi -submissions $(or $(SUBMISSIONS),1000) -kills $(or $(KILLS),20) $(if $(SEED),-seed $(SEED))
-
-fuzz: ## run every fuzz target, one after the other; FUZZTIME=60s each, FUZZ=Binding for some
-	$(GO) run ./cmd/chaos fuzz -time $(or $(FUZZTIME),60s) $(if $(FUZZ),-only $(FUZZ))
+chaos: build ## kill it, fill its disk, stop its servers, attack and flood it, and count what was lost; SHORT=1 for a minute, ONLY="kills attacks"
+	$(GO) run ./cmd/chaos -binary bin/siteapi $(if $(SHORT),-short) $(ONLY)
 
 soak: build ## minutes of mixed load: memory, goroutines and file descriptors have to stay as they are; SOAK=5m
-	$(GO) run ./cmd/soak -binary bin/siteapi -time $(or $(SOAK),5m)
+	$(GO) run ./cmd/chaos -binary bin/siteapi -soak $(or $(SOAK),5m) soak
+
+fuzz: ## run every fuzz target, one after the other, for FUZZTIME=60s each
+	@for file in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do for target in $$(grep -oE '^func Fuzz\w+' $$file | cut -c6-); do \
+	echo "$$target in $$file"; $(GO) test -run xxx -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),60s) $$(dirname $$file) || exit 1; done; done
 
 test: ## run the tests; those that need a server are skipped where it is not installed
 	$(GO) test ./...

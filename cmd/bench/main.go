@@ -1,13 +1,12 @@
 // Command bench measures the service against baselines, both in the same run and in
 // turn, and prints one line a figure:
 //
-//	name ratio baseline-value value unit
+//	name ratio baseline-value value unit (goal)
 //
-// The ratio is value to baseline; a line ends with the goal where there is one. Values
-// are medians of several rounds. For reads each server runs in a process of its own on
-// one processor and the load comes from the other, over 32 connections; what waits for
-// the disk has both. Absolute values say something about the machine; the ratios
-// should hold on any.
+// The ratio is value to baseline, the median of the rounds. For reads each server has
+// one processor to itself and the load comes from the other, over 32 connections; what
+// waits for the disk has both. Absolute values say something about the machine; the
+// ratios should hold on any.
 package main
 
 import (
@@ -18,20 +17,20 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	var err error
 	if role := os.Getenv(roleVariable); role != "" {
-		if err := serveRole(ctx, role); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", role+":", err)
-			os.Exit(1)
-		}
-		return
+		err = serveRole(ctx, role)
+	} else {
+		err = run(ctx, os.Args[1:], os.Stdout)
 	}
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -42,13 +41,7 @@ type options struct {
 	binary string
 	rounds int
 	each   time.Duration
-	only   *regexp.Regexp
-}
-
-// figure is one or more lines of the report.
-type figure struct {
-	name    string
-	measure func(ctx context.Context, o options) ([]line, error)
+	dir    string // of the figure that is being measured
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -61,27 +54,28 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	var err error
-	if o.only, err = regexp.Compile(*only); err != nil {
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	figures := []figure{
-		{"read-vs-nethttp", readVsNetHTTP},
-		{"read-miss-vs-gqlgen", readMissVsGqlgen},
-		{"rest-vs-nethttp", restVsNetHTTP},
-		{"track", track},
-		{"pdf-cold", pdfCold},
-		{"pdf-cached-vs-nethttp", pdfCached},
-		{"valkey-read-vs-memory", valkeyRead},
-		{"start", start},
-		{"memory", residentMemory},
+	figures := []struct {
+		name    string
+		measure func(ctx context.Context, o options) ([]line, error)
+	}{
+		{"read-vs-nethttp", readVsNetHTTP}, {"read-miss-vs-gqlgen", readMissVsGqlgen}, {"read-1mb-vs-10kb", readLarge},
+		{"rest-vs-nethttp", restVsNetHTTP}, {"track", track}, {"pdf-cold", pdfCold}, {"pdf-cached-vs-nethttp", pdfCached},
+		{"valkey-read-vs-memory", valkeyRead}, {"start", start}, {"memory", memory},
 	}
 	_, _ = fmt.Fprintln(out, "# name ratio baseline-value value unit (goal)")
 	for _, f := range figures {
-		if !o.only.MatchString(f.name) {
+		if !wanted.MatchString(f.name) {
 			continue
 		}
+		if o.dir, err = os.MkdirTemp("", "siteapi-bench-"); err != nil {
+			return err
+		}
 		lines, err := f.measure(ctx, o)
+		_ = os.RemoveAll(o.dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -90,4 +84,36 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// line is one figure of the report.
+type line struct {
+	name            string
+	ratio           float64
+	baseline, value float64
+	unit            string
+	goal            string // "≥ 0.75"; empty: none
+}
+
+// String formats the line.
+func (l line) String() string {
+	s := fmt.Sprintf("%s %.3f %.4g %.4g %s", l.name, l.ratio, l.baseline, l.value, l.unit)
+	if l.goal != "" {
+		s += " (goal " + l.goal + ")"
+	}
+	return s
+}
+
+// compare makes a line of measurements taken in turn. The ratio is the median of the
+// ratios pair by pair, which holds while the machine's speed drifts.
+func compare(name, unit, goal string, baseline, value []float64) line {
+	ratios := make([]float64, len(value))
+	for i := range value {
+		ratios[i] = value[i] / baseline[i]
+	}
+	return line{name: name, unit: unit, goal: goal, baseline: median(baseline), value: median(value), ratio: median(ratios)}
+}
+
+func median(values []float64) float64 {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,68 +18,65 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"siteapi/cmd/internal/tuning"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
-	"siteapi/integrations/store/storebench"
 	"siteapi/resolvers"
 	"siteapi/rest"
 	"siteapi/schema"
 )
 
-// pageVariable holds what the role bare-page answers, pathVariable where a role stores.
-const (
-	pageVariable = "SITEAPI_BENCH_PAGE"
-	pathVariable = "SITEAPI_BENCH_PATH"
-)
+// pathVariable is a file or folder that a baseline works with.
+const pathVariable = "SITEAPI_BENCH_PATH"
 
-// serveRole is one of the servers that the service is compared with.
+// serveRole serves one of the baselines.
 func serveRole(ctx context.Context, role string) error {
+	path := os.Getenv(pathVariable)
+	var h http.Handler
+	var err error
 	switch role {
-	case "bare-page":
-		return serveHandler(ctx, barePage([]byte(os.Getenv(pageVariable)), "application/json; charset=utf-8"))
-	case "bare-file":
-		page, err := os.ReadFile(os.Getenv(pathVariable))
-		if err != nil {
-			return err
-		}
-		return serveHandler(ctx, barePage(page, "application/pdf"))
-	case "bare-json":
-		return serveHandler(ctx, bareTrack(func(trackState) error { return nil }))
-	case "bare-track":
-		s, err := storebench.OpenBare(ctx, filepath.Join(os.Getenv(pathVariable), "bare.db"))
-		if err != nil {
-			return err
-		}
-		return serveHandler(ctx, bareTrack(putInto(s.Put)))
-	case "single-track":
-		s, err := storebench.OpenSingle(ctx, filepath.Join(os.Getenv(pathVariable), "single.db"))
-		if err != nil {
-			return err
-		}
-		return serveHandler(ctx, bareTrack(putInto(s.Put)))
-	case "stock-gqlgen":
-		return serveStock(ctx)
-	case "rest-nostore":
-		return serveREST(ctx)
+	case "page":
+		var page []byte
+		page, err = os.ReadFile(path)
+		h = barePage(page)
+	case "json":
+		h = bareTrack(func(trackState) error { return nil })
+	case "track-bare":
+		var put putter
+		put, err = groupCommit(ctx, filepath.Join(path, "bare.db"))
+		h = bareTrack(put.state)
+	case "track-single":
+		var put putter
+		put, err = transactionEach(ctx, filepath.Join(path, "single.db"))
+		h = bareTrack(put.state)
+	case "gqlgen":
+		h, err = stockGqlgen()
+	case "rest":
+		h, err = adapter()
 	default:
-		return fmt.Errorf("there is no such role")
+		err = fmt.Errorf("there is no baseline %q", role)
 	}
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	return (&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l)
 }
 
 // barePage reads a request and writes constant bytes.
-func barePage(page []byte, contentType string) http.Handler {
-	length := []string{strconv.Itoa(len(page))}
-	kind := []string{contentType}
+func barePage(page []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return
 		}
-		h := w.Header()
-		h["Content-Type"], h["Content-Length"] = kind, length
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 		_, _ = w.Write(page)
 	})
 }
@@ -114,14 +112,15 @@ func bareTrack(put func(trackState) error) http.Handler {
 	})
 }
 
-func putInto(put func(session, state string, at int64) error) func(trackState) error {
-	return func(s trackState) error {
-		state, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		return put(s.SessionID, string(state), time.Now().UnixMilli())
+// putter stores the state of a session and returns when it is durable.
+type putter func(session, state string, at int64) error
+
+func (put putter) state(s trackState) error {
+	state, err := json.Marshal(s)
+	if err != nil {
+		return err
 	}
+	return put(s.SessionID, string(state), time.Now().UnixMilli())
 }
 
 // newResolver makes the service's resolvers over content in memory and a store that
@@ -137,29 +136,20 @@ func newResolver() (*resolvers.Resolver, error) {
 	}), nil
 }
 
-// serveStock is gqlgen's own server with its own caches over the same resolvers.
-func serveStock(ctx context.Context) error {
+// stockGqlgen is gqlgen's own server with its own caches over the same resolvers.
+func stockGqlgen() (http.Handler, error) {
 	r, err := newResolver()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: r}))
 	s.AddTransport(transport.POST{})
 	s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
-	return serveHandler(ctx, s)
+	return s, nil
 }
 
-// serveREST is the REST door over the real executor, in a process tuned like the service.
-func serveREST(ctx context.Context) error {
-	tuning.Memory(os.Getenv)
-	api, err := newREST()
-	if err != nil {
-		return err
-	}
-	return serveHandler(ctx, api)
-}
-
-func newREST() (http.Handler, error) {
+// adapter is the REST adapter over the real executor.
+func adapter() (http.Handler, error) {
 	r, err := newResolver()
 	if err != nil {
 		return nil, err

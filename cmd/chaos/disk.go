@@ -1,38 +1,35 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver, to check the file
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"siteapi/cmd/internal/harness"
 )
 
-// diskFull fills the disk under a service.
-func diskFull(ctx context.Context, t *trial) (outcome, error) {
-	o, err := t.playInside(ctx, "disk-full")
-	o.Tried = "disk of the data folder full, then room again"
-	return o, err
-}
-
-// diskSize is the size of the small disk, in megabytes.
-const diskSize = 48
-
-// smallDisk is diskFull where we may mount.
-func smallDisk(ctx context.Context, t *trial) (o outcome, err error) {
+// diskFull fills the disk under the service and makes room again.
+func diskFull(ctx context.Context, t *trial) (string, error) {
 	data := filepath.Join(t.dir, "data")
-	if err := mountDisk(data, diskSize); err != nil {
-		return outcome{NotRun: err.Error()}, nil //nolint:nilerr // that it can't be is an outcome
+	if err := os.MkdirAll(data, 0o750); err != nil {
+		return "", err
 	}
+	if err := command(ctx, "mount", "-t", "tmpfs", "-o", "size=48m", "siteapi-chaos", data); err != nil {
+		return "", fmt.Errorf("%w: a small disk can't be mounted: %w", errNotRun, err)
+	}
+	defer func() { _ = command(context.WithoutCancel(ctx), "umount", "-l", data) }()
 	ballast := filepath.Join(data, "ballast")
-	return t.withoutStorage(ctx, t.times(3, 1), "room",
-		func() error { return fill(ballast) }, func() error { return os.Remove(ballast) })
+	return t.withoutStorage(ctx, func() error { return fill(ballast) }, func() error { return os.Remove(ballast) })
 }
 
 // fill writes to a file until nothing fits any more.
@@ -46,112 +43,98 @@ func fill(path string) error {
 			block = block[:len(block)/2]
 		}
 	}
+	_ = f.Close() // reports the full disk once more
 	if !errors.Is(err, syscall.ENOSPC) {
-		return errors.Join(fmt.Errorf("filling the disk: %w", err), f.Close())
+		return fmt.Errorf("filling the disk: %w", err)
 	}
-	_ = f.Close() // may say once more that the disk is full
 	return nil
 }
 
-// withoutStorage takes the service the possibility to store anything under load and
-// gives it back, several times. While it is gone submissions have to be answered with
-// 503 and nothing of them may be stored, and content goes on.
-func (t *trial) withoutStorage(ctx context.Context, rounds int, what string, take, give func() error) (o outcome, err error) {
-	far, err := newFarEnds()
+// readOnly makes the data folder immutable under the service, and before a start.
+func readOnly(ctx context.Context, t *trial) (string, error) {
+	data := filepath.Join(t.dir, "data")
+	if err := os.MkdirAll(data, 0o750); err != nil {
+		return "", err
+	}
+	if err := command(ctx, "chattr", "+i", data); err != nil {
+		return "", fmt.Errorf("%w: files can't be made immutable: %w", errNotRun, err)
+	}
+	thaw := func() error { return command(context.WithoutCancel(ctx), "chattr", "-R", "-i", data) }
+	defer func() { _ = thaw() }()
+	if err := thaw(); err != nil {
+		return "", err
+	}
+	freeze := func() error { return command(ctx, "chattr", "-R", "+i", data) }
+	summary, err := t.withoutStorage(ctx, freeze, thaw)
 	if err != nil {
-		return o, err
+		return summary, err
 	}
-	defer far.close()
-	s, err := newService(ctx, t.binary, t.dir, append(far.settings(), unlimited()...)...)
+	if err := freeze(); err != nil {
+		return summary, err
+	}
+	s, err := harness.New(t.binary, t.dir)
 	if err != nil {
-		return o, err
+		return summary, err
 	}
-	if err := s.start(); err != nil {
-		return o, err
+	if err := s.Start(); err != nil {
+		return summary, err
 	}
-	defer func() { err = errors.Join(err, s.end(syscall.SIGKILL)) }()
-	if err := s.ready(ctx, time.Minute); err != nil {
-		return o, err
+	select {
+	case <-s.Ended():
+	case <-time.After(20 * time.Second):
+		s.Stop(syscall.SIGKILL)
+		return summary, errors.New("the service started on a folder that it can't write to")
 	}
-	c := newCrowd(s.base, false)
-	c.hurry.Store(true)
-	c.begin(ctx)
-	defer func() { err = errors.Join(err, c.end()) }()
+	return summary + "; a start says so and ends", nil
+}
+
+// withoutStorage takes the service the possibility to store anything and gives it back.
+// Meanwhile submissions are answered with 503 and not stored, and content goes on.
+func (t *trial) withoutStorage(ctx context.Context, take, give func() error) (string, error) {
+	s, u, v, err := t.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer u.Close()
+	defer func() { s.Stop(syscall.SIGKILL) }()
+	n := t.times(3, 1)
 	var slowest time.Duration
-	for o.Times < rounds {
-		if err := c.await(ctx, "acknowledgements", c.statuses, http.StatusOK, 20); err != nil {
-			return o, err
+	for range n {
+		if err := v.await(ctx, v.statuses, http.StatusOK, 20); err != nil {
+			return "", err
 		}
 		if err := take(); err != nil {
-			return o, err
+			return "", err
 		}
-		o.Times++
-		// What fits into space that is already there is still taken, and that is right.
-		err := errors.Join(c.await(ctx, "refusals of submissions", c.statuses, http.StatusServiceUnavailable, 30),
-			c.await(ctx, "refusals of tracked states", c.tracks, http.StatusServiceUnavailable, 10))
-		pause(ctx, time.Second)
+		err := v.await(ctx, v.statuses, http.StatusServiceUnavailable, 20)
 		if err := errors.Join(err, give()); err != nil {
-			return o, err
+			return "", err
 		}
 		began := time.Now()
-		if err := c.await(ctx, "an acknowledgement once there is "+what+" again", c.statuses, http.StatusOK, 1); err != nil {
-			return o, err
+		if err := v.await(ctx, v.statuses, http.StatusOK, 1); err != nil {
+			return "", err
 		}
 		slowest = max(slowest, time.Since(began))
 	}
-	if err := c.end(); err != nil {
-		return o, err
+	err = v.end(ctx, u, 90*time.Second)
+	if err == nil {
+		err = errors.Join(v.onlyStatuses(v.statuses, http.StatusOK, http.StatusServiceUnavailable), v.onlyStatuses(v.reads, http.StatusOK))
 	}
-	if len(c.open) > 0 || unless(c.statuses, 200, 503) > 0 || unless(c.tracks, 200, 503) > 0 || unless(c.reads, 200) > 0 {
-		return o, fmt.Errorf("answers other than 200 and 503: submissions %v, states %v, content %v", c.statuses, c.tracks, c.reads)
+	if err == nil {
+		s.Stop(syscall.SIGTERM)
+		err = intact(ctx, filepath.Join(t.dir, "data", "siteapi.db"))
 	}
-	refused, reads := len(c.refused), c.reads[http.StatusOK]
-	stored, err := s.readLedger(ctx)
-	if err != nil {
-		return o, err
-	}
-	o.Acknowledged, o.Lost = len(c.acked), stored.missing(c.acked)
-	if more := len(stored) - len(c.acked); more > 0 {
-		return o, fmt.Errorf("%d submissions are stored that were refused", more)
-	}
-	// Whoever was refused comes again, and is taken for the first time.
-	if err := c.settle(ctx); err != nil {
-		return o, err
-	}
-	o.Acknowledged = len(c.acked)
-	lost, why, err := audit(ctx, c.visitors, c.acked)
-	if err != nil {
-		return o, err
-	}
-	if o.Lost += lost; lost > 0 {
-		o.note("%s", why)
-	}
-	if err := s.delivered(ctx, patience); err != nil {
-		return o, err
-	}
-	lost, err = far.arrived(c.acked)
-	o.Lost += lost
-	o.note("%d submissions refused with 503, nothing of them stored, all taken later by the same process", refused)
-	o.note("first acknowledgement %v after there was %s again", slowest.Round(time.Millisecond), what)
-	o.note("%d of %d reads of content answered meanwhile", reads, reads)
-	return o, errors.Join(err, s.end(syscall.SIGTERM), intact(ctx, filepath.Join(t.dir, "data", "siteapi.db")))
+	return fmt.Sprintf("%d times, %d leads acknowledged, %d refused with 503 and taken later, first acknowledgement %v after",
+		n, len(v.acked), v.statuses[http.StatusServiceUnavailable], slowest.Round(time.Millisecond)), err
 }
 
-// await waits until a status was answered so many more times.
-func (c *crowd) await(ctx context.Context, what string, in map[int]int, status, more int) error {
-	count := func() int {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return in[status]
+// command runs a program of the system.
+func command(ctx context.Context, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
 	}
-	for from, deadline := count(), time.Now().Add(time.Minute); count() < from+more; pause(ctx, 5*time.Millisecond) {
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return fmt.Errorf("waited in vain for %s: submissions are answered with %v, states with %v", what, c.statuses, c.tracks)
-		}
-	}
-	return ctx.Err()
+	return nil
 }
 
 // intact has SQLite check a database file.
@@ -161,9 +144,9 @@ func intact(ctx context.Context, path string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	var verdict string
-	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-		return fmt.Errorf("checking the database file: %q, %w", verdict, err)
+	var result string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
+		return fmt.Errorf("checking the database file: %q %w", result, errors.Join(err))
 	}
 	return nil
 }

@@ -1,128 +1,189 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"siteapi/cmd/internal/harness"
 )
 
-// lead is one visitor's submission and what became of it.
-type lead struct {
-	session, email string
-	body           []byte
-	id             string // the submissionId that was acknowledged
-}
+// readQuery reads content through GraphQL.
+const readQuery = `{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } content(documentType: \"heroSection\") { id } }"}`
 
-// newLead makes the n-th lead, unlike any other.
-func newLead(n int) (*lead, error) {
-	l := &lead{session: fmt.Sprintf("chaos-%05d", n), email: fmt.Sprintf("visitor-%05d@example.com", n)}
-	var err error
-	l.body, err = json.Marshal(map[string]any{
-		"sessionId":  l.session,
-		"locale":     []string{"en", "es", "ro"}[n%3],
-		"contact":    map[string]any{"firstName": "Visitor", "lastName": fmt.Sprintf("Ștefan-%05d", n), "email": l.email, "phone": "+40 21 555 0100"},
-		"selections": map[string]any{"projectType": "web-app", "features": []string{"blog", "payments"}, "timeline": "1-3-months"},
-		"estimate":   map[string]any{"min": 1000 + n, "max": 2000 + n, "currency": "EUR"},
-	})
-	return l, err
-}
-
-// visitors submit leads, each again with the same content until it is acknowledged.
+// visitors submit leads, each again with the same content until it is acknowledged,
+// and read content meanwhile.
 type visitors struct {
-	base       string
-	client     *http.Client
-	requests   atomic.Int64
-	unanswered atomic.Int64 // no answer at all, or one of 5xx
-	again      time.Duration
+	service *harness.Service
+	stop    context.CancelFunc
+	group   sync.WaitGroup
+
+	mu       sync.Mutex
+	next     int
+	pending  []int          // leads that were refused or not answered
+	acked    map[string]int // lead by the id it was acknowledged with
+	statuses map[int]int    // of submissions; 0: no answer
+	reads    map[int]int    // of content
+	wrong    error          // the first answer that no valid submission may get
 }
 
-func newVisitors(base string) *visitors {
-	return &visitors{
-		base: base, again: 40 * time.Millisecond,
-		// A visitor whose connection died gets a new one.
-		client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-	}
+func newVisitors(s *harness.Service) *visitors {
+	return &visitors{service: s, acked: map[string]int{}, statuses: map[int]int{}, reads: map[int]int{}}
 }
 
-// submit sends leads as they are released, several at a time, until all are acknowledged.
-func (v *visitors) submit(ctx context.Context, released <-chan *lead, workers int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for l := range released {
-				id, err := v.insist(ctx, l)
-				if err != nil {
-					cancel(err)
-					return
-				}
-				l.id = id
+func email(lead int) string { return fmt.Sprintf("visitor-%05d@example.com", lead) }
+
+// submission is the body of a lead, unlike any other.
+func submission(lead int) string {
+	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s","contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},
+		"selections":{"projectType":"web-app","features":["blog","payments"]},"estimate":{"min":%d,"max":%d,"currency":"EUR"}}`,
+		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
+}
+
+// begin lets 8 visitors submit and 2 read until end is called.
+func (v *visitors) begin(ctx context.Context) {
+	ctx, v.stop = context.WithCancel(ctx)
+	for range 8 {
+		v.group.Go(func() {
+			for ctx.Err() == nil {
+				v.submit(ctx, v.take())
+				sleep(ctx, 20*time.Millisecond)
 			}
 		})
 	}
-	group.Wait()
-	return context.Cause(ctx)
-}
-
-// insist repeats a submission until it is acknowledged, and returns its id.
-func (v *visitors) insist(ctx context.Context, l *lead) (string, error) {
-	for {
-		id, err := v.once(ctx, l)
-		if err == nil || !errors.Is(err, errUnanswered) {
-			return id, err
-		}
-		v.unanswered.Add(1)
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(v.again):
-		}
+	for range 2 {
+		v.group.Go(func() {
+			for ctx.Err() == nil {
+				status, _, _ := harness.Do(ctx, http.MethodPost, v.service.Base+"/graphql", readQuery)
+				if ctx.Err() == nil {
+					v.count(v.reads, status)
+				}
+				sleep(ctx, 20*time.Millisecond)
+			}
+		})
 	}
 }
 
-// errUnanswered means that the visitor does not know what became of a submission.
-var errUnanswered = errors.New("no answer")
-
-func (v *visitors) once(ctx context.Context, l *lead) (string, error) {
-	id, status, err := v.attempt(ctx, l)
-	if err == nil && status != http.StatusOK {
-		return "", errUnanswered
-	}
-	return id, err
+func (v *visitors) count(in map[int]int, status int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	in[status]++
 }
 
-// attempt sends a submission once. Status is 0 where there was no answer, and id empty
-// unless it was acknowledged. An answer that no right submission may get is an error.
-func (v *visitors) attempt(ctx context.Context, l *lead) (id string, status int, err error) {
-	v.requests.Add(1)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, v.base+"/api/quote/submit", bytes.NewReader(l.body))
+// take returns the lead to submit next: one that was not acknowledged, else a new one.
+func (v *visitors) take() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := len(v.pending); n > 0 {
+		lead := v.pending[0]
+		v.pending = v.pending[1:]
+		return lead
+	}
+	v.next++
+	return v.next
+}
+
+// submit sends a lead once and notes what came of it.
+func (v *visitors) submit(ctx context.Context, lead int) {
+	id, status, err := v.send(ctx, lead)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.statuses[status]++
+	switch {
+	case status == http.StatusOK:
+		v.acked[id] = lead
+	case status != 0 && status != http.StatusServiceUnavailable && v.wrong == nil:
+		v.wrong = err
+		fallthrough
+	default:
+		v.pending = append(v.pending, lead)
+	}
+}
+
+// send sends a lead once. The status is 0 where there was no whole answer.
+func (v *visitors) send(ctx context.Context, lead int) (id string, status int, err error) {
+	status, body, err := harness.Do(ctx, http.MethodPost, v.service.Base+"/api/quote/submit", submission(lead))
 	if err != nil {
 		return "", 0, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := v.client.Do(req)
-	if err != nil {
-		return "", 0, nil // no answer is an outcome here
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return "", 0, nil // nor is half of one
-	}
-	if resp.StatusCode >= http.StatusInternalServerError {
-		return "", resp.StatusCode, nil
-	}
 	var answer struct{ SubmissionID string }
-	if err := json.Unmarshal(data, &answer); err != nil || resp.StatusCode != http.StatusOK || answer.SubmissionID == "" {
-		return "", resp.StatusCode, fmt.Errorf("a submission was answered with %s: %s", resp.Status, data)
+	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK {
+		return "", status, fmt.Errorf("a submission was answered with %d %s", status, body)
 	}
-	return answer.SubmissionID, http.StatusOK, nil
+	return answer.SubmissionID, status, nil
+}
+
+// await waits until a status was given so many more times.
+func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) error {
+	have := func() int {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return in[status]
+	}
+	for from, deadline := have(), time.Now().Add(time.Minute); have() < from+more; sleep(ctx, 5*time.Millisecond) {
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("waited in vain for answers with %d", status)
+		}
+	}
+	return nil
+}
+
+// end stops the visitors, has every pending lead taken, and checks that each
+// acknowledged one is there once: in the service, in the CMS and in the CRM.
+func (v *visitors) end(ctx context.Context, u *harness.Upstreams, deliveredWithin time.Duration) error {
+	v.stop()
+	v.group.Wait()
+	for deadline := time.Now().Add(time.Minute); len(v.pending) > 0 && time.Now().Before(deadline); sleep(ctx, 5*time.Millisecond) {
+		v.submit(ctx, v.take())
+	}
+	if len(v.pending) > 0 || v.wrong != nil {
+		return fmt.Errorf("%d leads were never taken: %w", len(v.pending), v.wrong)
+	}
+	submitted := map[string]string{}
+	for id, lead := range v.acked {
+		submitted[id] = email(lead)
+		again, _, err := v.send(ctx, lead)
+		if err != nil || again != id {
+			return fmt.Errorf("lead %d was acknowledged as %s and is now %q: %w", lead, id, again, errors.Join(err))
+		}
+		if status, _, err := harness.Do(ctx, http.MethodGet, v.service.Base+"/api/quote/pdf?id="+id, ""); status != http.StatusOK {
+			return fmt.Errorf("the PDF of %s is answered with %d: %w", id, status, errors.Join(err))
+		}
+	}
+	var err error
+	for deadline := time.Now().Add(deliveredWithin); ; sleep(ctx, 200*time.Millisecond) {
+		if err = u.Check(submitted); err == nil || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// onlyStatuses fails if anything but the given statuses was answered.
+func (v *visitors) onlyStatuses(in map[int]int, allowed ...int) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	rest := 0
+	for status, n := range in {
+		rest += n
+		for _, ok := range allowed {
+			if status == ok {
+				rest -= n
+			}
+		}
+	}
+	if rest > 0 {
+		return fmt.Errorf("answers other than %v: %v", allowed, in)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

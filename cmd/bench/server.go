@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"siteapi/cmd/internal/harness"
+)
+
+// roleVariable tells a copy of this program which baseline it serves.
+const roleVariable = "SITEAPI_BENCH_ROLE"
+
+// server is a process under load.
+type server struct {
+	addr string
+	pid  int
+	stop func()
+}
+
+// pinned is the command that starts a server on the first processor alone.
+func pinned(alone bool) []string {
+	if !alone || runtime.NumCPU() < 2 {
+		return nil
+	}
+	return []string{"taskset", "-c", "0"}
+}
+
+// startService starts the service on a data folder below dir.
+func startService(ctx context.Context, o options, dir string, alone bool, env ...string) (*server, error) {
+	s, err := harness.New(o.binary, dir, append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Run(ctx, pinned(alone)...); err != nil {
+		return nil, err
+	}
+	return &server{addr: s.Base[len("http://"):], pid: s.PID(), stop: func() { s.Stop(syscall.SIGTERM) }}, nil
+}
+
+// startRole starts a copy of this program as one of the baselines. It prints its address.
+func startRole(ctx context.Context, role string, alone bool, env ...string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := append(pinned(alone), self)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env, cmd.Stderr = append(append(os.Environ(), env...), roleVariable+"="+role), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		stop()
+		return nil, fmt.Errorf("the baseline %s did not start", role)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return &server{addr: lines.Text(), pid: cmd.Process.Pid, stop: stop}, nil
+}
+
+// pair measures two servers in turn, after both are warm.
+func pair(ctx context.Context, o options, baseline, subject *server, alone bool, next func(conn, n int) []byte) (base, value []result, err error) {
+	if alone {
+		restore, err := useSecondProcessor()
+		if err != nil {
+			return nil, nil, err
+		}
+		defer restore()
+	}
+	for round := range o.rounds + 1 {
+		b, err1 := baseline.load(ctx, o.each, next)
+		v, err2 := subject.load(ctx, o.each, next)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, nil, err
+		}
+		if round > 0 {
+			base, value = append(base, b), append(value, v)
+		}
+	}
+	return base, value, nil
+}
+
+// load puts a server under load and notes the processor time it spent.
+func (s *server) load(ctx context.Context, length time.Duration, next func(conn, n int) []byte) (result, error) {
+	before, err := s.processorTime()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := load(ctx, s.addr, length, next)
+	if err != nil {
+		return result{}, err
+	}
+	after, err := s.processorTime()
+	r.perCPU = float64(r.requests) / (after - before).Seconds()
+	return r, err
+}
+
+// processorTime is what the process has spent so far, in user and system mode.
+func (s *server) processorTime() (time.Duration, error) {
+	const scheduled = 2 // the clock of another process: see clock_getcpuclockid(3)
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^s.pid)<<3|scheduled, &t); err != nil {
+		return 0, fmt.Errorf("reading the processor time of a server: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// useSecondProcessor keeps this process off the servers' processor until the returned
+// function is called.
+func useSecondProcessor() (restore func(), err error) {
+	if runtime.NumCPU() < 2 {
+		return func() {}, nil
+	}
+	var all, second unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return nil, err
+	}
+	second.Set(1)
+	procs := runtime.GOMAXPROCS(1)
+	return func() {
+		runtime.GOMAXPROCS(procs)
+		_ = setAffinity(&all)
+	}, setAffinity(&second)
+}
+
+// setAffinity sets the processors of every thread of this process; later ones inherit it.
+func setAffinity(set *unix.CPUSet) error {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range threads {
+		var id int
+		if _, err := fmt.Sscan(t.Name(), &id); err != nil {
+			return err
+		}
+		if err := unix.SchedSetaffinity(id, set); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareRates compares how many requests two servers answer, in a second and in a
+// second of their own processor time: the latter holds on a busy machine too.
+func compareRates(name, goal string, base, value []result) []line {
+	perSecond := func(r result) float64 { return r.perSecond }
+	perCPU := func(r result) float64 { return r.perCPU }
+	return []line{
+		compare(name, "requests/s", goal, each(base, perSecond), each(value, perSecond)),
+		compare(name+"-by-cpu-time", "requests/cpu-s", "", each(base, perCPU), each(value, perCPU)),
+	}
+}
+
+func each(results []result, of func(result) float64) []float64 {
+	values := make([]float64, len(results))
+	for i, r := range results {
+		values[i] = of(r)
+	}
+	return values
+}

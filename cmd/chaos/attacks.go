@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"siteapi/cmd/internal/harness"
+)
+
+// attackMemory bounds the service's memory under the attacks, in MiB.
+const attackMemory = 256
+
+// attacks runs three attacks of one address at once against the default limits: large
+// invalid input, webhooks without a token, and bodies that never end. A visitor at
+// another address must be answered with 200 all the time.
+func attacks(ctx context.Context, t *trial) (string, error) {
+	s, err := harness.New(t.binary, t.dir, "RATE_LIMITS=on", "CONTENT_TYPES=heroSection")
+	if err != nil {
+		return "", err
+	}
+	if err := s.Run(ctx); err != nil {
+		return "", err
+	}
+	defer func() { s.Stop(syscall.SIGKILL) }()
+	running, stop := context.WithTimeout(ctx, time.Duration(t.times(30, 10))*time.Second)
+	defer stop()
+	var group sync.WaitGroup
+	for range 30 {
+		group.Go(func() { repeat(running, s.Base+"/graphql", invalidInput()) })
+		group.Go(func() { repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]") })
+	}
+	for range 1290 {
+		group.Go(func() { halfBody(running, s.Base) })
+	}
+	elsewhere := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
+	}}
+	visits, most := 0, 0.0
+	var wrong error
+	for running.Err() == nil && wrong == nil {
+		resp, err := elsewhere.Post(s.Base+"/graphql", "application/json", strings.NewReader(readQuery)) //nolint:noctx // the client has a time-out
+		if err != nil {
+			wrong = err
+			break
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if visits++; resp.StatusCode != http.StatusOK {
+			wrong = fmt.Errorf("the visitor got %s", resp.Status)
+		}
+		now, err := s.Memory("VmRSS")
+		most = max(most, now)
+		wrong = errors.Join(wrong, err)
+		sleep(running, 50*time.Millisecond)
+	}
+	stop()
+	group.Wait()
+	if most > attackMemory {
+		wrong = errors.Join(wrong, errors.New("that is too much memory"))
+	}
+	return fmt.Sprintf("%d visits from another address, %.0f MiB at most", visits, most), wrong
+}
+
+// invalidInput is a request of 85 KB with four submissions of 21,000 empty features each.
+func invalidInput() string {
+	features := strings.Repeat(`"",`, 21_000) + `""`
+	var fields strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&fields, "s%d: submitQuote(input: $i) { success } ", i)
+	}
+	query, _ := json.Marshal("mutation($i: SubmitQuoteInput!) { " + fields.String() + "}")
+	return fmt.Sprintf(`{"query":%s,"variables":{"i":{"sessionId":"x","contact":{"firstName":"","lastName":"","email":""},
+		"selections":{"projectType":"","features":[%s]},"estimate":{"min":0,"max":0,"currency":""}}}}`, query, features)
+}
+
+// repeat posts the same body again and again.
+func repeat(ctx context.Context, url, body string) {
+	for ctx.Err() == nil {
+		_, _, _ = harness.Do(ctx, http.MethodPost, url, body) // refused or cut off: both are right
+		sleep(ctx, 20*time.Millisecond)
+	}
+}
+
+// halfBody opens a connection and sends half of a body, and does so again when that is ended.
+func halfBody(ctx context.Context, base string) {
+	for ctx.Err() == nil {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
+		if err == nil {
+			_, _ = io.WriteString(conn, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+			_, _ = io.Copy(io.Discard, io.LimitReader(conn, int64(bytes.MinRead)))
+			stop()
+			_ = conn.Close()
+		}
+		sleep(ctx, 100*time.Millisecond)
+	}
+}

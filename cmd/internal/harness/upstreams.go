@@ -1,0 +1,97 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"siteapi/integrations/cms"
+	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// Upstreams are stubs of Sanity and HubSpot, with the sample content.
+type Upstreams struct {
+	CMS *sanitytest.Server
+	CRM *hubspottest.Server
+}
+
+// NewUpstreams starts both.
+func NewUpstreams(cmsOptions sanitytest.Options, crmOptions hubspottest.Options) (*Upstreams, error) {
+	u := &Upstreams{CMS: sanitytest.New(cmsOptions), CRM: hubspottest.New(crmOptions)}
+	var docs []json.RawMessage
+	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
+		return nil, err
+	}
+	return u, u.CMS.Replace(docs...)
+}
+
+// Close ends both.
+func (u *Upstreams) Close() {
+	u.CMS.Close()
+	u.CRM.Close()
+}
+
+// Env returns the settings of a service that works with them, as fast as it can.
+func (u *Upstreams) Env() []string {
+	return []string{
+		"CMS_DRIVER=sanity", "SANITY_PROJECT_ID=" + sanitytest.DefaultProject, "SANITY_DATASET=" + sanitytest.DefaultDataset,
+		"SANITY_TOKEN=" + sanitytest.DefaultToken, "SANITY_API_URL=" + u.CMS.URL(),
+		"CRM_DRIVER=hubspot", "HUBSPOT_TOKEN=" + hubspottest.Token, "HUBSPOT_API_URL=" + u.CRM.URL(),
+		"DELIVERY_RETRY_MAX=1s", "CMS_RATE=0", "CRM_RATE=0",
+	}
+}
+
+// FailRandomly makes a share of all calls fail: before and after they were carried out,
+// with connections that break, with 5xx and with answers that are no JSON.
+func (u *Upstreams) FailRandomly(rate float64, seed uint64) {
+	u.CMS.FailRandomly(rate, seed,
+		sanitytest.Fault{Mode: sanitytest.Reset}, sanitytest.Fault{Mode: sanitytest.Reset, Acted: true},
+		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError},
+		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusBadGateway, Acted: true},
+		sanitytest.Fault{Mode: sanitytest.Truncated, Acted: true}, sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
+	)
+	u.CRM.FailAtRandom(rate, seed+1)
+}
+
+// Recover ends all failing.
+func (u *Upstreams) Recover() {
+	u.CMS.Recover()
+	u.CRM.Recover()
+}
+
+// Check compares what both hold with the submissions, by id with the visitor's address:
+// one document and one contact for each, and nothing else.
+func (u *Upstreams) Check(submitted map[string]string) error {
+	documents := map[string]string{}
+	for id, raw := range u.CMS.Documents() {
+		if submission, ok := strings.CutPrefix(id, cms.SubmissionType+"."); ok {
+			var d cms.StoredSubmission
+			if err := json.Unmarshal(raw, &d); err != nil {
+				return err
+			}
+			documents[submission] = d.Contact.Email
+		}
+	}
+	contacts := map[string]string{}
+	for _, c := range u.CRM.Contacts() {
+		contacts[c.Properties[crm.PropSubmissionID]] = c.Properties[crm.PropEmail]
+	}
+	for system, holds := range map[string]map[string]string{"CMS": documents, "CRM": contacts} {
+		if len(holds) != len(submitted) {
+			return fmt.Errorf("the %s holds %d submissions, %d were acknowledged", system, len(holds), len(submitted))
+		}
+		for id, email := range submitted {
+			if holds[id] != email {
+				return fmt.Errorf("the %s holds %q for submission %s of %s", system, holds[id], id, email)
+			}
+		}
+	}
+	if n := len(u.CRM.Contacts()); n != len(contacts) {
+		return fmt.Errorf("the CRM holds %d contacts for %d submissions", n, len(contacts))
+	}
+	return nil
+}
