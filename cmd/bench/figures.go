@@ -304,7 +304,7 @@ func start(ctx context.Context, o options) ([]line, error) {
 }
 
 // memory measures what the service holds after a minute of mixed load at full speed.
-func memory(ctx context.Context, o options) ([]line, error) {
+func residentMemory(ctx context.Context, o options) ([]line, error) {
 	s, err := harness.New(o.binary, o.dir, "ADMIN_ADDR=off")
 	if err != nil {
 		return nil, err

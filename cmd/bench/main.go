@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}{
 		{"read-vs-nethttp", readVsNetHTTP}, {"read-miss-vs-gqlgen", readMissVsGqlgen}, {"read-1mb-vs-10kb", readLarge},
 		{"rest-vs-nethttp", restVsNetHTTP}, {"track", track}, {"pdf-cold", pdfCold}, {"pdf-cached-vs-nethttp", pdfCached},
-		{"valkey-read-vs-memory", valkeyRead}, {"start", start}, {"memory", memory},
+		{"valkey-read-vs-memory", valkeyRead}, {"start", start}, {"memory", residentMemory},
 	}
 	_, _ = fmt.Fprintln(out, "# name ratio baseline-value value unit (goal)")
 	for _, f := range figures {

@@ -92,7 +92,9 @@ func (v *visitors) submit(ctx context.Context, lead int) {
 	id, status, err := v.send(ctx, lead)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.statuses[status]++
+	if ctx.Err() == nil { // not cut off by end
+		v.statuses[status]++
+	}
 	switch {
 	case status == http.StatusOK:
 		v.acked[id] = lead
