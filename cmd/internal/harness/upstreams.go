@@ -50,11 +50,13 @@ func (u *Upstreams) Env() []string {
 func (u *Upstreams) FailRandomly(rate float64, seed uint64) {
 	u.CMS.FailRandomly(rate, seed,
 		sanitytest.Fault{Mode: sanitytest.Reset}, sanitytest.Fault{Mode: sanitytest.Reset, Acted: true},
-		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError},
 		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusBadGateway, Acted: true},
 		sanitytest.Fault{Mode: sanitytest.Truncated, Acted: true}, sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
 	)
-	u.CRM.FailAtRandom(rate, seed+1)
+	u.CRM.FailRandomly(rate, seed+1,
+		hubspottest.Reset(), hubspottest.Reset().AfterStoring(), hubspottest.Garbage(), hubspottest.Garbage().AfterStoring(),
+		hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(), hubspottest.Answer(http.StatusServiceUnavailable, nil),
+	)
 }
 
 // Recover ends all failing.
