@@ -37,7 +37,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
-	n.Submission.InReview = suspicious(n.Submission.Signals)
+	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals, func(s quote.Signal) bool { return !s.Weak() })
 	if r.Trace != nil {
 		n.Submission.Trace = r.Trace(ctx)
 	}

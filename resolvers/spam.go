@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,36 +13,20 @@ import (
 	"siteapi/schema"
 )
 
-// signals returns what makes a submission look as if a program had sent it. Whatever
-// can't be found out, because the database or the vendor of the bot check does not
-// answer, makes nobody suspicious: a lead must not suffer from our trouble.
+// signals returns what makes a submission look as if a program had sent it. A check that
+// could not be made, because the database or the bot check does not answer, is no
+// reason for a review.
 func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time) []quote.Signal {
-	var found []quote.Signal
+	found := []quote.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
-		found = append(found, quote.Honeypot)
+		found = append([]quote.Signal{quote.Honeypot}, found...)
 	}
-	if s := r.pace(ctx, in.SessionID, at); s != "" {
-		found = append(found, s)
-	}
-	if s := r.challenged(ctx, in, content); s != "" {
-		found = append(found, s)
-	}
-	return found
+	return slices.DeleteFunc(found, func(s quote.Signal) bool { return s == "" })
 }
 
-// suspicious reports whether a submission with these signals is held for review.
-func suspicious(signals []quote.Signal) bool {
-	for _, s := range signals {
-		if !s.Weak() {
-			return true
-		}
-	}
-	return false
-}
-
-// pace compares a submission with the first tracked state of its session. A session
-// that seems to begin in the future was tracked by an instance with another clock.
-func (r *Resolver) pace(ctx context.Context, session string, at time.Time) quote.Signal {
+// paceSignal compares a submission with the first tracked state of its session. A session
+// that begins in the future was tracked by an instance with another clock.
+func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) quote.Signal {
 	if r.MinTime == 0 {
 		return ""
 	}
@@ -55,17 +40,17 @@ func (r *Resolver) pace(ctx context.Context, session string, at time.Time) quote
 	return ""
 }
 
-// challenged asks the vendor of the bot check about the token that came along. The same
-// content sent again after a failure is the same attempt, for which the token stays good.
-func (r *Resolver) challenged(ctx context.Context, in schema.SubmitQuoteInput, content string) quote.Signal {
+// challengeSignal verifies the token of the bot check. The same content sent again is the
+// same attempt, for which the token stays good.
+func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInput, content string) quote.Signal {
 	if r.Challenge == nil {
 		return ""
 	}
-	token := cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(schema.CallerFrom(ctx).Challenge))
-	ok, err := r.Challenge.Verify(ctx, token, content)
+	caller := schema.CallerFrom(ctx)
+	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(caller.Challenge)), content)
 	switch {
 	case err != nil:
-		r.Log.Warn().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Err(err).Msg("the bot check could not be asked")
+		r.Log.Warn().Ctx(ctx).Str("request_id", caller.RequestID).Err(err).Msg("the bot check does not answer")
 		return quote.Unchecked
 	case !ok:
 		return quote.NoChallenge
@@ -79,6 +64,6 @@ func (r *Resolver) countSignals(s *quote.Submission) {
 		r.Count(Event{"spam_signal", string(signal)})
 	}
 	if s.InReview {
-		r.Count(Event{"submission", "held"})
+		r.Count(Event{"submission", "in_review"})
 	}
 }

@@ -63,7 +63,7 @@ const (
 // Signals lists all signals.
 func Signals() []Signal { return []Signal{Honeypot, TooFast, NoChallenge, Untracked, Unchecked} }
 
-// Weak reports whether a signal alone is no reason to hold a submission.
+// Weak reports whether a signal alone is no reason for a review.
 func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
 
 // PDFPath is the address of a submission's PDF summary, relative to the site.

@@ -1,11 +1,9 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -78,59 +76,6 @@ func TestOutage(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", query, got, n)
 		}
 	}
-}
-
-// What was acknowledged under load survives the server's crash, with its job.
-func TestCrashUnderLoad(t *testing.T) {
-	t.Parallel()
-	server := pgserver.Start(t)
-	s := subject(server.NewDatabase(t))
-	db := s.WithJobs(t, &storetest.Jobs{})
-	var mu sync.Mutex
-	acknowledged := map[string]bool{}
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for c := range 8 {
-		wg.Go(func() {
-			for i := c; ctx.Err() == nil; i += 8 {
-				sub := storetest.Submission(i)
-				_, _, err := db.Submit(t.Context(), sub)
-				if err != nil && !errors.Is(err, store.ErrUnavailable) {
-					t.Errorf("submission %d: %v", i, err)
-				}
-				if err == nil {
-					mu.Lock()
-					acknowledged[sub.Submission.ID] = true
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for crashes := range 3 {
-		for before := count(&mu, acknowledged); count(&mu, acknowledged) < before+50 && !t.Failed(); {
-			time.Sleep(time.Millisecond)
-		}
-		if crashes < 2 {
-			server.Kill(t)
-			server.Start(t)
-		}
-	}
-	cancel()
-	wg.Wait()
-	stored := s.Strings(t, `SELECT id FROM submissions ORDER BY id`)
-	for _, id := range stored {
-		delete(acknowledged, id)
-	}
-	if len(acknowledged) != 0 {
-		t.Errorf("acknowledged and lost: %v", acknowledged)
-	}
-	s.WantJobs(t, stored...)
-}
-
-func count(mu *sync.Mutex, set map[string]bool) int {
-	mu.Lock()
-	defer mu.Unlock()
-	return len(set)
 }
 
 // A store does not start on a database that is away, and says so in time.

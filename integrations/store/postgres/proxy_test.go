@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"io"
 	"net"
-	"sync"
+	"sync/atomic"
 	"testing"
 )
 
-// proxy stands between a store and its server and can cut a connection off at the
-// worst moment.
+// proxy stands between a store and its server. Once cut is set it cuts off the next
+// connection over which a COMMIT is sent: the COMMIT goes through, its answer does not.
 type proxy struct {
-	listener net.Listener
-	server   string
-
-	mu     sync.Mutex
-	marker []byte
-	cuts   int // how many connections are still to be cut
+	net.Listener
+	cut atomic.Bool
 }
 
 func startProxy(t *testing.T, server string) *proxy {
@@ -25,7 +21,7 @@ func startProxy(t *testing.T, server string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, server: server}
+	p := &proxy{Listener: l}
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -33,32 +29,15 @@ func startProxy(t *testing.T, server string) *proxy {
 			if err != nil {
 				return
 			}
-			go p.serve(c)
+			go p.serve(c, server)
 		}
 	}()
 	return p
 }
 
-func (p *proxy) address() string { return p.listener.Addr().String() }
-
-// cutAfter makes the proxy cut off the next connections over which a client sends the
-// marker: what it sent goes through, the answer does not.
-func (p *proxy) cutAfter(marker string, times int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.marker, p.cuts = []byte(marker), times
-}
-
-// left returns how many of those cuts have not happened.
-func (p *proxy) left() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cuts
-}
-
-func (p *proxy) serve(client net.Conn) {
+func (p *proxy) serve(client net.Conn, address string) {
 	defer client.Close()
-	server, err := net.Dial("tcp", p.server)
+	server, err := net.Dial("tcp", address)
 	if err != nil {
 		return
 	}
@@ -73,25 +52,16 @@ func (p *proxy) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		if p.cut(buffer[:n]) {
+		lost := bytes.Contains(buffer[:n], []byte("commit")) && p.cut.CompareAndSwap(true, false)
+		if lost {
 			client.Close()
-			if _, err := server.Write(buffer[:n]); err == nil {
-				_, _ = server.Read(buffer) // the answer nobody gets
-			}
-			return
 		}
 		if _, err := server.Write(buffer[:n]); err != nil {
 			return
 		}
+		if lost {
+			_, _ = server.Read(buffer) // the answer that is lost
+			return
+		}
 	}
-}
-
-func (p *proxy) cut(sent []byte) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cuts == 0 || !bytes.Contains(sent, p.marker) {
-		return false
-	}
-	p.cuts--
-	return true
 }

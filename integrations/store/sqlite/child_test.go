@@ -31,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(ctx context.Context, path, name string) error{
-		"write": childWrite, "pause": childPause, "same key": childSameKey, "out of room": childOutOfRoom,
+		"write": childWrite, "pause": childPause, "out of room": childOutOfRoom,
 	}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
@@ -117,32 +117,6 @@ func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {
 		return nil, err
 	}
 	return openStore(ctx, path, &storetest.Jobs{})
-}
-
-// childSameKey submits what its rival submits at the same time and prints the ids it
-// is answered with. It begins when its input ends.
-func childSameKey(ctx context.Context, path, name string) error {
-	s, err := openWithJobs(ctx, path)
-	if err != nil {
-		return err
-	}
-	fmt.Println("ready")
-	if _, err := io.ReadAll(os.Stdin); err != nil {
-		return err
-	}
-	for i := range 300 {
-		if strings.HasSuffix(name, "1") {
-			i = 299 - i // so that they meet
-		}
-		n := storetest.Submission(i)
-		n.Submission.ID = fmt.Sprint(name, "-", i)
-		got, created, err := s.Submit(ctx, n)
-		if err != nil {
-			return err
-		}
-		fmt.Println(i, got.ID, created)
-	}
-	return s.Close()
 }
 
 // childOutOfRoom submits until no file of the process may grow any more, and again when

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,23 +113,14 @@ func closing(t *testing.T, s Subject) {
 	}
 	const n = 100
 	var told [n]error
-	var begun atomic.Int64
-	closed := make(chan error)
-	go func() {
-		for begun.Load() < n/2 {
-			time.Sleep(50 * time.Microsecond)
-		}
-		closed <- db.Close()
-	}()
 	together(n, func(i int) {
-		begun.Add(1)
+		if i == n/2 {
+			err = db.Close()
+		}
 		told[i] = db.Track(t.Context(), Visit(fmt.Sprint("s", i), When()))
 	})
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-	if err := db.Track(t.Context(), Visit("late", When())); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("tracking after Close gives %v, want ErrUnavailable", err)
+	if err != nil || !errors.Is(told[n/2], store.ErrUnavailable) {
+		t.Errorf("closing gives %v, tracking afterwards %v, want ErrUnavailable", err, told[n/2])
 	}
 	wantTold(t, s.MustOpen(t, nil), told[:])
 }
