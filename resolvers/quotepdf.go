@@ -91,7 +91,6 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
 	}
-	schema.LastingFrom(ctx).Negotiated = true
 	return preferred(schema.CallerFrom(ctx).AcceptLanguage), nil
 }
 

@@ -62,16 +62,11 @@ export type SubmitQuoteInput = {
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: Locale | null | undefined;
-  /**
-   * Leave this out. It is a trap for programs that fill in every field they find: a form may have an input of this name
-   * that people don't see. A request with anything in it is accepted like any other, and held until somebody has looked
-   * at it.
-   */
+  /** Leave this out. */
   readonly website?: string | null | undefined;
   /**
    * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-   * `CF-Turnstile-Response` does as well. Without a good one a request is accepted, and held until somebody has looked
-   * at it.
+   * `CF-Turnstile-Response` does as well.
    */
   readonly challengeToken?: string | null | undefined;
 };

@@ -68,14 +68,18 @@ export type ClearCachePayload = {
   readonly cleared: Scalars['Int']['output'];
 };
 
-/** Formats that a pattern can't describe. */
+/** Formats of strings. */
 export type ConstraintFormat =
   /** A bare e-mail address, such as `ana@example.com`, of at most 254 characters, without a display name. */
   | 'EMAIL'
   /** A currency of ISO 4217, such as `EUR`, in capitals. */
   | 'CURRENCY'
   /** A telephone number: any text with at least 5 digits. */
-  | 'PHONE';
+  | 'PHONE'
+  /** Lower-case letters and digits, joined by single `-` or `_`, such as `web-app`. */
+  | 'SLUG'
+  /** 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  | 'SESSION_ID';
 
 /** One telephone number of the site. */
 export type ContactPhoneNumber = {
@@ -100,6 +104,50 @@ export type ContentDocument = {
   /** All other fields as the CMS holds them, without those that begin with `_`. */
   readonly fields: Scalars['JSON']['output'];
 };
+
+/**
+ * What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
+ * English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
+ */
+export type FieldCode =
+  /** The field is missing, null or an empty string. */
+  | 'required'
+  /** The value may be left out, but not be empty. */
+  | 'empty'
+  /** The type has no such field. */
+  | 'unknown_field'
+  /** The value has another JSON type than `params.type`: string, number, integer, boolean or object. */
+  | 'wrong_type'
+  /** The value is none of `params.allowed`. */
+  | 'not_allowed'
+  /** The text has more than `params.max` characters. */
+  | 'too_long'
+  /** The list has more than `params.max` different items. */
+  | 'too_many'
+  /** The number is below `params.min`. */
+  | 'below_min'
+  /** The number is above `params.max`. */
+  | 'above_max'
+  /** The number is above that of the field `params.field` beside it. */
+  | 'above_field'
+  /** The text has a control character, such as a line break. */
+  | 'control_characters'
+  /** The text is not lower-case letters and digits joined by single `-` or `_`. */
+  | 'not_a_slug'
+  /** The text is not an e-mail address. */
+  | 'invalid_email'
+  /** The text is not a telephone number with at least 5 digits. */
+  | 'invalid_phone'
+  /** The text is not a currency of ISO 4217. */
+  | 'invalid_currency'
+  /** The text is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. */
+  | 'invalid_session_id'
+  /** The value can't be given together with the field `params.field`. */
+  | 'conflict'
+  /** The parameter is in the query string more than once. */
+  | 'repeated'
+  /** The value can't be read: it is not UTF-8, or a number out of all range. */
+  | 'unreadable';
 
 /** A picture in the CMS. */
 export type ImageAsset = {
@@ -388,16 +436,11 @@ export type SubmitQuoteInput = {
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: InputMaybe<Locale>;
-  /**
-   * Leave this out. It is a trap for programs that fill in every field they find: a form may have an input of this name
-   * that people don't see. A request with anything in it is accepted like any other, and held until somebody has looked
-   * at it.
-   */
+  /** Leave this out. */
   readonly website?: InputMaybe<Scalars['String']['input']>;
   /**
    * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-   * `CF-Turnstile-Response` does as well. Without a good one a request is accepted, and held until somebody has looked
-   * at it.
+   * `CF-Turnstile-Response` does as well.
    */
   readonly challengeToken?: InputMaybe<Scalars['String']['input']>;
 };
