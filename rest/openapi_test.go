@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +168,33 @@ func members(t *testing.T, data []byte) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")
+}
+
+// TestREADME: the manual names every route with its guard, and every code.
+func TestREADME(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := newAPI(t)
+	for _, rt := range a.routes {
+		pattern := "(?m)^\\| `" + rt.method + " " + regexp.QuoteMeta(rt.path) + "[`?].*\\| (.*) \\|$"
+		row := regexp.MustCompile(pattern).FindSubmatch(manual)
+		if row == nil || rt.guarded() != strings.Contains(string(row[1]), "C") {
+			t.Errorf("README.md has no row for %s %s, guarded: %v", rt.method, rt.path, rt.guarded())
+		}
+	}
+	for _, code := range schema.Codes() {
+		if row := fmt.Sprintf("| `%s` | %d |", code, code.Status()); !strings.Contains(string(manual), row) {
+			t.Errorf("README.md has no row %s", row)
+		}
+	}
+	for _, code := range schema.AllFieldCode {
+		if !strings.Contains(string(manual), "\n| `"+string(code)+"` |") {
+			t.Errorf("README.md has no row for the field code %s", code)
+		}
+	}
 }
 
 func TestEveryTagIsDescribed(t *testing.T) {
