@@ -12,8 +12,8 @@ help: ## list what can be done
 run: ## start the service on embedded defaults, at http://localhost:8080
 	ENVIRONMENT=development $(GO) run -ldflags "$(LDFLAGS)" ./cmd/siteapi
 
-demo: build ## play a visitor's session in three languages against a fresh service; DRIVERS=real: with local stubs of Sanity and HubSpot
-	$(GO) run ./cmd/demo -binary bin/siteapi -drivers $(or $(DRIVERS),file)
+demo: build ## play visitors in three languages, an editor and an operator against a fresh service
+	$(GO) run ./cmd/demo -binary bin/siteapi
 
 chaos: build ## kill it, fill its disk, stop its servers, attack and flood it, and count what was lost; SHORT=1 for a minute, ONLY="kills attacks"
 	$(GO) run ./cmd/chaos -binary bin/siteapi $(if $(SHORT),-short) $(ONLY)

@@ -48,7 +48,7 @@ func fetch(ctx context.Context, method, url, body string) ([]byte, error) {
 
 // versusPage compares a request to the service with a bare handler that reads the same
 // request and writes the same bytes.
-func versusPage(ctx context.Context, o options, service *server, name, goal string, page []byte, request []byte) ([]line, error) {
+func versusPage(ctx context.Context, o options, service *server, name, goal string, page, request []byte) ([]line, error) {
 	path := filepath.Join(o.dir, "page")
 	if err := os.WriteFile(path, page, 0o600); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func readLarge(ctx context.Context, o options) ([]line, error) {
 			if err != nil {
 				return nil, err
 			}
-			r, err := service.load(ctx, o.each, same(request))
+			r, err := load(ctx, service.addr, o.each, same(request))
 			if err != nil {
 				return nil, err
 			}
@@ -329,5 +329,7 @@ func residentMemory(ctx context.Context, o options) ([]line, error) {
 		return nil, err
 	}
 	loaded, err := s.Memory("VmRSS")
-	return []line{{name: "memory-loaded-vs-idle", ratio: loaded / idle, baseline: idle, value: loaded, unit: "MiB", goal: "value < 80 MiB"}}, err
+	return []line{{
+		name: "memory-loaded-vs-idle", ratio: loaded / idle, baseline: idle, value: loaded, unit: "MiB", goal: "value < 80 MiB",
+	}}, err
 }

@@ -18,10 +18,8 @@ const connections = 32
 
 // result is what came of a load.
 type result struct {
-	requests  int
 	perSecond float64
 	p99       time.Duration
-	perCPU    float64 // requests per second of processor time that the server spent
 }
 
 // get and post make HTTP requests as bytes, ready to be sent again and again.
@@ -64,7 +62,7 @@ func load(ctx context.Context, addr string, length time.Duration, next func(conn
 		return result{}, fail
 	}
 	slices.Sort(times)
-	return result{requests: len(times), perSecond: float64(len(times)) / spent.Seconds(), p99: times[len(times)*99/100]}, nil
+	return result{perSecond: float64(len(times)) / spent.Seconds(), p99: times[len(times)*99/100]}, nil
 }
 
 // one works one connection and returns how long each request took.

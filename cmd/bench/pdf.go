@@ -50,7 +50,7 @@ func newRivals(d pdf.Document) (*rivals, error) {
 	}
 	r := &rivals{cut: family}
 	s := d.Submission
-	r.texts = append(r.texts, d.Company.Name, s.Contact.FirstName+" "+s.Contact.LastName, s.Contact.Company, s.Contact.Email, s.Contact.Phone)
+	r.texts = append(r.texts, d.Company.Name, s.Contact.FirstName, s.Contact.LastName, s.Contact.Company, s.Contact.Email, s.Contact.Phone)
 	for _, line := range d.Company.Lines {
 		r.texts = append(r.texts, line.Text)
 	}
@@ -58,8 +58,8 @@ func newRivals(d pdf.Document) (*rivals, error) {
 		r.texts = append(r.texts, d.Labels[slug])
 	}
 	r.texts = append(r.texts, "Estimare de preț", "Referință", "F81D4FAE", "Data", "4 martie 2026", "Preț estimat", "12.000 – 18.500 EUR",
-		"Un preț orientativ pentru opțiunile de mai jos.", "Pregătită pentru", "Proiectul dumneavoastră", "Tipul proiectului", "Complexitate",
-		"Termen", "Funcționalități", "Pașii următori", "1", "Analizăm opțiunile alese și ne pregătim întrebările.", "2",
+		"Un preț orientativ pentru opțiunile de mai jos.", "Pregătită pentru", "Proiectul dumneavoastră", "Tipul proiectului",
+		"Complexitate", "Termen", "Funcționalități", "Pașii următori", "1", "Analizăm opțiunile alese și ne pregătim întrebările.", "2",
 		"Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele", "dumneavoastră.", "3",
 		"Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor,", "calendarul și prețul.", "De reținut",
 		"Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă", "Pagina 1 din 1")

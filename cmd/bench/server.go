@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +22,6 @@ const roleVariable = "SITEAPI_BENCH_ROLE"
 // server is a process under load.
 type server struct {
 	addr string
-	pid  int
 	stop func()
 }
 
@@ -44,7 +42,7 @@ func startService(ctx context.Context, o options, dir string, alone bool, env ..
 	if err := s.Run(ctx, pinned(alone)...); err != nil {
 		return nil, err
 	}
-	return &server{addr: s.Base[len("http://"):], pid: s.PID(), stop: func() { s.Stop(syscall.SIGTERM) }}, nil
+	return &server{addr: s.Base[len("http://"):], stop: func() { s.Stop(syscall.SIGTERM) }}, nil
 }
 
 // startRole starts a copy of this program as one of the baselines. It prints its address.
@@ -70,11 +68,13 @@ func startRole(ctx context.Context, role string, alone bool, env ...string) (*se
 		return nil, fmt.Errorf("the baseline %s did not start", role)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return &server{addr: lines.Text(), pid: cmd.Process.Pid, stop: stop}, nil
+	return &server{addr: lines.Text(), stop: stop}, nil
 }
 
 // pair measures two servers in turn, after both are warm.
-func pair(ctx context.Context, o options, baseline, subject *server, alone bool, next func(conn, n int) []byte) (base, value []result, err error) {
+func pair(
+	ctx context.Context, o options, baseline, subject *server, alone bool, next func(conn, n int) []byte,
+) (base, value []result, err error) {
 	if alone {
 		restore, err := useSecondProcessor()
 		if err != nil {
@@ -83,8 +83,8 @@ func pair(ctx context.Context, o options, baseline, subject *server, alone bool,
 		defer restore()
 	}
 	for round := range o.rounds + 1 {
-		b, err1 := baseline.load(ctx, o.each, next)
-		v, err2 := subject.load(ctx, o.each, next)
+		b, err1 := load(ctx, baseline.addr, o.each, next)
+		v, err2 := load(ctx, subject.addr, o.each, next)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, nil, err
 		}
@@ -93,31 +93,6 @@ func pair(ctx context.Context, o options, baseline, subject *server, alone bool,
 		}
 	}
 	return base, value, nil
-}
-
-// load puts a server under load and notes the processor time it spent.
-func (s *server) load(ctx context.Context, length time.Duration, next func(conn, n int) []byte) (result, error) {
-	before, err := s.processorTime()
-	if err != nil {
-		return result{}, err
-	}
-	r, err := load(ctx, s.addr, length, next)
-	if err != nil {
-		return result{}, err
-	}
-	after, err := s.processorTime()
-	r.perCPU = float64(r.requests) / (after - before).Seconds()
-	return r, err
-}
-
-// processorTime is what the process has spent so far, in user and system mode.
-func (s *server) processorTime() (time.Duration, error) {
-	const scheduled = 2 // the clock of another process: see clock_getcpuclockid(3)
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^s.pid)<<3|scheduled, &t); err != nil {
-		return 0, fmt.Errorf("reading the processor time of a server: %w", err)
-	}
-	return time.Duration(t.Nano()), nil
 }
 
 // useSecondProcessor keeps this process off the servers' processor until the returned
@@ -156,15 +131,10 @@ func setAffinity(set *unix.CPUSet) error {
 	return nil
 }
 
-// compareRates compares how many requests two servers answer, in a second and in a
-// second of their own processor time: the latter holds on a busy machine too.
+// compareRates compares how many requests two servers answer in a second.
 func compareRates(name, goal string, base, value []result) []line {
 	perSecond := func(r result) float64 { return r.perSecond }
-	perCPU := func(r result) float64 { return r.perCPU }
-	return []line{
-		compare(name, "requests/s", goal, each(base, perSecond), each(value, perSecond)),
-		compare(name+"-by-cpu-time", "requests/cpu-s", "", each(base, perCPU), each(value, perCPU)),
-	}
+	return []line{compare(name, "requests/s", goal, each(base, perSecond), each(value, perSecond))}
 }
 
 func each(results []result, of func(result) float64) []float64 {
