@@ -14,27 +14,22 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// anyoneAlive reports whether a service works on a SQLite database: each holds a lock
-// on a file of its own in a folder while it does. Files that nobody holds were left by
-// processes that were killed.
-func anyoneAlive(dir string) (bool, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.lock"))
-	if err != nil {
+// serviceLock is the lock that services on a data folder share while they run.
+func serviceLock(s *config.Settings) *flock.Flock {
+	return flock.New(filepath.Join(lockDir(s), "service.flock"), flock.SetPermissions(0o640))
+}
+
+// anyoneAlive reports whether a service runs on a data folder.
+func anyoneAlive(s *config.Settings) (bool, error) {
+	lock := serviceLock(s)
+	free, err := lock.TryLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err = errors.Join(err, lock.Close()); err != nil {
 		return false, fmt.Errorf("looking for services: %w", err)
 	}
-	for _, path := range paths {
-		lock := flock.New(path, flock.SetFlag(0)) // never made: it may be removed at this moment
-		free, err := lock.TryRLock()
-		switch closeErr := lock.Close(); {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil || closeErr != nil:
-			return false, fmt.Errorf("looking for services: %w", errors.Join(err, closeErr))
-		case !free:
-			return true, nil
-		}
-	}
-	return false, nil
+	return !free, nil
 }
 
 // Who has a SQLite database open shares a lock on a file beside it, which a restore
@@ -79,9 +74,6 @@ func claimDatabase(s *config.Settings) (*flock.Flock, error) {
 	}
 	free, err := lock.TryLock()
 	busy := !free
-	if err == nil && free {
-		busy, err = anyoneAlive(lockDir(s)) // one of an older version does not know the lock
-	}
 	if err == nil && busy {
 		err = errors.New("the database is in use: stop the service, and commands that work on it, first")
 	}

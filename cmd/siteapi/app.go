@@ -17,8 +17,8 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
-	"siteapi/integrations/delivery"
 	"siteapi/integrations/pdf"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
@@ -46,7 +46,7 @@ type app struct {
 	metrics  *metrics
 	limits   *limits // nil: nobody is limited
 	data     *database
-	queue    delivery.Queue
+	queue    *queue.Queue
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver notices nothing itself
 	times    serverTimes
@@ -95,7 +95,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.meter(store)
 	a.limits = newLimits(s, conn)
-	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery, overdue: a.metrics.overdue}
+	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery}
 	for _, change := range changes {
 		change(&w)
 	}
@@ -251,6 +251,13 @@ func routeName(api *rest.API) func(r *http.Request) string {
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
+	if a.settings.DatabaseURL == nil {
+		lock := serviceLock(a.settings)
+		if _, err := lock.TryRLock(); err != nil {
+			return fmt.Errorf("DATA_DIR: locking the folder: %w", err)
+		}
+		a.closers = append(a.closers, lock.Close)
+	}
 	if err := a.queue.Start(work); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
@@ -267,6 +274,7 @@ func (a *app) start(ctx context.Context) error {
 		})
 	}
 	a.work.Go(func() { a.forgetOld(work) })
+	a.work.Go(func() { a.reportOverdue(work) })
 	a.resolver.Warm()
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/delivery"
-	"siteapi/integrations/delivery/riverqueue"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
@@ -26,7 +26,7 @@ import (
 type database struct {
 	quotes  store.Quotes
 	archive store.Archive
-	queue   delivery.Queue
+	queue   *queue.Queue
 	tables  *storecopy.Store // what can be copied elsewhere
 	load    func() store.Load
 	close   func() error
@@ -35,17 +35,10 @@ type database struct {
 // work is what the queue does for this process. The zero value does nothing, which is
 // right for a command that only looks.
 type work struct {
-	senders map[delivery.Target]delivery.Send
-	observe func(delivery.Event)
-	overdue func(number int64, oldest time.Time)
-	timing  riverqueue.Timing // zero fields follow from the settings
+	senders  map[queue.Target]queue.Send
+	observe  func(queue.Target, queue.Outcome)
+	retryMax time.Duration // instead of DELIVERY_RETRY_MAX, for tests; 0: that
 }
-
-// How many leads one instance brings to a target at a time.
-const (
-	cmsConcurrency = 8
-	crmConcurrency = 4
-)
 
 // databaseFile is the name of the SQLite file in DATA_DIR.
 const databaseFile = "siteapi.db"
@@ -69,22 +62,22 @@ func openPostgres(
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	d := &database{}
-	queue, err := riverqueue.New(riverpgxv5.New(pool), d.queueOptions(s, w, log))
+	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), d.queueOptions(s, w, log))
 	if err == nil {
-		err = queue.Migrate(ctx)
+		err = deliveries.Migrate(ctx)
 	}
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("preparing the deliveries: %w", err)
 	}
 	tables, err := postgres.Open(ctx, postgres.Options{
-		URL: s.DatabaseURL.String(), Queue: queue, Log: slog.New(zerolog.NewSlogHandler(log)),
+		URL: s.DatabaseURL.String(), Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	d.quotes, d.archive, d.queue, d.tables = tables, tables, queue, tables.Store
+	d.quotes, d.archive, d.queue, d.tables = tables, tables, deliveries, tables.Store
 	d.load = tables.Load
 	d.close = func() error {
 		err := tables.Close()
@@ -95,16 +88,11 @@ func openPostgres(
 }
 
 // queueOptions are what the queue is built from, whatever the database.
-func (d *database) queueOptions(
-	s *config.Settings, w work, log zerolog.Logger,
-) riverqueue.Options {
-	return riverqueue.Options{
-		Load:    func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
-		Senders: w.senders, Observe: w.observe, Overdue: w.overdue, LockDir: filepath.Join(s.DataDir, "run"), Log: log,
-		Limits: map[delivery.Target]riverqueue.Limit{
-			delivery.CMS: {Concurrency: cmsConcurrency, PerSecond: s.CMSRate}, delivery.CRM: {Concurrency: crmConcurrency, PerSecond: s.CRMRate},
-		},
-		Timing: deliveryTiming(s, w.timing), MaxAttempts: deliveryAttempts(s.DeliveryRetryMax), CircuitFailures: circuitFailures,
+func (d *database) queueOptions(s *config.Settings, w work, log zerolog.Logger) queue.Options {
+	return queue.Options{
+		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
+		Targets:  targets(s, w.senders),
+		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
 	}
 }
 
@@ -126,20 +114,20 @@ func openSQLite(
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	d := &database{}
-	queue, err := riverqueue.New(riversqlite.New(pool), d.queueOptions(s, w, log))
+	deliveries, hooks, err := queue.New(riversqlite.New(pool), d.queueOptions(s, w, log))
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	if err := queue.Migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("bringing the tables of the deliveries up to date: %w", err), pool.Close())
+	if err := deliveries.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, pool.Close())
 	}
 	file, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path, Pool: pool, Queue: queue, Log: slog.New(zerolog.NewSlogHandler(log)),
+		Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(log)),
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
-	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, queue, file.Store
+	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, deliveries, file.Store
 	d.load = file.Load
 	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 )
 
 // deliveriesCommand shows and mends the deliveries of leads to the CMS and the CRM. A
@@ -70,25 +70,25 @@ func deliveriesCommand(getenv func(string) string, out io.Writer) *cli.Command {
 
 func stateNames() []string {
 	var names []string
-	for _, s := range delivery.States() {
+	for _, s := range queue.States() {
 		names = append(names, string(s))
 	}
 	return names
 }
 
 // stateFlag reads --state. None given: the default; all: no narrowing.
-func stateFlag(c *cli.Command, def []delivery.State) ([]delivery.State, error) {
+func stateFlag(c *cli.Command, def []queue.State) ([]queue.State, error) {
 	names := c.StringSlice("state")
 	if len(names) == 0 {
 		return def, nil
 	}
-	var states []delivery.State
+	var states []queue.State
 	for _, name := range names {
 		switch name = strings.ToLower(strings.TrimSpace(name)); {
 		case name == "all":
-			return delivery.States(), nil
+			return queue.States(), nil
 		case slices.Contains(stateNames(), name):
-			states = append(states, delivery.State(name))
+			states = append(states, queue.State(name))
 		default:
 			return nil, fmt.Errorf("--state %s: must be one of %s, all", name, strings.Join(stateNames(), ", "))
 		}
@@ -97,10 +97,10 @@ func stateFlag(c *cli.Command, def []delivery.State) ([]delivery.State, error) {
 }
 
 // targetFlag reads --target. Empty: all.
-func targetFlag(c *cli.Command) (delivery.Target, error) {
+func targetFlag(c *cli.Command) (queue.Target, error) {
 	name := strings.ToLower(c.String("target"))
-	if name == "" || slices.Contains(delivery.Targets(), delivery.Target(name)) {
-		return delivery.Target(name), nil
+	if name == "" || slices.Contains(queue.Targets(), queue.Target(name)) {
+		return queue.Target(name), nil
 	}
 	return "", fmt.Errorf("--target %s: must be cms or crm", name)
 }
@@ -118,21 +118,21 @@ func deliveryID(text string) (int64, error) {
 func sinceFlag(c *cli.Command, now time.Time) (time.Time, error) { return momentFlag(c, "since", now) }
 
 // undelivered are the states of what did not arrive.
-func undelivered() []delivery.State {
-	return []delivery.State{delivery.Pending, delivery.Running, delivery.Retrying, delivery.Failed}
+func undelivered() []queue.State {
+	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
 }
 
 // counts returns a line per target: how many deliveries are in which state.
-func counts(ctx context.Context, q delivery.Queue) ([]string, error) {
+func counts(ctx context.Context, q *queue.Queue) ([]string, error) {
 	all, err := q.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var lines []string
-	for _, target := range delivery.Targets() {
+	for _, target := range queue.Targets() {
 		var parts []string
 		for _, n := range all {
-			if n.Target == target && (n.Number > 0 || n.State == delivery.Delivered) {
+			if n.Target == target && n.Number > 0 {
 				parts = append(parts, fmt.Sprintf("%d %s", n.Number, n.State))
 			}
 		}

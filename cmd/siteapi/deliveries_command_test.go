@@ -16,7 +16,7 @@ import (
 func troubled(t *testing.T) (s *service, far *farEnds, arrived, rejected, waiting string) {
 	t.Helper()
 	far = newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s = startService(t, far.env(), quick)
+	s = startService(t, far.env())
 	is := func(id, target, state string) {
 		t.Helper()
 		eventually(t, "the "+target+" delivery is "+state, func() bool { return s.deliveries(id)[target].State == state })
@@ -56,7 +56,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		not  []string // none of these
 	}{
 		{"deliveries list", []string{"ID", "TARGET", failed + " ", parked + " ", "rejected (HTTP 400)", "refused (HTTP 401)",
-			"cms: 2 delivered, 1 failed", "crm: 1 retrying, 2 delivered"}, []string{arrived}},
+			"cms: 1 failed", "crm: 1 retrying"}, []string{arrived}},
 		{"deliveries list --state all", []string{arrived, rejected, waiting}, nil},
 		{"deliveries list --state failed", []string{rejected}, []string{waiting, arrived}},
 		{"deliveries list --state failed,retrying --target crm", []string{waiting}, []string{rejected}},
@@ -166,9 +166,8 @@ func TestDeliveriesVerify(t *testing.T) {
 	far.recover()
 	// The CRM's delivery that waits is under way and no finding; the CMS's that failed is.
 	r, err := verify()
-	want := auditReport{3, []sideReport{{"cms", 2, 0, 1, 0, ""}, {"crm", 2, 1, 0, 0, ""}}}
-	if fmt.Sprint(r) != fmt.Sprint(want) || exitCode(err) != exitFound {
-		t.Errorf("got %+v %v, want %+v", r, err, want)
+	if r.Submissions != 3 || r.Targets[0].Present != 2 || r.Targets[0].Missing != 1 || r.Targets[1].Missing != 0 || exitCode(err) != exitFound {
+		t.Errorf("got %+v %v", r, err)
 	}
 	if r, err := verify("--target", "crm"); len(r.Targets) != 1 || err != nil {
 		t.Errorf("the CRM alone: %+v %v", r, err)
@@ -196,9 +195,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		return r.Targets[0].Missing == 2 && r.Targets[1].Missing == 1
 	})
 	r, err = verify("--fix")
-	want = auditReport{3, []sideReport{{"cms", 1, 0, 2, 2, ""}, {"crm", 1, 1, 1, 1, ""}}}
-	if fmt.Sprint(r) != fmt.Sprint(want) || exitCode(err) != exitFound {
-		t.Errorf("fixing: got %+v %v, want %+v", r, err, want)
+	if r.Targets[0].Resent != 2 || r.Targets[1].Resent != 1 || exitCode(err) != exitFound {
+		t.Errorf("fixing: got %+v %v", r, err)
 	}
 	eventually(t, "it is mended", func() bool {
 		r, err = verify()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 )
 
 // errorShown is how much of an error a table shows, in characters.
@@ -21,7 +21,7 @@ func (o operator) listDeliveries(ctx context.Context, c *cli.Command, d *databas
 	if err := only(c, 0); err != nil {
 		return err
 	}
-	f := delivery.Filter{SubmissionID: c.String("submission")}
+	f := queue.Filter{SubmissionID: c.String("submission")}
 	def := undelivered()
 	if f.SubmissionID != "" {
 		def = nil
@@ -69,7 +69,7 @@ func (o operator) listDeliveries(ctx context.Context, c *cli.Command, d *databas
 }
 
 // table prints deliveries, a line each.
-func (o operator) table(list []delivery.Delivery, now time.Time) {
+func (o operator) table(list []queue.Delivery, now time.Time) {
 	if len(list) == 0 {
 		_, _ = fmt.Fprintln(o.out, "no deliveries to list")
 		return
@@ -84,27 +84,25 @@ func (o operator) table(list []delivery.Delivery, now time.Time) {
 }
 
 // next says when a delivery is tried next.
-func next(d delivery.Delivery, now time.Time) string {
+func next(d queue.Delivery, now time.Time) string {
 	switch {
-	case d.State == delivery.Running:
+	case d.State == queue.Running:
 		return "now"
 	case d.NextAt.IsZero():
 		return "-"
 	case !d.NextAt.After(now):
 		return "due"
-	case d.Held != "":
-		return "held" // until its target is reached; NextAt is only the latest time
 	}
 	return "in " + span(d.NextAt.Sub(now))
 }
 
 // why says what keeps a delivery from having arrived.
-func why(d delivery.Delivery) string {
+func why(d queue.Delivery) string {
 	switch {
-	case d.State == delivery.Delivered:
+	case d.State == queue.Delivered:
 		return "-"
-	case d.Held != "":
-		return d.Held
+	case d.Paused != "":
+		return d.Paused
 	case len(d.Errors) > 0:
 		return d.Errors[len(d.Errors)-1].Error
 	}
@@ -118,9 +116,9 @@ func (o operator) showDeliveries(ctx context.Context, c *cli.Command, d *databas
 		return errors.New("name one delivery or one submission: siteapi deliveries show <id>")
 	}
 	name := c.Args().First()
-	f := delivery.Filter{SubmissionID: name}
+	f := queue.Filter{SubmissionID: name}
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-		f = delivery.Filter{ID: id}
+		f = queue.Filter{ID: id}
 	}
 	list, err := d.queue.List(ctx, f)
 	if err != nil {
@@ -142,7 +140,7 @@ func (o operator) showDeliveries(ctx context.Context, c *cli.Command, d *databas
 }
 
 // sheet prints everything there is about a delivery.
-func (o operator) sheet(d delivery.Delivery, now time.Time) {
+func (o operator) sheet(d queue.Delivery, now time.Time) {
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
 	line := func(name, value string) { _, _ = fmt.Fprintf(w, "%s\t%s\n", name, value) }
 	line("delivery", strconv.FormatInt(d.ID, 10))
@@ -152,13 +150,13 @@ func (o operator) sheet(d delivery.Delivery, now time.Time) {
 	line("tries", strconv.Itoa(d.Attempts))
 	line("created", stamp(d.CreatedAt, now))
 	if !d.NextAt.IsZero() {
-		line("next try", stamp(d.NextAt, now)+map[bool]string{true: ", or once its target is reached"}[d.Held != ""])
+		line("next try", stamp(d.NextAt, now))
 	}
 	if !d.FinishedAt.IsZero() {
 		line("finished", stamp(d.FinishedAt, now))
 	}
-	if d.Held != "" {
-		line("held", d.Held)
+	if d.Paused != "" {
+		line("paused", d.Paused)
 	}
 	_ = w.Flush()
 	if len(d.Errors) == 0 {

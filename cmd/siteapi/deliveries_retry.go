@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 )
 
@@ -34,19 +34,19 @@ func (o operator) retryDeliveries(ctx context.Context, c *cli.Command, d *databa
 	return errors.Join(errs...)
 }
 
-func (o operator) retryOne(ctx context.Context, q delivery.Queue, id int64) error {
-	list, err := q.List(ctx, delivery.Filter{ID: id})
+func (o operator) retryOne(ctx context.Context, q *queue.Queue, id int64) error {
+	list, err := q.List(ctx, queue.Filter{ID: id})
 	if err != nil {
 		return err
 	}
-	if len(list) > 0 && list[0].State == delivery.Running {
+	if len(list) > 0 && list[0].State == queue.Running {
 		_, err := fmt.Fprintf(o.out, "delivery %d is being tried at this moment\n", id)
 		return err
 	}
 	switch err := q.Retry(ctx, id); {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id)
-	case errors.Is(err, delivery.ErrUnderWay):
+	case errors.Is(err, queue.ErrUnderWay):
 		return fmt.Errorf("another delivery of the same submission is on its way already, so %d stays as it is", id)
 	case err != nil:
 		return err
@@ -56,15 +56,15 @@ func (o operator) retryOne(ctx context.Context, q delivery.Queue, id int64) erro
 }
 
 // retryAll makes everything due that did not arrive. What is being tried stays alone.
-func (o operator) retryAll(ctx context.Context, c *cli.Command, q delivery.Queue) error {
-	waiting := []delivery.State{delivery.Pending, delivery.Retrying, delivery.Failed}
-	f := delivery.Filter{}
+func (o operator) retryAll(ctx context.Context, c *cli.Command, q *queue.Queue) error {
+	waiting := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
+	f := queue.Filter{}
 	var err error
 	if f.States, err = stateFlag(c, waiting); err != nil {
 		return err
 	}
 	for _, s := range f.States {
-		if s == delivery.Delivered {
+		if s == queue.Delivered {
 			return errors.New("--state delivered: what arrived is not sent again in bulk; `siteapi deliveries verify --fix` sends what a target has lost")
 		}
 	}
@@ -75,10 +75,10 @@ func (o operator) retryAll(ctx context.Context, c *cli.Command, q delivery.Queue
 	if err != nil {
 		return err
 	}
-	due, done := map[delivery.Target]int{}, 0
+	due, done := map[queue.Target]int{}, 0
 	for _, d := range list {
 		switch err := q.Retry(ctx, d.ID); {
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, delivery.ErrUnderWay):
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, queue.ErrUnderWay):
 			continue // it went, or another one is on its way
 		case err != nil:
 			return fmt.Errorf("after %d of %d: %w", done, len(list), err)
@@ -91,6 +91,6 @@ func (o operator) retryAll(ctx context.Context, c *cli.Command, q delivery.Queue
 		return err
 	}
 	_, err = fmt.Fprintf(o.out, "%d deliveries are due now (cms: %d, crm: %d): the running service tries them\n",
-		done, due[delivery.CMS], due[delivery.CRM])
+		done, due[queue.CMS], due[queue.CRM])
 	return err
 }

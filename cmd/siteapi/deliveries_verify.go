@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
@@ -64,7 +64,7 @@ func (o operator) verifyDeliveries(ctx context.Context, c *cli.Command, s *confi
 
 // farSide is a system that submissions were delivered to.
 type farSide struct {
-	target  delivery.Target
+	target  queue.Target
 	key     func(s *quote.Submission) string // by which it knows a submission
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
@@ -81,8 +81,8 @@ func farSides(submissions cms.Submissions, contacts crm.Contacts) []farSide {
 		inCRM = lookup.Missing
 	}
 	return []farSide{
-		{delivery.CMS, func(s *quote.Submission) string { return s.ID }, inCMS},
-		{delivery.CRM, func(s *quote.Submission) string { return crm.Address(s.Contact.Email) }, inCRM},
+		{queue.CMS, func(s *quote.Submission) string { return s.ID }, inCMS},
+		{queue.CRM, func(s *quote.Submission) string { return crm.Address(s.Contact.Email) }, inCRM},
 	}
 }
 
@@ -95,7 +95,7 @@ const (
 // audit compares what is stored with what the far sides hold.
 type audit struct {
 	archive store.Archive
-	queue   delivery.Queue
+	queue   *queue.Queue
 	sides   []farSide
 	fix     bool
 	settle  time.Duration
@@ -187,17 +187,17 @@ func (a *audit) compare(ctx context.Context, side farSide, batch []quote.Submiss
 // absent decides about a submission that a side does not have: what is on its way is
 // left alone. A delivery that failed for good is begun anew rather than repeated
 // beside it.
-func (a *audit) absent(ctx context.Context, target delivery.Target, submission string, asked time.Time, r *sideReport) error {
-	list, err := a.queue.List(ctx, delivery.Filter{SubmissionID: submission, Target: target})
+func (a *audit) absent(ctx context.Context, target queue.Target, submission string, asked time.Time, r *sideReport) error {
+	list, err := a.queue.List(ctx, queue.Filter{SubmissionID: submission, Target: target})
 	if err != nil {
 		return err
 	}
 	var failed int64
 	for _, d := range list {
 		switch {
-		case d.State == delivery.Failed:
+		case d.State == queue.Failed:
 			failed = d.ID
-		case d.State != delivery.Delivered, asked.Sub(d.FinishedAt) < a.settle:
+		case d.State != queue.Delivered, asked.Sub(d.FinishedAt) < a.settle:
 			r.UnderWay++
 			return nil
 		}
@@ -212,7 +212,7 @@ func (a *audit) absent(ctx context.Context, target delivery.Target, submission s
 		err = a.queue.Resend(ctx, submission, target)
 	}
 	switch {
-	case errors.Is(err, delivery.ErrUnderWay), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, queue.ErrUnderWay), errors.Is(err, store.ErrNotFound):
 		return nil // somebody else was quicker, or it was erased meanwhile
 	case err != nil:
 		return err

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 )
 
 // deliveryView is a delivery as --json prints it. Times are RFC 3339, in UTC; those that
@@ -19,7 +19,7 @@ type deliveryView struct {
 	CreatedAt  time.Time     `json:"createdAt"`
 	NextAt     time.Time     `json:"nextAt,omitzero"`
 	FinishedAt time.Time     `json:"finishedAt,omitzero"`
-	Held       string        `json:"held,omitempty"` // why it waits for its target
+	Paused     string        `json:"paused,omitempty"` // why its target is paused
 	Errors     []attemptView `json:"errors"`
 }
 
@@ -29,12 +29,12 @@ type attemptView struct {
 	Error  string    `json:"error"`
 }
 
-func newDeliveryViews(list []delivery.Delivery) []deliveryView {
+func newDeliveryViews(list []queue.Delivery) []deliveryView {
 	views := make([]deliveryView, 0, len(list))
 	for _, d := range list {
 		v := deliveryView{
 			ID: d.ID, Submission: d.SubmissionID, Target: string(d.Target), State: string(d.State), Tries: d.Attempts,
-			CreatedAt: d.CreatedAt, NextAt: d.NextAt, FinishedAt: d.FinishedAt, Held: d.Held, Errors: []attemptView{},
+			CreatedAt: d.CreatedAt, NextAt: d.NextAt, FinishedAt: d.FinishedAt, Paused: d.Paused, Errors: []attemptView{},
 		}
 		for _, e := range d.Errors {
 			v.Errors = append(v.Errors, attemptView{e.Number, e.At, e.Error})

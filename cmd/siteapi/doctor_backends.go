@@ -12,7 +12,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 )
 
@@ -111,8 +111,8 @@ func (d *doctor) checkDeliveries(ctx context.Context) []diagnosis {
 	waiting := int64(0)
 	for _, c := range counts {
 		switch {
-		case c.Number == 0 || c.State == delivery.Delivered:
-		case c.State == delivery.Failed:
+		case c.Number == 0 || c.State == queue.Delivered:
+		case c.State == queue.Failed:
 			found = append(found, warning(fmt.Sprintf("%d leads were refused by the %s for good", c.Number, c.Target),
 				"see why with `siteapi deliveries list --state failed`, mend it, then `siteapi deliveries retry --all`"))
 		default:

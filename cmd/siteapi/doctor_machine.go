@@ -205,7 +205,7 @@ func (d *doctor) checkService(ctx context.Context) []diagnosis {
 // silentService tells a service that does not run from one that can't be reached.
 func (d *doctor) silentService(err error) []diagnosis {
 	if d.settings.DatabaseURL == nil {
-		if alive, lookErr := anyoneAlive(lockDir(d.settings)); lookErr == nil && !alive {
+		if alive, lookErr := anyoneAlive(d.settings); lookErr == nil && !alive {
 			return []diagnosis{fine("none runs on this data folder")}
 		} else if alive {
 			return []diagnosis{warning("a service runs on this data folder and does not answer at "+d.server, "run this with its LISTEN_ADDR, or name it with --server")}

@@ -23,7 +23,7 @@ import (
 	"siteapi/integrations/crm"
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
 )
@@ -141,10 +141,10 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 }
 
 // senders tells the queue how each target takes a submission.
-func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts) map[delivery.Target]delivery.Send {
-	return map[delivery.Target]delivery.Send{
-		delivery.CMS: submissions.Put,
-		delivery.CRM: func(ctx context.Context, q *quoteSubmission) error {
+func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts) map[queue.Target]queue.Send {
+	return map[queue.Target]queue.Send{
+		queue.CMS: submissions.Put,
+		queue.CRM: func(ctx context.Context, q *quoteSubmission) error {
 			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
 		},
 	}

@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/delivery/riverqueue"
 )
 
 // farEnds are stand-ins of both vendors.
@@ -154,15 +153,8 @@ func (f *farEnds) checkLead(t *testing.T, session, id string) {
 	}
 }
 
-// quick shortens the pauses of the queue that no setting reaches.
-func quick(w *work) {
-	w.timing = riverqueue.Timing{
-		SendTimeout: 3 * time.Second, Grace: time.Second, BackoffFirst: 20 * time.Millisecond, BackoffMax: 200 * time.Millisecond,
-		CircuitFirst: 50 * time.Millisecond, CircuitMax: 200 * time.Millisecond, AskedMax: 200 * time.Millisecond, RefusedPause: time.Hour,
-		Poll: 50 * time.Millisecond, Cooldown: 10 * time.Millisecond, Tick: 50 * time.Millisecond, Upkeep: 100 * time.Millisecond,
-		OverdueEvery: 50 * time.Millisecond,
-	}
-}
+// quick shortens the pauses of the queue below what DELIVERY_RETRY_MAX may be.
+func quick(w *work) { w.retryMax = 200 * time.Millisecond }
 
 // siteapi runs a command in this process beside the service, with its settings.
 func (s *service) siteapi(args ...string) (string, error) {

@@ -9,7 +9,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 )
 
@@ -119,7 +119,7 @@ func (e *erasure) run(ctx context.Context) error {
 
 func (e *erasure) findDeliveries(ctx context.Context) (n int, err error) {
 	for _, id := range e.leads {
-		list, err := e.data.queue.List(ctx, delivery.Filter{SubmissionID: id})
+		list, err := e.data.queue.List(ctx, queue.Filter{SubmissionID: id})
 		if err != nil {
 			return n, err
 		}

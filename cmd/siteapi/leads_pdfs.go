@@ -59,7 +59,7 @@ func newPDFCache(s *config.Settings, log zerolog.Logger, server string) (pdfCach
 	}
 	if s.DatabaseURL == nil {
 		p.alone = func() (bool, error) {
-			busy, err := anyoneAlive(lockDir(s))
+			busy, err := anyoneAlive(s)
 			return !busy, err
 		}
 	}

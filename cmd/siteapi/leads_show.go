@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
@@ -42,7 +42,7 @@ func (o operator) showLeads(ctx context.Context, c *cli.Command, d *database) er
 	shown := make([]shownLead, 0, len(found))
 	now := time.Now()
 	for i, s := range found {
-		list, err := d.queue.List(ctx, delivery.Filter{SubmissionID: s.ID})
+		list, err := d.queue.List(ctx, queue.Filter{SubmissionID: s.ID})
 		if err != nil {
 			return err
 		}

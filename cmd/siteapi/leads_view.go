@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 )
 
@@ -29,15 +29,15 @@ const (
 )
 
 // whereabouts tells where leads are by what did not arrive, read once.
-func whereabouts(ctx context.Context, q delivery.Queue) (func(s *quote.Submission) string, error) {
-	list, err := q.List(ctx, delivery.Filter{States: undelivered()})
+func whereabouts(ctx context.Context, q *queue.Queue) (func(s *quote.Submission) string, error) {
+	list, err := q.List(ctx, queue.Filter{States: undelivered()})
 	if err != nil {
 		return nil, err
 	}
 	states := make(map[string]string, len(list))
 	for _, d := range list {
 		switch {
-		case d.State == delivery.Failed:
+		case d.State == queue.Failed:
 			states[d.SubmissionID] = leadFailed
 		case states[d.SubmissionID] == "":
 			states[d.SubmissionID] = leadUnderWay

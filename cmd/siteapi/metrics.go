@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
 	"siteapi/resolvers/gqlhttp"
@@ -28,13 +28,11 @@ type metrics struct {
 	events     *prometheus.CounterVec
 	calls      *prometheus.HistogramVec
 	tries      *prometheus.CounterVec
-	circuits   *prometheus.GaugeVec
 	gaps       prometheus.Counter
 	sheds      *prometheus.CounterVec
 	refused    prometheus.Counter
 	reads      *prometheus.CounterVec
 	database   *prometheus.HistogramVec
-	late       lateness
 }
 
 // requestLabels tell the counters of requests apart, operationLabels those of
@@ -77,10 +75,7 @@ func newMetrics() *metrics {
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
 		calls:  histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
 		tries:  counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
-		circuits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "siteapi", Name: "delivery_circuit_open", Help: "1 while a target is left alone because it fails.",
-		}, []string{"target"}),
-		sheds: counter("http_requests_shed_total", "Requests refused because too many of their class were under way.", "class"),
+		sheds:  counter("http_requests_shed_total", "Requests refused because too many of their class were under way.", "class"),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "siteapi", Name: "connections_refused_total", Help: "Connections refused because too many were open.",
 		}),
@@ -90,12 +85,9 @@ func newMetrics() *metrics {
 			Namespace: "siteapi", Name: "crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
 	}
-	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.circuits, m.gaps, m.sheds, m.refused,
+	m.registry.MustRegister(requests, latency, operations, m.fills, m.events, m.calls, m.tries, m.gaps, m.sheds, m.refused,
 		m.reads, m.database, buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, target := range delivery.Targets() {
-		m.circuits.WithLabelValues(string(target)).Set(0)
-	}
 	return m
 }
 
@@ -118,17 +110,8 @@ func (m *metrics) call(_ context.Context, c upstream.Call) {
 	m.calls.WithLabelValues(c.System, c.Op, outcome).Observe(c.Duration.Seconds())
 }
 
-func (m *metrics) delivery(e delivery.Event) {
-	target := string(e.Target)
-	switch e.Kind {
-	case delivery.TryFinished:
-		m.tries.WithLabelValues(target, string(e.Outcome)).Inc()
-	case delivery.CircuitOpened:
-		m.circuits.WithLabelValues(target).Set(1)
-	case delivery.CircuitClosed:
-		m.circuits.WithLabelValues(target).Set(0)
-	case delivery.TryStarted:
-	}
+func (m *metrics) delivery(target queue.Target, outcome queue.Outcome) {
+	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
 }
 
 // handler serves the metrics.

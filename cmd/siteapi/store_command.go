@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store/storecopy"
 )
 
@@ -140,8 +140,8 @@ func openAt(ctx context.Context, s *config.Settings, place string, existing bool
 }
 
 // unfinishedIn tells which submissions have deliveries in a queue that did not arrive.
-func unfinishedIn(ctx context.Context, q delivery.Queue) (func(context.Context, []string) ([]string, error), error) {
-	list, err := q.List(ctx, delivery.Filter{States: undelivered()})
+func unfinishedIn(ctx context.Context, q *queue.Queue) (func(context.Context, []string) ([]string, error), error) {
+	list, err := q.List(ctx, queue.Filter{States: undelivered()})
 	if err != nil {
 		return nil, err
 	}

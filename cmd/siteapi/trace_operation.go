@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"siteapi/integrations/delivery"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
@@ -112,7 +112,7 @@ func (t *traces) observe(next hearing) hearing {
 
 // senders makes a span of each try to deliver a submission, in the trace of the request
 // that brought it, however long that is ago.
-func (t *traces) senders(all map[delivery.Target]delivery.Send) {
+func (t *traces) senders(all map[queue.Target]queue.Send) {
 	if t == nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (t *traces) senders(all map[delivery.Target]delivery.Send) {
 	}
 }
 
-func (t *traces) sender(target delivery.Target, send delivery.Send) delivery.Send {
+func (t *traces) sender(target queue.Target, send queue.Send) queue.Send {
 	return func(ctx context.Context, s *quote.Submission) error {
 		ctx = t.context.Extract(ctx, carrier(s.Trace))
 		ctx, span := t.tracer.Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+)
+
+// fault is one way of both targets to fail, which lasts until they recover.
+type fault struct {
+	name string
+	cms  sanitytest.Fault
+	crm  hubspottest.Fault
+	// byHand marks a fault after which an operator retries the delivery.
+	byHand bool
+}
+
+// always is how often a lasting fault is met.
+const always = 1_000_000
+
+func faultTable() []fault {
+	cmsAnswer := func(status int) sanitytest.Fault { return sanitytest.Fault{Mode: sanitytest.Answer, Status: status} }
+	cmsMode := func(mode sanitytest.Mode) sanitytest.Fault { return sanitytest.Fault{Mode: mode} }
+	stored := func(f sanitytest.Fault) sanitytest.Fault { f.Acted = true; return f }
+	answer := func(status int) hubspottest.Fault { return hubspottest.Answer(status, nil) }
+	limited := func(wait string) sanitytest.Fault {
+		return sanitytest.Fault{Mode: sanitytest.Answer, Status: 429, RetryAfter: wait}
+	}
+	// What claims success without showing it.
+	nothing := func() hubspottest.Fault { return hubspottest.Answer(200, []byte(`{}`)) }
+	return []fault{
+		{"timeout", cmsMode(sanitytest.Hang), hubspottest.Hang(), false},
+		{"timeout after storing", stored(cmsMode(sanitytest.Hang)), hubspottest.Hang().AfterStoring(), false},
+		{"reset before storing", cmsMode(sanitytest.Reset), hubspottest.Reset(), false},
+		{"reset after storing", stored(cmsMode(sanitytest.Reset)), hubspottest.Reset().AfterStoring(), false},
+		{"400", cmsAnswer(400), answer(400), true},
+		{"401", cmsAnswer(401), answer(401), false},
+		{"403", cmsAnswer(403), answer(403), false},
+		{"404", cmsAnswer(404), answer(404), false},
+		{"409", cmsAnswer(409), answer(409), false},
+		{"409 after storing", stored(cmsAnswer(409)), answer(409).AfterStoring(), false},
+		{"422", cmsAnswer(422), answer(422), true},
+		{"422 after storing", stored(cmsAnswer(422)), answer(422).AfterStoring(), true},
+		{"423", cmsAnswer(423), answer(423), false},
+		{"429 with Retry-After", limited("1"), hubspottest.Limited("TEN_SECONDLY_ROLLING", "1"), false},
+		{"429 without Retry-After", limited(""), hubspottest.Limited("SECONDLY", ""), false},
+		{"daily limit", limited("86400"), hubspottest.Limited("DAILY", ""), true},
+		{"500", cmsAnswer(500), answer(500), false},
+		{"500 after storing", stored(cmsAnswer(500)), answer(500).AfterStoring(), false},
+		{"502", cmsAnswer(502), answer(502), false},
+		{"503", cmsAnswer(503), answer(503), false},
+		{"slow drip", cmsMode(sanitytest.Drip), hubspottest.Drip(5 * time.Millisecond), false},
+		{"invalid JSON", cmsMode(sanitytest.BrokenJSON), hubspottest.Garbage(), false},
+		{"invalid JSON after storing", stored(cmsMode(sanitytest.BrokenJSON)), hubspottest.Garbage().AfterStoring(), false},
+		{"partial success", cmsMode(sanitytest.Partial), nothing(), false},
+		{"partial success after storing", stored(cmsMode(sanitytest.Partial)), nothing().AfterStoring(), false},
+	}
+}
+
+// column is a call of the service that is made to fail.
+type column struct {
+	name, target string
+	fail         func(f *farEnds, row fault)
+	// harmless are rows after which the lead arrives although nothing has recovered.
+	harmless map[string]bool
+}
+
+func columns() []column {
+	return []column{
+		{"CMS", "cms", func(f *farEnds, row fault) {
+			row.cms.On, row.cms.Times = "mutate", always
+			f.cms.Fail(row.cms)
+		}, nil},
+		{"CRM reading", "crm", func(f *farEnds, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
+			map[string]bool{"404": true}}, // there is no such contact yet
+		{"CRM writing", "crm", func(f *farEnds, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) }, nil},
+	}
+}
+
+// TestFaultTable lets each call fail in each way through the whole service. Once the target
+// has recovered there is one document and one contact.
+func TestFaultTable(t *testing.T) {
+	t.Parallel()
+	for _, col := range columns() {
+		t.Run(col.name, func(t *testing.T) {
+			t.Parallel()
+			far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+			s := startService(t, far.env(), quick)
+			for i, row := range faultTable() {
+				t.Run(row.name, func(t *testing.T) { // one after the other: they share a service
+					faultCase(t, s, far, col, row, fmt.Sprintf("row-%d", i))
+				})
+			}
+		})
+	}
+}
+
+func faultCase(t *testing.T, s *service, far *farEnds, col column, row fault, session string) {
+	before := met(far, col)
+	col.fail(far, row)
+	defer far.recover()
+	id := s.submit(t, session)
+	eventually(t, "the fault is met", func() bool { return met(far, col) > before })
+	byHand := row.byHand && !col.harmless[row.name]
+	if byHand {
+		eventually(t, "an operator sees why it waits", func() bool {
+			d := s.deliveries(id)[col.target]
+			return d.State == "failed" && len(d.Errors) == 1 || d.Paused != ""
+		})
+	}
+	far.recover()
+	// A call that hangs takes ten seconds to be given up.
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		d := s.deliveries(id)
+		if len(d) == 2 && d["cms"].State == "delivered" && d["crm"].State == "delivered" {
+			break
+		}
+		if byHand {
+			if out, err := s.siteapi("deliveries", "retry", "--all"); err != nil {
+				t.Errorf("retrying: %v %s", err, out)
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("both deliveries are to be made: %+v", d)
+		}
+	}
+	far.checkLead(t, session, id)
+}
+
+// met is how often a column's calls were made to fail.
+func met(far *farEnds, col column) int {
+	inCMS, inCRM := far.faults()
+	if col.target == "cms" {
+		return inCMS
+	}
+	return inCRM
+}
+
+// TestKilledInTheMiddleOfACall kills the binary while both targets let it wait. After the
+// next start each lead arrives once, within 90 seconds.
+func TestKilledInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+	far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Hang, On: "mutate", Times: always})
+	far.crm.Fail(hubspottest.Hang().On("POST", "/objects/contacts").AfterStoring().Times(-1))
+	dir := t.TempDir()
+	first := launch(t, dir, far.environ()...)
+	ids := map[string]string{}
+	for i := range 5 {
+		session := fmt.Sprintf("killed-%d", i)
+		status, answer := first.post("/api/quote/submit", lead(session))
+		if status != http.StatusOK {
+			t.Fatalf("submitting: %d %v", status, answer)
+		}
+		ids[session] = answer["submissionId"].(string)
+	}
+	eventually(t, "both targets are called", func() bool {
+		inCMS, inCRM := far.faults()
+		return inCMS > 0 && inCRM > 0
+	})
+	if err := first.end(syscall.SIGKILL); err == nil {
+		t.Fatal("the process was not killed")
+	}
+	far.recover()
+	launch(t, dir, far.environ()...)
+	deadline := time.Now().Add(90 * time.Second)
+	for session, id := range ids {
+		for len(far.documents(session)) == 0 || len(far.contacts(session+"@example.com")) == 0 {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not arrive within 90 s of the restart", session)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		far.checkLead(t, session, id)
+	}
+}

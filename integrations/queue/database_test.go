@@ -1,0 +1,291 @@
+package queue_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// onBoth runs a test on both databases, each time on an empty one.
+func onBoth(t *testing.T, run func(t *testing.T, db database)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		run(t, sqliteDatabase(t, filepath.Join(t.TempDir(), "site.db")))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		run(t, postgresDatabase(t, server(t).NewDatabase(t)))
+	})
+}
+
+// one is the PostgreSQL server of all tests.
+var one struct {
+	sync.Once
+	*pgserver.Server
+}
+
+func server(t *testing.T) *pgserver.Server {
+	one.Do(func() {
+		s, err := pgserver.New()
+		if err == nil {
+			err = s.Up()
+		}
+		if err != nil {
+			t.Log(err)
+			return
+		}
+		one.Server = s
+	})
+	if one.Server == nil {
+		return pgserver.Start(t) // skips or fails as it should
+	}
+	return one.Server
+}
+
+// database opens queues as several processes would.
+type database func(t *testing.T, o queue.Options) *subject
+
+// subject is a queue with what a store does to it in transactions of its own.
+type subject struct {
+	*queue.Queue
+	enqueue    func(commit bool, ids ...string) error
+	unfinished func(ids ...string) []string
+	remove     func(ids ...string)
+}
+
+func sqliteDatabase(t *testing.T, path string) database {
+	db := func(t *testing.T, o queue.Options) *subject {
+		pool, err := sqlite.OpenDB(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1)
+		t.Cleanup(func() { _ = pool.Close() })
+		return newSubject(t, riversqlite.New(pool), o, func(commit bool, f func(tx *sql.Tx) error) error {
+			tx, err := pool.BeginTx(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if err := f(tx); err != nil || !commit {
+				_ = tx.Rollback()
+				return err
+			}
+			return tx.Commit()
+		})
+	}
+	migrated(t, db)
+	return db
+}
+
+func postgresDatabase(t *testing.T, url string) database {
+	db := func(t *testing.T, o queue.Options) *subject {
+		pool, err := pgxpool.New(t.Context(), url+"&pool_max_conns=4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		return newSubject(t, riverpgxv5.New(pool), o, func(commit bool, f func(tx pgx.Tx) error) error {
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				return err
+			}
+			if err := f(tx); err != nil || !commit {
+				_ = tx.Rollback(t.Context())
+				return err
+			}
+			return tx.Commit(t.Context())
+		})
+	}
+	migrated(t, db)
+	return db
+}
+
+// migrated creates the tables, by several processes at once.
+func migrated(t *testing.T, db database) {
+	t.Helper()
+	var group sync.WaitGroup
+	for range 3 {
+		q := db(t, options(nil))
+		group.Go(func() {
+			if err := q.Migrate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func newSubject[TTx any](
+	t *testing.T, driver riverdriver.Driver[TTx], o queue.Options, inTx func(commit bool, f func(tx TTx) error) error,
+) *subject {
+	t.Helper()
+	if testing.Verbose() {
+		o.Log = zerolog.New(zerolog.NewTestWriter(t))
+	}
+	q, hooks, err := queue.New(driver, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithoutCancel(t.Context())
+	return &subject{
+		Queue: q,
+		enqueue: func(commit bool, ids ...string) error {
+			return inTx(commit, func(tx TTx) error { return hooks.Enqueue(ctx, tx, ids) })
+		},
+		unfinished: func(ids ...string) (found []string) {
+			err := inTx(true, func(tx TTx) (err error) { found, err = hooks.Unfinished(ctx, tx, ids); return err })
+			if err != nil {
+				t.Error(err)
+			}
+			return found
+		},
+		remove: func(ids ...string) {
+			if err := inTx(true, func(tx TTx) error { return hooks.Remove(ctx, tx, ids) }); err != nil {
+				t.Error(err)
+			}
+		},
+	}
+}
+
+// options deliver to the CMS only, with pauses of a twentieth of a second.
+func options(send queue.Send) queue.Options {
+	return queue.Options{
+		Load: func(_ context.Context, id string) (quote.Submission, error) {
+			return quote.Submission{ID: id, Contact: quote.Contact{Email: id + "@example.org"}}, nil
+		},
+		Targets:  []queue.TargetConfig{{Name: queue.CMS, Send: send, MaxAttempts: 1000, MaxWorkers: 4}},
+		RetryMax: 50 * time.Millisecond,
+		Log:      zerolog.Nop(),
+	}
+}
+
+func (s *subject) add(t *testing.T, ids ...string) {
+	t.Helper()
+	if err := s.enqueue(true, ids...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *subject) start(t *testing.T) {
+	t.Helper()
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stop(t, time.Minute) })
+}
+
+func (s *subject) stop(t *testing.T, patience time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// the returns the one delivery of a submission to the CMS.
+func (s *subject) the(t *testing.T, id string) queue.Delivery {
+	t.Helper()
+	list, err := s.List(context.WithoutCancel(t.Context()), queue.Filter{SubmissionID: id, Target: queue.CMS})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("deliveries of %s: %+v, %v", id, list, err)
+	}
+	return list[0]
+}
+
+func (s *subject) becomes(t *testing.T, id string, want queue.State) queue.Delivery {
+	t.Helper()
+	var d queue.Delivery
+	eventually(t, id+" is "+string(want), func() bool { d = s.the(t, id); return d.State == want })
+	return d
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(100 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not happen: %s", what)
+		}
+	}
+}
+
+// fake is a target that does as it is told and remembers what it was sent.
+type fake struct {
+	mu    sync.Mutex
+	fault func(ctx context.Context, id string, call int) error
+	calls map[string]int
+	taken map[string]int
+	times []time.Time
+}
+
+func newFake(fault func(ctx context.Context, id string, call int) error) *fake {
+	return &fake{fault: fault, calls: map[string]int{}, taken: map[string]int{}}
+}
+
+func (f *fake) send(ctx context.Context, s *quote.Submission) error {
+	f.mu.Lock()
+	f.calls[s.ID]++
+	f.times = append(f.times, time.Now())
+	call, fault := f.calls[s.ID], f.fault
+	f.mu.Unlock()
+	if fault != nil {
+		if err := fault(ctx, s.ID, call); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken[s.ID]++
+	return nil
+}
+
+func (f *fake) become(fault func(ctx context.Context, id string, call int) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault = fault
+}
+
+func (f *fake) count(id string) (calls, taken int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[id], f.taken[id]
+}
+
+func (f *fake) total() (calls, taken int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range f.taken {
+		taken += n
+	}
+	return len(f.times), taken
+}
+
+func ids(n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("lead-%03d", i))
+	}
+	return list
+}

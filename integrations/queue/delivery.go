@@ -1,0 +1,169 @@
+package queue
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// Errors of [Queue.Retry] and [Queue.Resend], besides store.ErrNotFound.
+var (
+	ErrUnderWay      = errors.New("a delivery of this submission to this target is under way")
+	ErrUnknownTarget = errors.New("unknown delivery target")
+)
+
+// Target names a system that submissions are delivered to, and its River queue.
+type Target string
+
+// The targets of every submission.
+const (
+	CMS Target = "cms"
+	CRM Target = "crm"
+)
+
+// Targets lists all targets, in the order they are shown.
+func Targets() []Target { return []Target{CMS, CRM} }
+
+// State is the state of a delivery.
+type State string
+
+// The states of a delivery.
+const (
+	Pending   State = "pending"   // waits for its first try
+	Running   State = "running"   // is being tried
+	Retrying  State = "retrying"  // failed and will be tried again
+	Delivered State = "delivered" // the target has it
+	Failed    State = "failed"    // rejected, or tried too often; kept until it is retried by hand
+)
+
+// States lists all states, in the order a delivery passes through them.
+func States() []State { return []State{Pending, Running, Retrying, Delivered, Failed} }
+
+// Delivery is one submission on its way to one target, as operators see it.
+type Delivery struct {
+	ID           int64     `json:"id"`
+	SubmissionID string    `json:"submission"`
+	Target       Target    `json:"target"`
+	State        State     `json:"state"`
+	Attempts     int       `json:"attempts"` // counted so far, including one that is running
+	CreatedAt    time.Time `json:"createdAt"`
+	NextAt       time.Time `json:"nextAt,omitzero"`     // of the next try
+	FinishedAt   time.Time `json:"finishedAt,omitzero"` // when it was delivered or failed for good
+	Paused       string    `json:"paused,omitempty"`    // redacted reason why its target is paused
+	Errors       []Attempt `json:"errors"`              // oldest first
+}
+
+// Attempt is one failed try.
+type Attempt struct {
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
+	Error  string    `json:"error"` // redacted
+}
+
+// args are the arguments of a delivery's job: no personal data lies in River's tables.
+type args struct {
+	Submission string `json:"submission"`
+}
+
+// Kind is River's name for deliveries.
+func (args) Kind() string { return "delivery" }
+
+// insertOpts puts a job into its target's queue, where a submission has one at most.
+func (t *target) insertOpts(submissionID string) *river.InsertOpts {
+	return &river.InsertOpts{
+		Queue:       string(t.Name),
+		MaxAttempts: t.MaxAttempts,
+		Tags:        []string{tagOf(submissionID)},
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: rivertype.JobStates()},
+	}
+}
+
+// tagOf is the tag by which River lists the deliveries of a submission. The prefix makes the
+// shortest of ids a tag that River takes.
+func tagOf(submissionID string) string { return "submission-" + submissionID }
+
+// jobStates returns River's states of deliveries in some states, none for all of them.
+func jobStates(states ...State) []rivertype.JobState {
+	var found []rivertype.JobState
+	for _, s := range rivertype.JobStates() {
+		waiting := stateOf(s, 0) == Pending && slices.Contains(states, Retrying)
+		if len(states) == 0 || waiting || slices.Contains(states, stateOf(s, 0)) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// stateOf translates the state of a job that was tried some times.
+func stateOf(state rivertype.JobState, attempts int) State {
+	switch state {
+	case rivertype.JobStateRunning:
+		return Running
+	case rivertype.JobStateCompleted:
+		return Delivered
+	case rivertype.JobStateCancelled, rivertype.JobStateDiscarded:
+		return Failed
+	case rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateScheduled:
+	}
+	if attempts > 0 {
+		return Retrying
+	}
+	return Pending
+}
+
+// deliveryOf translates a job.
+func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
+	var a args
+	if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
+		return Delivery{}, fmt.Errorf("reading the arguments of delivery %d: %w", job.ID, err)
+	}
+	d := Delivery{
+		ID: job.ID, SubmissionID: a.Submission, Target: Target(job.Queue), State: stateOf(job.State, job.Attempt),
+		Attempts: job.Attempt, CreatedAt: job.CreatedAt.UTC(), Errors: []Attempt{},
+	}
+	for _, e := range job.Errors {
+		d.Errors = append(d.Errors, Attempt{e.Attempt, e.At.UTC(), strings.TrimPrefix(e.Error, "JobCancelError: ")})
+	}
+	if job.FinalizedAt != nil {
+		d.FinishedAt = job.FinalizedAt.UTC()
+	}
+	if d.State == Pending || d.State == Retrying {
+		d.NextAt = job.ScheduledAt.UTC()
+		if d.NextAt.After(time.Now()) && !broughtForward(job) {
+			d.Paused = noteOf(job).Reason
+		}
+	}
+	return d, nil
+}
+
+// pauseNote is kept in the metadata of a job that waits for the end of its target's pause.
+type pauseNote struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"` // redacted
+}
+
+// broughtForward reports whether an operator retried a job that waited for the end of its
+// target's pause: it was due when the pause ended, to the rounding of the database.
+func broughtForward(job *rivertype.JobRow) bool {
+	return job.ScheduledAt.Before(noteOf(job).Until.Add(-10 * time.Millisecond))
+}
+
+// pauseKey is the name of the note in a job's metadata.
+const pauseKey = "paused"
+
+// noteOf returns the note of a job, the zero one where there is none.
+func noteOf(job *rivertype.JobRow) pauseNote {
+	var metadata struct {
+		Paused pauseNote `json:"paused"`
+	}
+	if err := json.Unmarshal(job.Metadata, &metadata); err != nil {
+		return pauseNote{}
+	}
+	return metadata.Paused
+}

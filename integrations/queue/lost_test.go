@@ -1,0 +1,115 @@
+package queue_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+
+	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store/sqlite"
+)
+
+// victimEnv has the test binary work off the queue of a SQLite file instead of running tests.
+const victimEnv = "QUEUE_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(victimEnv); path != "" {
+		fmt.Fprintln(os.Stderr, victim(path))
+		os.Exit(1)
+	}
+	code := m.Run()
+	if one.Server != nil {
+		_ = one.Remove()
+	}
+	os.Exit(code)
+}
+
+// victim says when it sends, and never comes to an end with it.
+func victim(path string) error {
+	pool, err := sqlite.OpenDB(context.Background(), path)
+	if err != nil {
+		return err
+	}
+	pool.SetMaxOpenConns(1)
+	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *quote.Submission) error {
+		fmt.Println("sending")
+		select {}
+	}))
+	if err == nil {
+		err = q.Start(context.Background())
+	}
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Hour)
+	return errors.New("nobody killed it")
+}
+
+// What a killed process was sending is sent again within 90 seconds, though River's leader died with it.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	path := filepath.Join(t.TempDir(), "site.db")
+	db := sqliteDatabase(t, path)
+	tg := newFake(nil)
+	q := db(t, options(tg.send))
+	q.add(t, "lead")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), victimEnv+"="+path), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("the victim said %q: %v", line, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	killed := time.Now()
+	q.start(t)
+	d := q.becomes(t, "lead", queue.Delivered)
+	if after := tg.times[0].Sub(killed); after > 90*time.Second || d.Attempts != 2 || len(d.Errors) != 1 {
+		t.Errorf("sent again after %v: %+v", after, d)
+	}
+}
+
+// A send that ignores its deadline gives its worker up for others, and its delivery is sent again.
+func TestHangingSend(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	hang := make(chan struct{})
+	defer close(hang)
+	tg := newFake(func(_ context.Context, id string, call int) error {
+		if id == "hangs" && call == 1 {
+			<-hang
+		}
+		return nil
+	})
+	o := options(tg.send)
+	o.Targets[0].MaxWorkers = 1
+	q := sqliteDatabase(t, filepath.Join(t.TempDir(), "site.db"))(t, o)
+	q.start(t)
+	q.add(t, "hangs")
+	eventually(t, "it is sent", func() bool { calls, _ := tg.count("hangs"); return calls == 1 })
+	q.add(t, "other")
+	q.becomes(t, "other", queue.Delivered)
+	q.becomes(t, "hangs", queue.Delivered)
+}

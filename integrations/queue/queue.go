@@ -1,0 +1,172 @@
+// Package queue brings submissions to the CMS and the CRM. Deliveries are jobs of River, in
+// the same database as the submissions: each is inserted in the transaction of its
+// submission and tried until its target has taken it or has rejected it. A delivery may be
+// sent more than once, so that targets must be idempotent.
+//
+// Each target is a River queue of its own. A delivery that fails is repeated with growing
+// pauses and delays no other. A process that is killed leaves its deliveries running; River
+// rescues them after [rescueAfter]. A clock that jumps makes deliveries early or late by the
+// jump, and loses none.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/quote"
+)
+
+const (
+	tryTimeout   = 25 * time.Second // of one try, with its wait for the target's rate
+	rescueAfter  = 45 * time.Second // from the begin of a try that was never reported to its repetition
+	pollInterval = 250 * time.Millisecond
+	stopTimeout  = 5 * time.Second            // for interrupted tries to be written down
+	keepFinished = 30 * 24 * time.Hour        // how long delivered ones are listed
+	keepFailed   = 100 * 365 * 24 * time.Hour // River's own word for ever, -1, deletes at once on SQLite
+)
+
+// Options are what a queue is built from.
+type Options struct {
+	// Load returns a stored submission, or store.ErrNotFound once it was erased.
+	Load func(ctx context.Context, submissionID string) (quote.Submission, error)
+	// Targets are where each submission is delivered to.
+	Targets []TargetConfig
+	// RetryMax is the longest pause between two tries that a target did not ask for.
+	RetryMax time.Duration
+	// Observe is called after every try. It may be nil.
+	Observe func(target Target, outcome Outcome)
+	Log     zerolog.Logger
+}
+
+// TargetConfig says how submissions are delivered to one target.
+type TargetConfig struct {
+	Name        Target
+	Send        Send    // nil in a process that only enqueues and lists
+	MaxAttempts int     // tries until a delivery has failed
+	MaxWorkers  int     // tries at a time
+	PerSecond   float64 // tries per second; 0: no limit
+}
+
+// Send brings a submission to a target, which may have it already. The kind of an
+// *upstream.Error decides what follows; any other error is tried again.
+type Send func(ctx context.Context, s *quote.Submission) error
+
+// Outcome is the result of a try: one of the following, or an [upstream.Kind].
+type Outcome string
+
+// Outcomes besides the kinds of [upstream.Error].
+const (
+	OutcomeDelivered   Outcome = "delivered"
+	OutcomeUnexpected  Outcome = "unexpected"  // an error of another type
+	OutcomeInterrupted Outcome = "interrupted" // by the end of the process
+)
+
+// Queue works deliveries off, and shows and repeats them for operators.
+type Queue struct {
+	Options
+	targets map[Target]*target
+	client  client
+	migrate func(ctx context.Context) error
+}
+
+// client is what does not depend on the database of a [river.Client].
+type client interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	StopAndCancel(ctx context.Context) error
+	Insert(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
+	JobGet(ctx context.Context, id int64) (*rivertype.JobRow, error)
+	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
+	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
+	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
+}
+
+// New builds a queue on the driver of a database, and the hooks by which the store of that
+// database takes part. The driver's pool must outlive the queue.
+func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx], error) {
+	q := &Queue{Options: o, targets: map[Target]*target{}}
+	queues := map[string]river.QueueConfig{}
+	for _, c := range o.Targets {
+		t := newTarget(c)
+		q.targets[c.Name] = t
+		if c.Send != nil {
+			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
+		}
+	}
+	config := &river.Config{
+		CancelledJobRetentionPeriod: keepFailed,
+		CompletedJobRetentionPeriod: keepFinished,
+		DiscardedJobRetentionPeriod: keepFailed,
+		FetchPollInterval:           pollInterval,
+		JobStuckHandler:             q.replaceStuckWorker,
+		JobTimeout:                  tryTimeout,
+		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
+		PollOnly:                    true,
+		// Rebuilding an index blocks SQLite's writers and is reserved to owners on PostgreSQL.
+		ReindexerIndexNames:  []string{},
+		RescueStuckJobsAfter: rescueAfter,
+	}
+	if len(queues) > 0 {
+		config.Queues, config.Workers = queues, river.NewWorkers()
+		river.AddWorker(config.Workers, &worker{Queue: q})
+	}
+	c, err := river.NewClient(driver, config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
+	}
+	q.client = c
+	q.migrate = func(ctx context.Context) error { return migrate(ctx, driver, config.Logger) }
+	return q, &Hooks[TTx]{queue: q, client: c}, nil
+}
+
+// riverLog passes River's warnings on, a few at a time while the database is away.
+func riverLog(log zerolog.Logger) zerolog.Logger {
+	log = log.With().Str("component", "river").Logger()
+	return log.Level(max(log.GetLevel(), zerolog.WarnLevel)).
+		Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
+}
+
+// replaceStuckWorker keeps a send that ignores the end of its context from blocking others.
+func (q *Queue) replaceStuckWorker(_ context.Context, p river.JobStuckHandlerParams) river.JobStuckHandlerResult {
+	q.Log.Error().Str("target", p.Queue).Int64("delivery", p.ID).Msg("a delivery ignores its deadline")
+	return river.JobStuckHandlerResult{AddWorkerSlot: true}
+}
+
+// Migrate brings River's tables up to date. It changes nothing where they are.
+func (q *Queue) Migrate(ctx context.Context) error {
+	if err := q.migrate(ctx); err != nil {
+		return fmt.Errorf("bringing the queue's tables up to date: %w", err)
+	}
+	return nil
+}
+
+// Start begins to work deliveries off until Stop is called.
+func (q *Queue) Start(ctx context.Context) error {
+	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("starting the queue: %w", err)
+	}
+	return nil
+}
+
+// Stop fetches no more deliveries and lets those under way finish until ctx ends. The rest
+// is interrupted, and tried again after the next start.
+func (q *Queue) Stop(ctx context.Context) error {
+	err := q.client.Stop(ctx)
+	if err == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := q.client.StopAndCancel(ctx); err != nil {
+		return fmt.Errorf("stopping the queue: %w", err)
+	}
+	return nil
+}

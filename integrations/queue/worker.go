@@ -1,0 +1,170 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
+)
+
+// worker tries deliveries.
+type worker struct {
+	river.WorkerDefaults[args]
+	*Queue
+}
+
+// Work tries one delivery, or puts it off while its target is paused.
+func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
+	t := w.targets[Target(job.Queue)]
+	if err := t.limiter.Wait(ctx); err != nil {
+		return fmt.Errorf("waiting for the target's rate: %w", err)
+	}
+	now := time.Now()
+	if left, reason := t.paused(now); left > 0 && !broughtForward(job.JobRow) {
+		return w.postpone(ctx, now, left, reason)
+	}
+	if noteOf(job.JobRow) != (pauseNote{}) {
+		if err := river.MetadataSet(ctx, pauseKey, nil); err != nil {
+			return fmt.Errorf("removing the note of a pause: %w", err)
+		}
+	}
+	err := w.send(ctx, t, job.Args.Submission)
+	outcome := outcomeOf(ctx, err)
+	if w.Observe != nil {
+		w.Observe(t.Name, outcome)
+	}
+	w.log(t, job, outcome, err, time.Since(now))
+	return w.settle(ctx, t, outcome, err, now)
+}
+
+// NextRetry returns the time of the next try. River calls it after a failed one, and for one
+// that was never reported because its process ended, which is repeated at once.
+func (w *worker) NextRetry(job *river.Job[args]) time.Time {
+	now := time.Now()
+	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= rescueAfter {
+		return now
+	}
+	pause := min(time.Second<<min(max(job.Attempt-1, 0), 20), w.RetryMax)
+	return now.Add(pause - jitter(pause/5))
+}
+
+// jitter returns a random part of a duration.
+func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
+
+// send reads a submission and sends it. One that was erased meanwhile needs no sending.
+func (w *worker) send(ctx context.Context, t *target, submissionID string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			detail := fmt.Sprintf("panic with a value of type %T", v) // the value may quote what was sent
+			err = &upstream.Error{System: string(t.Name), Op: "delivering", Kind: upstream.Unavailable, Detail: detail}
+			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("a delivery panicked")
+		}
+	}()
+	s, err := w.Load(ctx, submissionID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the submission: %w", err)
+	}
+	return t.Send(ctx, &s)
+}
+
+// settle tells River what to do with a delivery after a try that began at a time.
+func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err error, began time.Time) error {
+	switch outcome {
+	case OutcomeDelivered:
+		t.resume(began)
+		return nil
+	case OutcomeInterrupted:
+		return fmt.Errorf("interrupted: %w", context.Canceled) // River makes it available again
+	case Outcome(upstream.Rejected):
+		return river.JobCancel(errors.New(describe(err)))
+	}
+	if d := w.pauseAfter(err); d > 0 {
+		now := time.Now()
+		if t.pause(now, now.Add(d), describe(err)) {
+			w.Log.Warn().Str("target", string(t.Name)).Dur("for", d).Str("reason", describe(err)).Msg("deliveries to this target are paused")
+		}
+		left, reason := t.paused(now)
+		return w.postpone(ctx, now, left, reason)
+	}
+	return errors.New(describe(err))
+}
+
+// pauseAfter returns how long a target is paused after an error: as long as it asked for,
+// or, where it only said that a limit is reached, what its driver assumes.
+func (w *worker) pauseAfter(err error) time.Duration {
+	e, ok := errors.AsType[*upstream.Error](err)
+	switch {
+	case !ok || e.Kind != upstream.Limited && e.Kind != upstream.Unavailable:
+		return 0
+	case e.RetryAfter > 0:
+		return e.RetryAfter
+	case e.Kind == upstream.Limited:
+		return min(e.Pause, w.RetryMax)
+	}
+	return 0
+}
+
+// postpone has a delivery come again when its target's pause is over, without counting the
+// try. It looks at the target again after RetryMax, since a long pause may end early.
+func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration, reason string) error {
+	left = min(left, w.RetryMax)
+	left += jitter(min(left/5, 30*time.Second))
+	if err := river.MetadataSet(ctx, pauseKey, pauseNote{now.Add(left), reason}); err != nil {
+		return fmt.Errorf("noting a pause: %w", err)
+	}
+	return river.JobSnooze(left)
+}
+
+// outcomeOf names the outcome of a try.
+func outcomeOf(ctx context.Context, err error) Outcome {
+	e, ok := errors.AsType[*upstream.Error](err)
+	switch {
+	case err == nil:
+		return OutcomeDelivered
+	case ok && e.Kind == upstream.Rejected:
+		return Outcome(e.Kind)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return OutcomeInterrupted
+	case ok:
+		return Outcome(e.Kind)
+	}
+	return OutcomeUnexpected
+}
+
+// describe returns the text of an error that is kept and logged. That of an upstream error
+// is free of personal data; of an error that is not known only the type is told.
+func describe(err error) string {
+	if e, ok := errors.AsType[*upstream.Error](err); ok {
+		return upstream.Redact(e.Error())
+	}
+	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return fmt.Sprintf("unexpected error of type %T", err)
+}
+
+// log writes a line for each try. It names the delivery, not the submission, whose id opens
+// its PDF.
+func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
+	line, message := w.Log.Debug().Dur("took", took), "delivered"
+	switch {
+	case outcome == OutcomeDelivered:
+	case outcome == Outcome(upstream.Rejected), job.Attempt >= job.MaxAttempts:
+		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
+	default:
+		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
+	}
+	line.Str("target", string(t.Name)).Int64("delivery", job.ID).Int("attempt", job.Attempt).Str("outcome", string(outcome)).Msg(message)
+}
