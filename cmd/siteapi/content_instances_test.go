@@ -112,3 +112,32 @@ func TestContentOfAnotherInstanceDuringAPause(t *testing.T) {
 	a.showsWithin(time.Second, "second title")
 	b.showsWithin(time.Second, "second title")
 }
+
+// TestWebhooksAtEitherInstance publishes through webhooks at one or the other of two
+// instances, while the CMS works, while it fails and after that.
+func TestWebhooksAtEitherInstance(t *testing.T) {
+	t.Parallel()
+	valkey, cms := valkeyserver.Start(t), startStubCMS(t, "title 0")
+	env := cms.env(valkey.URL())
+	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
+	for _, r := range instances {
+		r.showsWithin(10*time.Second, "title 0")
+	}
+	served := "title 0"
+	for i := range 6 {
+		published := fmt.Sprintf("title %d", i+1)
+		cms.title.Store(published)
+		cms.down.Store(i == 2 || i == 3)
+		status, _, body := instances[i%2].call("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`,
+			"Authorization: Bearer "+config.DevWebhookSecret)
+		if status != 200 {
+			t.Fatalf("webhook %d: %d %s", i, status, body)
+		}
+		if !cms.down.Load() {
+			served = published
+		}
+		for _, r := range instances {
+			r.showsWithin(time.Second, served)
+		}
+	}
+}

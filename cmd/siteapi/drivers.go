@@ -127,13 +127,13 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
-	conn, err := valkeyconn.Open(ctx, valkeyconn.Options{URL: s.CacheURL.String(), OnState: func(up bool, err error) {
+	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
 			log.Info().Msg("connected to the cache server")
 			return
 		}
 		log.Error().Err(err).Msg("cannot reach the cache server: content comes from the CMS, and requests are counted per instance")
-	}})
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
 	}

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,10 +118,10 @@ func TestMatchAsTheServerDoes(t *testing.T) {
 			args = append(args, prefix+key, "")
 		}
 	}
-	if reply, err := server.Do(args...); err != nil || reply != "+OK\r\n" {
-		t.Fatalf("storing: %q, %v", reply, err)
+	if _, err := server.Do(args...); err != nil {
+		t.Fatalf("storing: %v", err)
 	}
-	for range 1500 {
+	for range 300 {
 		text := randomText(random, `ab-]^\*?[`+`**[[--`, 1+random.IntN(9))
 		p, err := cache.ParsePattern(text)
 		if err != nil {
@@ -130,8 +131,9 @@ func TestMatchAsTheServerDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		matching, _ := reply.([]any)
 		for key := range keys {
-			there := strings.Contains(reply, fmt.Sprintf("$%d\r\n%s\r\n", len(prefix+key), prefix+key))
+			there := slices.Contains(matching, any(prefix+key))
 			if p.Match(key) != there {
 				t.Errorf("pattern %q, key %q: Match is %v, the server says %v", text, key, !there, there)
 			}

@@ -25,15 +25,6 @@ const (
 	copies    = 64 << 20               // bytes of values that the client keeps itself
 )
 
-// Options of a connection.
-type Options struct {
-	// URL is the address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis and
-	// rediss mean the same.
-	URL string
-	// OnState, if set, is told when the server went away, and why, and when it came back.
-	OnState func(up bool, err error)
-}
-
 // Conn is a connection to one server. Create it with Open.
 type Conn struct {
 	settings valkey.ClientOption
@@ -44,20 +35,23 @@ type Conn struct {
 	watching sync.WaitGroup
 }
 
-// Open connects. A server that is away is no error; an address that can't be used, or a
-// server that refuses for a reason which only an operator can change, is one.
-func Open(ctx context.Context, o Options) (*Conn, error) {
-	settings, err := parse(o.URL)
+// Open connects to an address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis
+// and rediss mean the same. A server that is away is no error; an address that can't be used,
+// or a server that refuses for a reason which only an operator can change, is one. onState is
+// told when the server went away, and why, and when it came back.
+func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
+	settings, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{settings: settings, onState: o.OnState}
+	c := &Conn{settings: settings, onState: onState}
 	err = c.look(ctx)
 	if isFinal(err) {
 		c.Close()
 		return nil, fmt.Errorf("connecting to Valkey: %w", err)
 	}
-	c.report(err == nil, err)
+	c.up.Store(err == nil)
+	onState(err == nil, err)
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
 	c.watching.Go(func() { c.watch(watch) })
@@ -98,19 +92,8 @@ func (c *Conn) Client() (valkey.Client, bool) {
 // the use of the connection until the server answers again.
 func (c *Conn) Failed(err error) {
 	if meansAway(err) && c.up.CompareAndSwap(true, false) {
-		c.report(false, err)
+		c.onState(false, err)
 	}
-}
-
-// Ping asks the server for a sign of life.
-func (c *Conn) Ping(ctx context.Context) error {
-	client := c.client.Load()
-	if client == nil {
-		return valkey.ErrNoAddr
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return (*client).Do(ctx, (*client).B().Ping().Build()).Error()
 }
 
 // Close ends the connection.
@@ -139,7 +122,7 @@ func (c *Conn) watch(ctx context.Context) {
 		}
 		err := c.look(ctx)
 		if ctx.Err() == nil && c.up.Swap(err == nil) != (err == nil) {
-			c.report(err == nil, err)
+			c.onState(err == nil, err)
 		}
 	}
 }
@@ -153,14 +136,10 @@ func (c *Conn) look(ctx context.Context) error {
 		}
 		c.client.Store(&client)
 	}
-	return c.Ping(ctx)
-}
-
-func (c *Conn) report(up bool, err error) {
-	c.up.Store(up)
-	if c.onState != nil {
-		c.onState(up, err)
-	}
+	client := *c.client.Load()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
 // isFinal reports whether an error stays until an operator changes something.

@@ -20,13 +20,13 @@ const leaseLife = cache.FillTimeout + time.Second
 
 // In each script the first key is an entry and the second its lease.
 var (
-	// takeScript returns the entry, else tries to take the lease and returns whether it did.
+	// takeScript returns the entry, else tries to take the lease and returns 1 if it did, else 0.
 	// ARGV: token, life of the lease in ms, what the expired entry begins with that is to be
 	// replaced; empty if there is none.
 	takeScript = valkey.NewLuaScript(`
 local entry = redis.call('GET', KEYS[1])
-if entry and (ARGV[3] == '' or string.sub(entry, 1, #ARGV[3]) ~= ARGV[3]) then return {0, entry} end
-return {redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0}`)
+if entry and (ARGV[3] == '' or string.sub(entry, 1, #ARGV[3]) ~= ARGV[3]) then return entry end
+return redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0`)
 
 	// storeScript stores an entry and gives the lease back, if the lease still holds the
 	// token. ARGV: token, entry, life in ms.
@@ -74,37 +74,23 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (filled, error) {
 	token := rand.Text()
 	for {
-		r, found, leased, err := c.take(key, token, expired)
-		switch {
-		case err != nil: // also where the server has no memory left
+		reply, err := c.run("taking a lease", takeScript, key, token, milliseconds(leaseLife), expired)
+		if err != nil { // also if the server has no memory left
 			entry, err := c.getAlone(ctx, key, fill)
 			return filled{entry: entry}, err
-		case found:
-			return filled{r.Entry, true}, nil
-		case leased:
+		}
+		if reply.IsString() {
+			r, err := decode(&reply)
+			return filled{r.Entry, true}, err
+		}
+		if leased, _ := reply.AsBool(); leased {
 			return c.fillLeased(ctx, key, token, fill)
-		case expired != "":
+		}
+		if expired != "" {
 			return filled{}, nil
 		}
 		time.Sleep(pollPause)
 	}
-}
-
-// take returns the record under key, or whether the lease was taken.
-func (c *Cache) take(key, token, expired string) (r record, found, leased bool, err error) {
-	reply, err := c.run("taking a lease", takeScript, key, token, milliseconds(leaseLife), expired)
-	if err != nil {
-		return record{}, false, false, err
-	}
-	fields, err := reply.ToArray()
-	if err == nil && len(fields) == 2 {
-		r, err = decode(&fields[1])
-		return r, err == nil, false, err
-	}
-	if err == nil {
-		leased, err = fields[0].AsBool()
-	}
-	return record{}, false, leased, err
 }
 
 // fillLeased fills under a lease and stores the value unless the lease is lost.
@@ -117,11 +103,8 @@ func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fi
 	}
 	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
 	reply, err := c.run("storing in the cache", storeScript, key, token, text, milliseconds(life.Fresh+life.Stale))
-	stored := false
-	if err == nil {
-		stored, _ = reply.AsBool()
-	}
-	return filled{entry, stored}, nil
+	stored, _ := reply.AsBool()
+	return filled{entry, err == nil && stored}, nil
 }
 
 // run runs a script for key.

@@ -50,11 +50,11 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // ask sends the server a command that must succeed.
-func ask(t *testing.T, s *valkeyserver.Server, args ...string) string {
+func ask(t *testing.T, s *valkeyserver.Server, args ...string) any {
 	t.Helper()
 	reply, err := s.Do(args...)
-	if err != nil || strings.HasPrefix(reply, "-") {
-		t.Fatalf("%v: %s %v", args, reply, err)
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
 	}
 	return reply
 }
@@ -223,8 +223,8 @@ func TestLeastPrivileges(t *testing.T) {
 	if n, err := c.Clear(t.Context(), cache.All()); n != 1 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
-	if reply := ask(t, server, "DBSIZE"); reply != ":3\r\n" {
-		t.Errorf("%q keys are left, want the 3 of others", reply)
+	if reply := ask(t, server, "DBSIZE"); reply != int64(3) {
+		t.Errorf("%v keys are left, want the 3 of others", reply)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestAddresses(t *testing.T) {
 		"other scheme":     {"http://:hushhush@" + plain.Addr(), "scheme"},
 		"unreadable":       {"valkey://user:hush#hush@" + plain.Addr(), "percent-encoded"},
 	} {
-		conn, err := valkeyconn.Open(t.Context(), valkeyconn.Options{URL: c.url})
+		conn, err := valkeyconn.Open(t.Context(), c.url, func(bool, error) {})
 		if err == nil {
 			conn.Close()
 		}
@@ -253,7 +253,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	conn, err := valkeyconn.Open(b.Context(), valkeyconn.Options{URL: valkeyserver.Start(b).URL()})
+	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), func(bool, error) {})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -218,19 +218,16 @@ func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []s
 
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(ctx context.Context) cache.Stats {
-	size := 0
-	err := c.conn.Ping(ctx)
-	if err == nil {
-		err = c.scan(ctx, "counting", c.entryName(""), func(keys []string) error {
-			size += len(keys)
-			return nil
-		})
-	}
+	stats := cache.Stats{Type: "valkey"}
+	err := c.scan(ctx, "counting", c.entryName(""), func(keys []string) error {
+		stats.Size += len(keys)
+		return nil
+	})
 	if err != nil {
-		c.conn.Failed(err)
-		size = 0
+		return cache.Stats{Type: "valkey"}
 	}
-	return cache.Stats{Type: "valkey", Size: size, Available: err == nil}
+	stats.Available = true
+	return stats
 }
 
 // Close implements [cache.Cache]. The connection stays open.
