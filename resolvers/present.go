@@ -31,7 +31,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 			p.log.Warn().Ctx(ctx).Str("request_id", requestID).Str("code", string(known.Code)).Str("path", shown.Path.String()).
 				Err(known.Err).Msg("request refused")
 		}
-		shown.Extensions = extensions(known, requestID)
+		shown.Extensions = known.Extensions(requestID)
 		return shown
 	}
 	var fromExecutor *gqlerror.Error
@@ -54,7 +54,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		known = &schema.Error{Code: schema.CodeInternal}
 		p.log.Error().Ctx(ctx).Str("request_id", requestID).Str("path", shown.Path.String()).Err(err).Msg("internal error")
 	}
-	shown.Extensions = extensions(known, requestID)
+	shown.Extensions = known.Extensions(requestID)
 	return shown
 }
 
@@ -63,20 +63,6 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
 	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
-}
-
-func extensions(e *schema.Error, requestID string) map[string]any {
-	ext := map[string]any{
-		schema.ExtensionCode:      string(e.Code),
-		schema.ExtensionRequestID: requestID,
-	}
-	if len(e.Fields) > 0 {
-		ext[schema.ExtensionErrors] = e.Fields
-	}
-	if e.RetryAfter > 0 {
-		ext[schema.ExtensionRetryAfter] = int(e.RetryAfter.Seconds())
-	}
-	return ext
 }
 
 // panicError is a panic in a resolver, with its stack for the log.

@@ -29,6 +29,21 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Extensions returns what a GraphQL error says beside its message.
+func (e *Error) Extensions(requestID string) map[string]any {
+	extensions := map[string]any{ExtensionCode: string(e.Code), ExtensionRequestID: requestID}
+	if len(e.Fields) > 0 {
+		extensions[ExtensionErrors] = e.Fields
+	}
+	if e.RetryAfter > 0 {
+		extensions[ExtensionRetryAfter] = e.RetrySeconds()
+	}
+	return extensions
+}
+
+// RetrySeconds returns RetryAfter in whole seconds, rounded up so that a client never comes back too early.
+func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
+
 // MaxFieldErrors is how many invalid fields of a request are reported; looking for more stops there.
 const MaxFieldErrors = 20
 

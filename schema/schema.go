@@ -3,8 +3,19 @@
 // input bounds, scalars, and who is calling.
 package schema
 
-import "github.com/vektah/gqlparser/v2/ast"
+import (
+	"maps"
 
-// AST returns the parsed schema that the executable schema was generated from. It is
-// shared: callers don't change it.
-func AST() *ast.Schema { return parsedSchema }
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// AST returns the schema that is served. It is shared: callers don't change it.
+func AST() *ast.Schema { return served }
+
+// served is the parsed schema without @defer, which gqlgen adds: no endpoint sends an answer in parts.
+var served = func() *ast.Schema {
+	s := *parsedSchema
+	s.Directives = maps.Clone(parsedSchema.Directives)
+	delete(s.Directives, "defer")
+	return &s
+}()

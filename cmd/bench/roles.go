@@ -154,10 +154,7 @@ func adapter() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	exec, err := resolvers.NewExecutor(r, resolvers.ExecutorOptions{})
-	if err != nil {
-		return nil, err
-	}
+	exec := resolvers.NewExecutor(r, resolvers.ExecutorOptions{})
 	return rest.New(exec, schema.AST(), rest.Options{})
 }
 

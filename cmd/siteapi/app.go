@@ -21,7 +21,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/resolvers"
-	"siteapi/resolvers/gqlhttp"
+	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -147,41 +147,35 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 // buildDoors puts both doors over one executor, and the front before them.
 func (a *app) buildDoors() error {
 	s := a.settings
-	policy := gqlhttp.Policy{
-		Schema: schema.AST(), Introspection: s.Introspection,
-		Suggestions: s.Environment == config.Development, TrustedOnly: s.Operations == "trusted",
+	documents := graphqlhttp.DocumentOptions{
+		Schema: schema.AST(), Introspection: s.Introspection, TrustedOnly: s.Operations == "trusted",
 	}
 	if s.OperationsPath != "" {
 		var err error
-		if policy.Trusted, err = gqlhttp.ReadTrusted(s.OperationsPath); err != nil {
+		if documents.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
 			return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 		}
 	}
-	docs, err := gqlhttp.NewDocuments(policy)
+	docs, err := graphqlhttp.NewDocuments(documents)
 	if err != nil {
-		return err
+		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
-	exec, err := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
-		Charge:    a.charge,
-		Documents: docs, Introspection: s.Introspection, Suggestions: s.Environment == config.Development,
+	exec := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
+		Documents: docs, Charge: a.charge, Suggestions: s.Environment == config.Development,
 	})
-	if err != nil {
-		return err
-	}
 	executor := a.traces.executor(exec)
 	routes, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err
 	}
 	a.routes = routes.Routes()
-	door, err := gqlhttp.New(gqlhttp.Options{
-		Exec: executor, Documents: docs, Revision: a.resolver.Revision,
-		Caller: visitor, Observe: a.traces.observe(a.answered),
+	endpoint, err := graphqlhttp.New(graphqlhttp.Options{
+		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
 	})
 	if err != nil {
 		return err
 	}
-	switchboard := &switchboard{graphql: door, rest: routes, exact: map[string]http.Handler{
+	switchboard := &switchboard{graphql: a.counted(endpoint), rest: routes, exact: map[string]http.Handler{
 		"/healthz": readOnly(http.HandlerFunc(a.health.live)),
 		"/readyz":  readOnly(http.HandlerFunc(a.health.ready)),
 	}}
@@ -208,15 +202,18 @@ func (a *app) buildDoors() error {
 	return nil
 }
 
-// answered hears of every request that the GraphQL door has answered.
-func (a *app) answered(w http.ResponseWriter, _ *http.Request, e gqlhttp.Event) {
-	a.metrics.operation(e)
-	switch v, _ := w.(*visit); {
-	case e.Outcome == gqlhttp.Kept:
-		kept(w)
-	case e.Operation == "trackQuote" && e.Code == "" && v != nil:
-		v.tracked = true
-	}
+// counted counts the operations that the GraphQL endpoint answers.
+func (a *app) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		said := &schema.CallerFrom(r.Context()).Summary
+		outcome := a.metrics.operation(said)
+		a.traces.outcome(r.Context(), outcome)
+		if v, ok := w.(*visit); ok {
+			v.kept = said.Cached
+			v.tracked = said.Code == "" && len(said.RootFields) == 1 && said.RootFields[0] == "trackQuote"
+		}
+	})
 }
 
 // charge counts a root field against the limit of its REST route, where it has one.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"siteapi/resolvers/gqlhttp"
+	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -84,9 +84,8 @@ func (f *front) end(v *visit, r *http.Request) {
 
 // refuse answers with an error in the form of the door that was asked.
 func refuse(w http.ResponseWriter, r *http.Request, e *schema.Error) {
-	id := visitor(w, r).RequestID
 	if r.URL.Path == graphqlPath {
-		gqlhttp.WriteError(w, r, id, e)
+		graphqlhttp.WriteError(w, r, e)
 		return
 	}
 	rest.WriteProblem(w, r, e)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,7 +87,7 @@ func TestInvalidFieldsOfAllAliasesAreBounded(t *testing.T) {
 		"query": `mutation($f: [String!]) {
 			a: submitQuote(input: {selections: {features: $f}}) { success } b: submitQuote(input: {selections: {features: $f}}) { success }
 			c: submitQuote(input: {selections: {features: $f}}) { success } d: submitQuote(input: {selections: {features: $f}}) { success } }`,
-		"variables": map[string]any{"f": make([]string, 9_000)},
+		"variables": map[string]any{"f": slices.Repeat([]string{"not a slug"}, 9_000)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestVariablesAreBoundedBeforeTheyAreBuilt(t *testing.T) {
 			t.Errorf("%s: %.300s", name, answer)
 		}
 	}
-	if peak := r.peakMemory(); peak > 256 {
+	if peak := r.peakMemory(); peak > 384 { // 32 requests of 1 MiB, some ten times each
 		t.Errorf("it took %d MiB", peak)
 	}
 }

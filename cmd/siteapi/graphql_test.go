@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"siteapi/resolvers/gqlhttp/attack"
 )
 
 const emailQuery = `query Email { SiteSettings(id: "siteSettings") { contactEmail } }`
@@ -133,34 +130,5 @@ func TestGraphQLInProduction(t *testing.T) {
 	}
 	if got := open.do(http.MethodGet, "/playground", ""); got.status != 200 {
 		t.Errorf("with the playground on: %d", got.status)
-	}
-}
-
-func TestGraphQLAttacks(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	for _, a := range attack.List() {
-		t.Run(a.Name, func(t *testing.T) {
-			best := time.Hour
-			for range 3 {
-				req, err := a.Request(s.base + "/graphql")
-				if err != nil {
-					t.Fatal(err)
-				}
-				began := time.Now()
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = resp.Body.Close()
-				best = min(best, time.Since(began))
-				if resp.StatusCode < 400 || resp.StatusCode > 499 {
-					t.Fatalf("it is answered with %d", resp.StatusCode)
-				}
-			}
-			if best > time.Second {
-				t.Errorf("it takes %s", best)
-			}
-		})
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
-	"siteapi/resolvers/gqlhttp"
 	"siteapi/schema"
 )
 
@@ -44,7 +43,7 @@ type (
 	}
 	operationLabels struct {
 		operation string
-		outcome   gqlhttp.Outcome
+		outcome   string
 		code      schema.Code
 	}
 )
@@ -69,7 +68,7 @@ func newMetrics() *metrics {
 		}),
 		latency: newSeries(func(route string) prometheus.Observer { return latency.WithLabelValues(route) }),
 		operations: newSeries(func(l operationLabels) prometheus.Counter {
-			return operations.WithLabelValues(l.operation, l.outcome.String(), string(l.code))
+			return operations.WithLabelValues(l.operation, l.outcome, string(l.code))
 		}),
 		fills:  counter("cache_fills_total", "Cache entries filled.", "family", "outcome"),
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
@@ -96,8 +95,25 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	m.latency.of(route).Observe(took.Seconds())
 }
 
-func (m *metrics) operation(e gqlhttp.Event) {
-	m.operations.of(operationLabels{e.Operation, e.Outcome, e.Code}).Inc()
+// operation counts an operation by its root field and returns what became of it.
+func (m *metrics) operation(s *schema.Summary) (outcome string) {
+	name := ""
+	switch len(s.RootFields) {
+	case 0:
+	case 1:
+		name = s.RootFields[0]
+	default:
+		name = "multiple"
+	}
+	outcome = "executed"
+	switch {
+	case s.Cached:
+		outcome = "cached"
+	case s.Code != "":
+		outcome = "failed"
+	}
+	m.operations.of(operationLabels{name, outcome, s.Code}).Inc()
+	return outcome
 }
 
 func (m *metrics) event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }

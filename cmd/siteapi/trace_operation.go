@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -15,7 +14,6 @@ import (
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
-	"siteapi/resolvers/gqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -95,18 +93,10 @@ func noteCode(span trace.Span, err *gqlerror.Error) {
 	}
 }
 
-// hearing is told what the GraphQL door made of a request.
-type hearing = func(http.ResponseWriter, *http.Request, gqlhttp.Event)
-
-// observe adds to the span of a request what the GraphQL door made of it, such as that
-// an answer was kept and nothing ran.
-func (t *traces) observe(next hearing) hearing {
-	if t == nil {
-		return next
-	}
-	return func(w http.ResponseWriter, r *http.Request, e gqlhttp.Event) {
-		next(w, r, e)
-		trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("siteapi.outcome", e.Outcome.String()))
+// outcome adds to the span of a request what became of its operation.
+func (t *traces) outcome(ctx context.Context, outcome string) {
+	if t != nil {
+		trace.SpanFromContext(ctx).SetAttributes(attribute.String("siteapi.outcome", outcome))
 	}
 }
 

@@ -246,7 +246,7 @@ func TestTraceOfWhatFails(t *testing.T) {
 	}
 	o.only(t, "GET other")
 	o.only(t, "_OTHER /graphql")
-	kept := slices.DeleteFunc(o.named("POST /graphql"), func(s *pb.Span) bool { return attributeOf(s, "siteapi.outcome") != "kept" })
+	kept := slices.DeleteFunc(o.named("POST /graphql"), func(s *pb.Span) bool { return attributeOf(s, "siteapi.outcome") != "cached" })
 	if len(kept) == 0 || len(o.named("query SiteSettings")) == 0 || len(o.named("query SiteSettings")) == 4 {
 		t.Errorf("%d answers were kept, %d operations ran", len(kept), len(o.named("query SiteSettings")))
 	}

@@ -1,0 +1,184 @@
+package graphqlhttp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/maypok86/otter/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"siteapi/schema"
+)
+
+// DocumentOptions says which documents are accepted.
+type DocumentOptions struct {
+	Schema        *ast.Schema
+	Introspection bool              // clients may ask for the schema
+	Trusted       []TrustedDocument // documents that clients may name by their id
+	TrustedOnly   bool              // every other document is refused
+}
+
+// Documents parses, checks and caches documents. It is the query cache of the endpoint's executor.
+type Documents struct {
+	DocumentOptions
+	cache   *otter.Cache[string, *document] // by text
+	byID    map[string]string               // texts of trusted documents
+	trusted map[string]bool                 // trusted documents as the formatter writes them
+}
+
+var _ graphql.Cache[*ast.QueryDocument] = (*Documents)(nil)
+
+// document is a document that passed all checks. It is never changed.
+type document struct {
+	ast        *ast.QueryDocument
+	operations []*operation
+}
+
+// Memory for parsed documents. What one takes is not known; these are on the safe side.
+const (
+	documentCacheBytes = 32 << 20
+	documentBase       = 2 << 10 // bytes for each document
+	documentByte       = 40      // bytes for each byte of text
+)
+
+// NewDocuments returns the documents that the options allow. A trusted document that would be refused is an
+// error that names it.
+func NewDocuments(o DocumentOptions) (*Documents, error) {
+	d := &Documents{DocumentOptions: o}
+	var err error
+	d.cache, err = otter.New(&otter.Options[string, *document]{
+		MaximumWeight: documentCacheBytes,
+		Weigher:       func(text string, _ *document) uint32 { return uint32(documentBase + documentByte*len(text)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the document cache: %w", err)
+	}
+	return d, d.addTrusted()
+}
+
+// Get returns a parsed and validated document, for the executor.
+func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, bool) {
+	if doc, ok := d.cache.GetIfPresent(text); ok {
+		return doc.ast, true
+	}
+	return nil, false
+}
+
+// Add does nothing: only documents that passed the endpoint's own checks are cached.
+func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
+
+// load returns the document with this text, or says why it is refused.
+func (d *Documents) load(text string) (*document, gqlerror.List) {
+	if doc, ok := d.cache.GetIfPresent(text); ok {
+		return doc, nil
+	}
+	parsed, err := d.parse(text)
+	if d.TrustedOnly && (err != nil || !d.trusted[canonical(parsed)]) {
+		return nil, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
+	}
+	if err != nil {
+		return nil, gqlerror.List{err}
+	}
+	doc, errs := d.check(parsed)
+	if len(errs) == 0 {
+		d.cache.Set(text, doc)
+	}
+	return doc, errs
+}
+
+// parse reads a document and applies the checks that take linear time.
+func (d *Documents) parse(text string) (*ast.QueryDocument, *gqlerror.Error) {
+	parsed, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
+	if err != nil {
+		return nil, gqlerror.WrapIfUnwrapped(err)
+	}
+	if len(parsed.Operations) == 0 {
+		return nil, gqlerror.Errorf("The document has no operation.")
+	}
+	return parsed, checkSize(parsed)
+}
+
+// check validates a parsed document.
+func (d *Documents) check(parsed *ast.QueryDocument) (*document, gqlerror.List) {
+	// The contract words the error about an unknown field, without suggestions.
+	quiet := rules.FieldsOnCorrectTypeRuleWithoutSuggestions
+	set := rules.NewDefaultRules()
+	set.ReplaceRule("FieldsOnCorrectType", quiet.RuleFunc)
+	if errs := validator.ValidateWithRules(d.Schema, parsed, set); len(errs) > 0 {
+		return nil, errs
+	}
+	doc := &document{ast: parsed}
+	for _, def := range parsed.Operations {
+		op := newOperation(d.Schema, def)
+		switch {
+		case op.introspects && !d.Introspection:
+			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
+		case op.cost > maxCost:
+			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position,
+				"The operation costs %d; the limit is %d.", op.cost, maxCost)}
+		}
+		doc.operations = append(doc.operations, op)
+	}
+	return doc, nil
+}
+
+// canonical returns a document as the formatter writes it, which is the same whatever its white space, commas
+// and comments.
+func canonical(doc *ast.QueryDocument) string {
+	var text bytes.Buffer
+	formatter.NewFormatter(&text).FormatQueryDocument(doc)
+	return text.String()
+}
+
+// operation returns the operation of this name; the name may be empty if there is only one.
+func (doc *document) operation(name string) (*operation, *schema.Error) {
+	if name == "" && len(doc.operations) > 1 {
+		return nil, badInput("The document has several operations: operationName must name one.")
+	}
+	for _, op := range doc.operations {
+		if name == "" || op.Name == name {
+			return op, nil
+		}
+	}
+	return nil, badInput("The document has no operation of that name.")
+}
+
+// onlyValues reports whether nothing but values written into a document is wrong. The executor reports these
+// better: all at once, each with its path.
+func onlyValues(errs gqlerror.List) bool {
+	for _, err := range errs {
+		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
+			return false
+		}
+	}
+	return true
+}
+
+// What a client is told at most.
+const (
+	maxErrors  = 20
+	maxMessage = 500 // bytes; the parser repeats what it stumbled over
+)
+
+// shorten bounds the number of errors and the length of their messages.
+func shorten(errs gqlerror.List) gqlerror.List {
+	errs = errs[:min(len(errs), maxErrors)]
+	for _, err := range errs {
+		if len(err.Message) > maxMessage {
+			cut := maxMessage
+			for !utf8.RuneStart(err.Message[cut]) {
+				cut--
+			}
+			err.Message = err.Message[:cut] + "…"
+		}
+	}
+	return errs
+}

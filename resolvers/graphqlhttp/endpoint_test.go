@@ -1,0 +1,337 @@
+package graphqlhttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/schema"
+)
+
+// site is the service behind the endpoint: the real schema over content in memory.
+type site struct {
+	mu       sync.Mutex
+	settings *schema.SiteSettings
+	revision atomic.Int64
+	runs     atomic.Int64                    // executed fields of the root
+	during   func()                          // called while a read is under way
+	fails    error                           // what every read fails with
+	wait     func(ctx context.Context) error // called first by every read
+	bodies   chan []byte                     // raw bodies that mutations saw
+}
+
+func newSite() *site {
+	s := &site{bodies: make(chan []byte, 100)}
+	s.set("+1 555 0100")
+	return s
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// set changes the content.
+func (s *site) set(phone string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings = &schema.SiteSettings{
+		ContactPhone: &phone,
+		ContactEmail: ptr("hello@example.com"),
+		ContactPhones: []*schema.ContactPhoneNumber{
+			{Number: phone, Label: &schema.LocalizedString{En: ptr("Office")}, DisplayLocation: []string{"contact", "footer"}},
+		},
+	}
+	s.revision.Add(1)
+}
+
+func (s *site) rev(locale string) (string, bool) {
+	switch locale {
+	case "en", "es", "ro":
+		return strconv.FormatInt(s.revision.Load(), 10), true
+	}
+	return "", false
+}
+
+func (s *site) Query() schema.QueryResolver       { return queries{s} }
+func (s *site) Mutation() schema.MutationResolver { return mutations{s} }
+
+type (
+	queries   struct{ *site }
+	mutations struct{ *site }
+)
+
+func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
+	q.runs.Add(1)
+	if q.wait != nil {
+		if err := q.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if q.fails != nil {
+		return nil, q.fails
+	}
+	q.mu.Lock()
+	found := q.settings
+	q.mu.Unlock()
+	if q.during != nil {
+		q.during()
+	}
+	if id != "siteSettings" {
+		return nil, nil //nolint:nilnil // the contract's null
+	}
+	return found, nil
+}
+
+func (q queries) Content(_ context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error) {
+	q.runs.Add(1)
+	return []*schema.ContentDocument{{
+		ID: "hero." + string(locale), Type: documentType, Locale: &locale,
+		Fields: json.RawMessage(fmt.Sprintf(`{"title":"%s (%d)"}`, locale, q.revision.Load())),
+	}}, nil
+}
+
+func (q queries) CacheStats(context.Context) (*schema.CacheStatsPayload, error) {
+	q.runs.Add(1)
+	return &schema.CacheStatsPayload{Success: true, Stats: &schema.CacheStats{Type: "memory", Available: true}}, nil
+}
+
+func (q queries) QuotePDF(context.Context, string, *schema.Locale) (*schema.QuotePDF, error) {
+	q.runs.Add(1)
+	return nil, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such quote."}
+}
+
+func (m mutations) seen(ctx context.Context) {
+	m.runs.Add(1)
+	select {
+	case m.bodies <- schema.CallerFrom(ctx).Body:
+	default: // a test that does not look
+	}
+}
+
+func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.ClearCachePayload, error) {
+	m.seen(ctx)
+	return &schema.ClearCachePayload{Success: true, Cleared: 3}, nil
+}
+
+func (m mutations) InvalidateCache(ctx context.Context, _ schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
+	m.seen(ctx)
+	return &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}}, nil
+}
+
+func (m mutations) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
+	m.seen(ctx)
+	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
+}
+
+func (m mutations) SubmitQuote(ctx context.Context, _ schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
+	m.seen(ctx)
+	return &schema.SubmitQuotePayload{Success: true, SubmissionID: "x", PDFURL: "/x"}, nil
+}
+
+func (m mutations) ReceiveCmsWebhook(ctx context.Context, _ any) (*schema.InvalidateCachePayload, error) {
+	m.seen(ctx)
+	return &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}}, nil
+}
+
+// executable is the real schema over a site, with a guard that lets one token in.
+func (s *site) executable() graphql.ExecutableSchema {
+	return schema.NewExecutableSchema(schema.Config{Resolvers: s, Directives: schema.DirectiveRoot{
+		Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
+			if schema.CallerFrom(ctx).Bearer != "secret" {
+				return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
+			}
+			return next(ctx)
+		},
+	}})
+}
+
+// present is an error presenter like the service's.
+func present(ctx context.Context, err error) *gqlerror.Error {
+	shown := graphql.DefaultErrorPresenter(ctx, err)
+	var known *schema.Error
+	var plain *gqlerror.Error
+	code, message := schema.CodeInternal, "Something went wrong on our side."
+	switch {
+	case errors.As(err, &known):
+		code, message = known.Code, known.Message
+	case errors.Is(err, context.DeadlineExceeded):
+		code, message = schema.CodeUpstreamUnavailable, "The request took too long."
+	case errors.As(err, &plain) && plain.Err == nil:
+		code, message = schema.CodeBadUserInput, plain.Message
+	}
+	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations, Extensions: map[string]any{
+		"code": code, "requestId": schema.CallerFrom(ctx).RequestID,
+	}}
+}
+
+// endpoint is a running server.
+type endpoint struct {
+	*site
+	url  string
+	said chan schema.Summary // of each request, in their order
+}
+
+// setup adjusts the endpoint of a test.
+type setup struct {
+	documents graphqlhttp.DocumentOptions
+	options   graphqlhttp.Options
+	site      *site
+	patience  time.Duration // how long the server gives an operation; 0: as long as it takes
+}
+
+// handler is the endpoint behind a middleware that says who is calling, as the service has it.
+func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
+	t.Helper()
+	docs, err := graphqlhttp.NewDocuments(s.documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := executor.New(s.site.executable())
+	exec.Use(extension.Introspection{})
+	exec.SetQueryCache(docs)
+	exec.SetErrorPresenter(present)
+	s.options.Executor, s.options.Documents = exec, docs
+	handler, err := graphqlhttp.New(s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller := &schema.Caller{RequestID: "req-1", Bearer: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
+		defer func() {
+			if said != nil {
+				said <- caller.Summary
+			}
+		}()
+		ctx := schema.WithCaller(r.Context(), caller)
+		if s.patience > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.patience)
+			defer cancel()
+		}
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+func newSetup(adjust func(*setup)) *setup {
+	s := &setup{site: newSite()}
+	s.documents = graphqlhttp.DocumentOptions{Schema: schema.AST()}
+	s.options = graphqlhttp.Options{Revision: s.site.rev}
+	if adjust != nil {
+		adjust(s)
+	}
+	return s
+}
+
+func newEndpoint(t testing.TB, adjust func(*setup)) *endpoint {
+	t.Helper()
+	s, said := newSetup(adjust), make(chan schema.Summary, 10_000)
+	server := httptest.NewServer(s.handler(t, said))
+	t.Cleanup(server.Close)
+	return &endpoint{site: s.site, url: server.URL, said: said}
+}
+
+// reply is what came back.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (d *endpoint) do(t testing.TB, method, query string, header http.Header, body io.Reader) reply {
+	t.Helper()
+	target := d.url
+	if query != "" {
+		target += "?" + query
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, target, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{res.StatusCode, res.Header, string(data)}
+}
+
+// post sends a JSON body; accept may be empty.
+func (d *endpoint) post(t testing.TB, accept, body string) reply {
+	t.Helper()
+	header := http.Header{"Content-Type": {"application/json"}}
+	if accept != "" {
+		header.Set("Accept", accept)
+	}
+	return d.do(t, http.MethodPost, "", header, strings.NewReader(body))
+}
+
+// ask posts a document.
+func (d *endpoint) ask(t testing.TB, accept, query string) reply {
+	t.Helper()
+	return d.post(t, accept, asBody(t, map[string]any{"query": query}))
+}
+
+func asBody(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// firstError returns the first error's message and code.
+func (r reply) firstError(t testing.TB) (message, code string) {
+	t.Helper()
+	var shape struct {
+		Errors []struct {
+			Message    string
+			Extensions struct{ Code, RequestID string }
+		}
+	}
+	if err := json.Unmarshal([]byte(r.body), &shape); err != nil {
+		t.Fatalf("answer %q: %v", r.body, err)
+	}
+	if len(shape.Errors) == 0 {
+		return "", ""
+	}
+	if shape.Errors[0].Extensions.RequestID != "req-1" {
+		t.Errorf("answer %q has no request id", r.body)
+	}
+	return shape.Errors[0].Message, shape.Errors[0].Extensions.Code
+}
+
+const (
+	typeJSON    = "application/json"
+	typeGraphQL = "application/graphql-response+json"
+)
+
+// waitForEnd lasts until the operation's time is over.
+func waitForEnd(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}

@@ -1,0 +1,204 @@
+// Package graphqlhttp serves GraphQL over HTTP, to the current draft of that name, with an executor of gqlgen.
+//
+// A request passes cheap checks first: size, media type, strict JSON, then limits on the parsed document, and
+// only then validation, which costs more than linear time on hostile documents. Parsed documents are cached, and so
+// are responses of public queries, as bytes, for as long as the content they were made from.
+//
+// Clients that ask for application/json get status 200 for every well-formed request; those that prefer
+// application/graphql-response+json get 4xx where nothing was executed. There are no batches, subscriptions,
+// uploads or incremental answers. A validation failure is 400, not the newer draft's 422: the public audit suite
+// asks for it.
+package graphqlhttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// Options is what a handler is made of.
+type Options struct {
+	// Executor runs operations. Its query cache is Documents.
+	Executor  graphql.GraphExecutor
+	Documents *Documents
+	// Revision names the current content of a locale, false where none is at hand. It is asked before each use of
+	// a cached response, so it must not do any I/O. Content that changes and changes back has the same name.
+	Revision func(locale string) (revision string, ok bool)
+}
+
+// Handler is the GraphQL endpoint, at any path. The caller is in the context of a request, and the handler fills in
+// its Summary.
+type Handler struct {
+	exec      graphql.GraphExecutor
+	documents *Documents
+	persisted *persistedQueries
+	responses *responseCache
+}
+
+// New returns a handler.
+func New(o Options) (*Handler, error) {
+	responses, err := newResponseCache(o.Revision)
+	if err != nil {
+		return nil, err
+	}
+	persisted, err := newPersistedQueries(o.Documents)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{
+		exec: o.Executor, documents: o.Documents, persisted: persisted, responses: responses,
+	}, nil
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m, acceptable := negotiate(r.Header["Accept"])
+	switch r.Method {
+	case http.MethodPost, http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS, POST")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		methodNotAllowed(w, r, m, "GET, HEAD, OPTIONS, POST", "GraphQL is served by GET and POST.")
+		return
+	}
+	if !acceptable {
+		writeError(w, r, m, http.StatusNotAcceptable, &schema.Error{
+			Code: schema.CodeUnsupportedMediaType, Message: "Answers are " + string(typeGraphQL) + " or " + string(typeJSON) + ".",
+		})
+		return
+	}
+	raw, status, refused := read(r)
+	if refused != nil {
+		if status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close") // the rest is not read
+		}
+		writeError(w, r, m, status, refused)
+		return
+	}
+	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
+	if cached := h.responses.get(key); cached != nil {
+		summary := &schema.CallerFrom(r.Context()).Summary
+		summary.Operation, summary.RootFields, summary.Cached = string(ast.Query), cached.rootFields, true
+		cached.write(w, r)
+		return
+	}
+	h.serve(w, r, m, raw, key)
+}
+
+// serve runs the operation of a request whose response is not cached.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw []byte, key responseKey) {
+	req, refused := parse(raw, key.get)
+	hash := ""
+	if refused == nil {
+		hash, refused = h.persisted.resolve(req)
+	}
+	switch {
+	case refused == nil:
+	case refused.Code == schema.CodeBadUserInput: // malformed, whatever the media type
+		writeError(w, r, m, http.StatusBadRequest, refused)
+		return
+	default:
+		writeError(w, r, m, statusFor(m, refused.Code), refused)
+		return
+	}
+	op, errs := h.prepare(req, hash)
+	if len(errs) > 0 && !onlyValues(errs) {
+		h.fail(w, r, m, errs)
+		return
+	}
+	caller := schema.CallerFrom(r.Context())
+	caller.Body = raw
+	if op != nil {
+		caller.Summary.Operation, caller.Summary.RootFields = string(op.Operation), op.rootFields
+		if r.Method != http.MethodPost && op.Operation != ast.Query {
+			methodNotAllowed(w, r, m, "POST", "A GET can only run queries.")
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
+	defer cancel()
+	req.Headers = r.Header
+	opCtx, invalid := h.exec.CreateOperationContext(ctx, &req.RawParams)
+	if len(invalid) > 0 {
+		errs = invalid
+	}
+	if len(errs) > 0 {
+		h.fail(w, r, m, errs)
+		return
+	}
+	// Read before anything runs: a response made while the content changes is filed under the old revision.
+	revisions := h.responses.revisions(op, opCtx.Variables)
+	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
+	result := next(ctx)
+	switch {
+	case result == nil:
+		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
+			Code: schema.CodeUpstreamUnavailable, Message: "The operation took too long.", RetryAfter: time.Second,
+		})
+		return
+	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran after all
+		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(result.Errors[0])), result.Errors)
+		return
+	}
+	caller.Summary.SetHeaders(w.Header())
+	body, err := encode(m, op, result)
+	if err != nil {
+		panic(err)
+	}
+	if len(result.Errors) > 0 || !op.cache.cacheable {
+		summarize(r, result.Errors)
+		writeUncached(w, m, http.StatusOK, body)
+		return
+	}
+	res := newResponse(m, op.cache.header(), body)
+	h.responses.set(key, &cachedResponse{response: res, rootFields: op.rootFields, revisions: revisions})
+	res.write(w, r)
+}
+
+// prepare checks the document of a request, and registers it if it came with a hash.
+func (h *Handler) prepare(req *request, hash string) (*operation, gqlerror.List) {
+	doc, errs := h.documents.load(req.Query)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	op, refused := doc.operation(req.OperationName)
+	if refused != nil {
+		return nil, gqlerror.List{gqlerror.Wrap(refused)}
+	}
+	if hash != "" {
+		h.persisted.registered.Set(hash, req.Query)
+	}
+	return op, nil
+}
+
+// fail answers with errors that kept an operation from running.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, m mediaType, errs gqlerror.List) {
+	ctx := graphql.WithOperationContext(r.Context(), &graphql.OperationContext{})
+	errs = h.exec.DispatchError(graphql.StartOperationTrace(ctx), shorten(errs)).Errors
+	writeErrors(w, r, m, statusFor(m, schema.ErrorCode(errs[0])), errs)
+}
+
+// statusFor returns the status of a well-formed request that was not executed.
+func statusFor(m mediaType, code schema.Code) int {
+	switch {
+	case m == typeJSON:
+		return http.StatusOK
+	case code == CodePersistedQueryNotFound || code == CodeNotTrusted:
+		return http.StatusBadRequest
+	default:
+		return code.Status()
+	}
+}
+
+func methodNotAllowed(w http.ResponseWriter, r *http.Request, m mediaType, allow, message string) {
+	w.Header().Set("Allow", allow)
+	writeError(w, r, m, http.StatusMethodNotAllowed, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: message})
+}

@@ -1,0 +1,206 @@
+package graphqlhttp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// What one request may ask for. The limits on documents are checked before validation, whose time is more than linear.
+const (
+	maxBody       = 1 << 20 // bytes of a request's body, or of the query string of a GET
+	maxTokens     = 2000    // lexical tokens of a document, comments included
+	maxDepth      = 20      // levels of fields; clients introspect the schema with 15
+	maxFields     = 1000    // with all fragments spread out; clients introspect the schema with about 450
+	maxAliases    = 50      // of a document
+	maxRootFields = 20      // of one operation
+	maxDirectives = 50      // of a document
+	maxFragments  = 50      // of a document
+	maxMergeSteps = 100_000 // comparisons of fields that are asked for more than once, some milliseconds
+	maxCost       = 2000    // of one operation, by the weights of @cost in the schema
+	maxTime       = 10 * time.Second
+	farTooMany    = 1 << 30 // where counting stops
+)
+
+// measurement is the size of a parsed document that has not been validated. Measuring takes time linear in
+// the text, however often fragments are spread.
+type measurement struct {
+	doc        *ast.QueryDocument
+	fragments  map[string]*ast.FragmentDefinition
+	sizes      map[string]*size // of fragments; nil while one is being measured
+	below      map[*ast.Field]int
+	cycle      *ast.FragmentSpread // leads back to its own fragment
+	aliases    int
+	directives int
+}
+
+// size is how large a selection is with all its fragments spread out.
+type size struct{ depth, fields, roots int }
+
+func (s *size) add(other size) {
+	s.depth = max(s.depth, other.depth)
+	s.fields = min(s.fields+other.fields, farTooMany)
+	s.roots = min(s.roots+other.roots, farTooMany)
+}
+
+// checkSize refuses a document that is too large to be validated quickly.
+func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
+	if n := len(doc.Fragments); n > maxFragments {
+		return tooMany("fragments", n, maxFragments)
+	}
+	m := &measurement{
+		doc: doc, below: map[*ast.Field]int{},
+		fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{},
+	}
+	for _, f := range doc.Fragments {
+		if m.fragments[f.Name] != nil {
+			return gqlerror.ErrorPosf(f.Position, `There can be only one fragment named "%s".`, f.Name)
+		}
+		m.fragments[f.Name] = f
+	}
+	var total size
+	roots := 0
+	for _, op := range doc.Operations {
+		m.directives += len(op.Directives)
+		for _, variable := range op.VariableDefinitions {
+			m.directives += len(variable.Directives)
+		}
+		one := m.selection(op.SelectionSet)
+		total.add(one)
+		roots = max(roots, one.roots)
+	}
+	for _, f := range doc.Fragments { // validation visits each fragment on its own as well
+		total.add(m.fragment(f))
+	}
+	switch {
+	case m.cycle != nil:
+		return gqlerror.ErrorPosf(m.cycle.Position, `Cannot spread fragment "%s" within itself.`, m.cycle.Name)
+	case roots > maxRootFields:
+		return tooMany("root fields", roots, maxRootFields)
+	case m.aliases > maxAliases:
+		return tooMany("aliases", m.aliases, maxAliases)
+	case m.directives > maxDirectives:
+		return tooMany("directives", m.directives, maxDirectives)
+	case total.depth > maxDepth:
+		return tooMany("levels of fields", total.depth, maxDepth)
+	case total.fields > maxFields:
+		return tooMany("fields, with fragments spread out", total.fields, maxFields)
+	}
+	return m.checkMerging()
+}
+
+func tooMany(what string, n, limit int) *gqlerror.Error {
+	count := fmt.Sprint(n)
+	if n >= farTooMany {
+		count = "far too many"
+	}
+	return gqlerror.Errorf("The document has %s %s; the limit is %d.", count, what, limit)
+}
+
+func (m *measurement) selection(set ast.SelectionSet) size {
+	var total size
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Alias != s.Name {
+				m.aliases++
+			}
+			m.directives += len(s.Directives)
+			below := m.selection(s.SelectionSet)
+			m.below[s] = below.fields
+			total.add(size{depth: below.depth + 1, fields: below.fields + 1, roots: 1})
+		case *ast.InlineFragment:
+			m.directives += len(s.Directives)
+			total.add(m.selection(s.SelectionSet))
+		case *ast.FragmentSpread:
+			m.directives += len(s.Directives)
+			f := m.fragments[s.Name]
+			if f == nil {
+				continue // reported by validation
+			}
+			if measured, begun := m.sizes[s.Name]; begun && measured == nil {
+				m.cycle = s
+				continue
+			}
+			total.add(m.fragment(f))
+		}
+	}
+	return total
+}
+
+// fragment measures a fragment once.
+func (m *measurement) fragment(f *ast.FragmentDefinition) size {
+	if measured := m.sizes[f.Name]; measured != nil {
+		return *measured
+	}
+	m.sizes[f.Name] = nil
+	m.directives += len(f.Directives)
+	total := m.selection(f.SelectionSet)
+	m.sizes[f.Name] = &total
+	return total
+}
+
+// checkMerging bounds the work of the rule OverlappingFieldsCanBeMerged, which compares fields of one name in
+// one place in pairs, with all that is below them. The document's size has been checked.
+func (m *measurement) checkMerging() *gqlerror.Error {
+	steps := 0
+	for _, op := range m.doc.Operations {
+		m.merge(op.SelectionSet, &steps)
+	}
+	for _, f := range m.doc.Fragments {
+		m.merge(f.SelectionSet, &steps)
+	}
+	if steps > maxMergeSteps {
+		return gqlerror.Errorf("The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
+	}
+	return nil
+}
+
+// merge adds the comparisons of a selection and of everything below it.
+func (m *measurement) merge(set ast.SelectionSet, steps *int) {
+	fields := map[string]int{} // by response name, with all below them; negative: one field only
+	m.collect(set, fields, steps)
+	for _, n := range fields {
+		if n > 0 {
+			*steps += n * n
+		}
+	}
+	for _, selection := range set {
+		if *steps > maxMergeSteps {
+			return
+		}
+		switch s := selection.(type) {
+		case *ast.Field:
+			m.merge(s.SelectionSet, steps)
+		case *ast.InlineFragment:
+			m.merge(s.SelectionSet, steps)
+		}
+	}
+}
+
+// collect gathers the fields of one place through its fragments.
+func (m *measurement) collect(set ast.SelectionSet, fields map[string]int, steps *int) {
+	for _, selection := range set {
+		if *steps++; *steps > maxMergeSteps {
+			return
+		}
+		switch s := selection.(type) {
+		case *ast.Field:
+			n := m.below[s] + 1
+			switch known := fields[s.Alias]; {
+			case known == 0:
+				fields[s.Alias] = -n
+			default:
+				fields[s.Alias] = max(known, -known) + n
+			}
+		case *ast.InlineFragment:
+			m.collect(s.SelectionSet, fields, steps)
+		case *ast.FragmentSpread:
+			if f := m.fragments[s.Name]; f != nil {
+				m.collect(f.SelectionSet, fields, steps)
+			}
+		}
+	}
+}

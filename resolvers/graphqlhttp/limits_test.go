@@ -1,0 +1,105 @@
+package graphqlhttp_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, nil)
+	fields := func(n int) string { return "__typename " + numbered(n-1, "a%d: __typename ") }
+	cases := []struct{ name, most, more, want string }{
+		{"root fields", "{" + fields(20) + "}", "{" + fields(21) + "}", "21 root fields; the limit is 20"},
+		{"aliases", settings(fields(51)), settings(fields(52)), "51 aliases; the limit is 50"},
+		{"directives", settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 50)),
+			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51)), "51 directives; the limit is 50"},
+		{"cost", "{" + numbered(4, "...F%d ") + "} " + numbered(4, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+			"{" + numbered(5, "...F%d ") + "} " + numbered(5, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+			"The operation costs 2005; the limit is 2000"},
+	}
+	for _, c := range cases {
+		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "limit") {
+			t.Errorf("%s: the most is refused: %s", c.name, got)
+		}
+		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) || code != "BAD_USER_INPUT" {
+			t.Errorf("%s: one more: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, nil)
+	exact := `{"query":"{ __typename }","extensions":{"a":"` // padded to the limit
+	exact += strings.Repeat("x", 1<<20-len(exact)-3) + `"}}`
+	if got := d.post(t, "", exact); got.status != http.StatusOK {
+		t.Errorf("1 MiB: %d %.200s", got.status, got.body)
+	}
+	header := http.Header{"Content-Type": {typeJSON}}
+	for name, body := range map[string]io.Reader{
+		"one byte more":   strings.NewReader(exact + " "),
+		"10 MB":           bytes.NewReader(make([]byte, 10<<20)),
+		"10 MB in chunks": io.MultiReader(bytes.NewReader(make([]byte, 10<<20))),
+	} {
+		start := time.Now()
+		got := d.do(t, http.MethodPost, "", header, body)
+		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge || code != "PAYLOAD_TOO_LARGE" {
+			t.Errorf("%s: %d %.200s", name, got.status, got.body)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+	long := url.Values{"query": {"{ __typename } #" + strings.Repeat("x", 1<<20)}}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/graphql?"+long.Encode(), nil)
+	if newSetup(nil).handler(t, nil).ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long query string: %d", w.Code)
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, func(s *setup) {
+		s.site.wait = waitForEnd
+		s.patience = 20 * time.Millisecond
+	})
+	got := d.ask(t, "", phoneQuery)
+	if _, code := got.firstError(t); code != "UPSTREAM_UNAVAILABLE" {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+// introspection is a query like those of GraphiQL and of code generators.
+func introspection() string {
+	ofType := "kind name"
+	for range 9 {
+		ofType = "kind name ofType { " + ofType + " }"
+	}
+	return `query IntrospectionQuery { __schema { description queryType { name kind } mutationType { name kind }
+		subscriptionType { name kind } types { ...FullType }
+		directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
+	fragment FullType on __Type { kind name description specifiedByURL isOneOf
+		fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue }
+			type { ...TypeRef } isDeprecated deprecationReason }
+		inputFields(includeDeprecated: true) { ...InputValue } interfaces { ...TypeRef }
+		enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+	fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }
+	fragment TypeRef on __Type { ` + ofType + ` }`
+}
+
+func TestIntrospectionPassesTheLimits(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
+	got := d.ask(t, "", introspection())
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) || strings.Contains(got.body, `"errors"`) {
+		t.Errorf("got %d %.300s", got.status, got.body)
+	}
+}

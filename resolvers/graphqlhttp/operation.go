@@ -1,0 +1,189 @@
+package graphqlhttp
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// settingsField is the root field whose missing document the contract answers with `"errors":[]`.
+const settingsField = "SiteSettings"
+
+// operation is a valid operation with what the endpoint knows of it before it runs.
+type operation struct {
+	*ast.OperationDefinition
+	rootFields  []string // their names, each once
+	settings    []string // response keys of SiteSettings
+	cost        int
+	introspects bool
+	cache       cachePolicy
+	locales     []localeSource // of the content that each root field is made of
+}
+
+// cachePolicy is what @cacheControl says of everything an operation asks for.
+type cachePolicy struct {
+	cacheable bool
+	private   bool
+	maxAge    int // seconds; -1: nothing has set it
+}
+
+// header returns the Cache-Control header of a successful answer.
+func (p cachePolicy) header() string {
+	scope := "public"
+	switch {
+	case !p.cacheable:
+		return "no-store"
+	case p.private:
+		scope = "private"
+	}
+	return scope + ", max-age=" + strconv.Itoa(max(p.maxAge, 0)) + ", must-revalidate"
+}
+
+// newOperation looks at a valid operation. Fields that @skip or @include may leave out count.
+func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
+	op := &operation{OperationDefinition: def, cache: cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1}}
+	op.visitRoots(schema, def.SelectionSet)
+	op.visit(schema, def.SelectionSet)
+	op.cost = cost(def.SelectionSet, false)
+	if len(op.locales) == 0 {
+		op.cache.cacheable = false // nothing but __typename
+	}
+	return op
+}
+
+// visitRoots notes the root fields, through fragments.
+func (op *operation) visitRoots(schema *ast.Schema, set ast.SelectionSet) {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Name == "__typename" {
+				continue
+			}
+			if !slices.Contains(op.rootFields, s.Name) {
+				op.rootFields = append(op.rootFields, s.Name)
+			}
+			op.introspects = op.introspects || s.Name == "__schema" || s.Name == "__type"
+			op.cache.cacheable = op.cache.cacheable && cacheControl(schema, s) != nil
+			op.locales = append(op.locales, newLocaleSource(s))
+			if s.Name == settingsField {
+				op.settings = append(op.settings, s.Alias)
+			}
+		case *ast.InlineFragment:
+			op.visitRoots(schema, s.SelectionSet)
+		case *ast.FragmentSpread:
+			op.visitRoots(schema, s.Definition.SelectionSet)
+		}
+	}
+}
+
+// visit narrows the cache policy by everything that is asked for.
+func (op *operation) visit(schema *ast.Schema, set ast.SelectionSet) {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Definition.Directives.ForName("auth") != nil {
+				op.cache.cacheable = false
+			}
+			op.cache.narrow(cacheControl(schema, s))
+			op.visit(schema, s.SelectionSet)
+		case *ast.InlineFragment:
+			op.visit(schema, s.SelectionSet)
+		case *ast.FragmentSpread:
+			op.visit(schema, s.Definition.SelectionSet)
+		}
+	}
+}
+
+// cacheControl returns the directive of a field, or else of its type.
+func cacheControl(schema *ast.Schema, field *ast.Field) *ast.Directive {
+	if d := field.Definition.Directives.ForName("cacheControl"); d != nil {
+		return d
+	}
+	if t := schema.Types[field.Definition.Type.Name()]; t != nil {
+		return t.Directives.ForName("cacheControl")
+	}
+	return nil
+}
+
+func (p *cachePolicy) narrow(hint *ast.Directive) {
+	if hint == nil {
+		return
+	}
+	maxAge := 0
+	if arg := hint.Arguments.ForName("maxAge"); arg != nil {
+		maxAge, _ = strconv.Atoi(arg.Value.Raw) // the schema is valid: an Int
+	}
+	if p.maxAge < 0 || maxAge < p.maxAge {
+		p.maxAge = max(maxAge, 0)
+	}
+	if arg := hint.Arguments.ForName("scope"); arg != nil && arg.Value.Raw == "PRIVATE" {
+		p.private = true
+	}
+}
+
+// listFactor is how often what lies below a list counts.
+const listFactor = 10
+
+// cost adds up the weights of a selection: what @cost in the schema says of a field, else 1. The lists of the
+// schema's own description are short and count once.
+func cost(set ast.SelectionSet, introspection bool) int {
+	total := 0
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			inside := introspection || s.Name == "__schema" || s.Name == "__type"
+			below := cost(s.SelectionSet, inside)
+			if s.Definition.Type.Elem != nil && !inside {
+				below *= listFactor
+			}
+			weight := 1
+			if d := s.Definition.Directives.ForName("cost"); d != nil {
+				weight, _ = strconv.Atoi(d.Arguments.ForName("weight").Value.Raw) // the schema is valid: an Int
+			}
+			total += weight + below
+		case *ast.InlineFragment:
+			total += cost(s.SelectionSet, introspection)
+		case *ast.FragmentSpread:
+			total += cost(s.Definition.SelectionSet, introspection)
+		}
+	}
+	return min(total, farTooMany)
+}
+
+// localeSource says which locale's content a root field is made of: a fixed one, or the value of a variable.
+type localeSource struct{ locale, variable string }
+
+// newLocaleSource reads the source from a root field's @cacheControl; it is zero where there is none.
+func newLocaleSource(field *ast.Field) localeSource {
+	d := field.Definition.Directives.ForName("cacheControl")
+	if d == nil {
+		return localeSource{}
+	}
+	if arg := d.Arguments.ForName("locale"); arg != nil {
+		return localeSource{locale: arg.Value.Raw}
+	}
+	arg := d.Arguments.ForName("localeArgument")
+	if arg == nil {
+		return localeSource{}
+	}
+	given, def := field.Arguments.ForName(arg.Value.Raw), field.Definition.Arguments.ForName(arg.Value.Raw)
+	switch {
+	case given != nil && given.Value.Kind == ast.Variable:
+		return localeSource{variable: given.Value.Raw}
+	case given != nil:
+		return localeSource{locale: given.Value.Raw}
+	case def != nil && def.DefaultValue != nil:
+		return localeSource{locale: def.DefaultValue.Raw}
+	}
+	return localeSource{}
+}
+
+// resolve returns the locale, given the operation's checked variables; empty where it is not known.
+func (s localeSource) resolve(variables map[string]any) string {
+	if s.variable == "" {
+		return s.locale
+	}
+	locale, _ := variables[s.variable].(string)
+	return locale
+}

@@ -1,0 +1,115 @@
+package graphqlhttp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/maypok86/otter/v2"
+
+	"siteapi/schema"
+)
+
+// Codes beside those of the schema package.
+const (
+	// CodePersistedQueryNotFound asks an APQ client to send the whole document.
+	CodePersistedQueryNotFound schema.Code = "PERSISTED_QUERY_NOT_FOUND"
+	// CodeNotTrusted refuses a document that is not one of the trusted documents.
+	CodeNotTrusted schema.Code = "QUERY_NOT_IN_SAFELIST"
+)
+
+var (
+	errNotFound   = &schema.Error{Code: CodePersistedQueryNotFound, Message: "PersistedQueryNotFound"}
+	errNotTrusted = &schema.Error{Code: CodeNotTrusted, Message: "Only trusted documents are accepted here."}
+)
+
+// persistedQueries finds documents that clients name by a hash instead of sending them: trusted documents, and
+// automatic persisted queries (APQ). The latter are registered only after they have passed all checks.
+type persistedQueries struct {
+	documents  *Documents
+	registered *otter.Cache[string, string] // text by SHA-256
+}
+
+const (
+	persistedBytes  = 8 << 20
+	persistedWeight = 256 // bytes for each document beside its text
+)
+
+func newPersistedQueries(documents *Documents) (*persistedQueries, error) {
+	registered, err := otter.New(&otter.Options[string, string]{
+		MaximumWeight: persistedBytes,
+		Weigher:       func(_, text string) uint32 { return uint32(persistedWeight + len(text)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the cache of persisted queries: %w", err)
+	}
+	return &persistedQueries{documents, registered}, nil
+}
+
+// resolve fills in the document of a request that names one. The hash it returns is to be registered once the
+// document has passed all checks; usually it is empty.
+func (p *persistedQueries) resolve(req *request) (hash string, _ *schema.Error) {
+	id, err := req.documentName()
+	switch {
+	case err != nil:
+		return "", err
+	case id == "" && req.Query == "":
+		return "", badInput("The request has no query.")
+	case id == "":
+		return "", nil
+	}
+	if req.Query != "" {
+		if p.documents.TrustedOnly || p.documents.byID[id] == req.Query {
+			return "", nil
+		}
+		if hashText(req.Query) != id {
+			return "", badInput("The hash is not the SHA-256 of the query.")
+		}
+		return id, nil
+	}
+	text, ok := p.documents.byID[id]
+	if !ok && !p.documents.TrustedOnly {
+		text, ok = p.registered.GetIfPresent(id)
+	}
+	switch {
+	case ok:
+		req.Query = text
+		return "", nil
+	case p.documents.TrustedOnly:
+		return "", errNotTrusted
+	default:
+		return "", errNotFound
+	}
+}
+
+// documentName returns the id by which a request names its document: `documentId` of the draft on persisted
+// documents, or Apollo's extension. It is empty where the request has neither.
+func (req *request) documentName() (string, *schema.Error) {
+	if req.documentID != "" {
+		return strings.TrimPrefix(req.documentID, "sha256:"), nil
+	}
+	extension, ok := req.Extensions["persistedQuery"]
+	if !ok || extension == nil {
+		return "", nil
+	}
+	fields, ok := extension.(map[string]any)
+	if !ok {
+		return "", badInput("extensions.persistedQuery must be an object.")
+	}
+	if fields["version"] != json.Number("1") {
+		return "", badInput("extensions.persistedQuery.version must be 1.")
+	}
+	hash, _ := fields["sha256Hash"].(string)
+	if hash == "" {
+		return "", badInput("extensions.persistedQuery.sha256Hash must be a hash.")
+	}
+	return hash, nil
+}
+
+// hashText returns the SHA-256 of a text in lower-case hexadecimal.
+func hashText(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

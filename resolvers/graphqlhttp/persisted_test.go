@@ -1,0 +1,195 @@
+package graphqlhttp_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/schema"
+)
+
+func sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func persistedExtension(hash string) string {
+	return `{"persistedQuery":{"version":1,"sha256Hash":"` + hash + `"}}`
+}
+
+// byHash asks by GET for a document by its hash, as Apollo and urql do.
+func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
+	t.Helper()
+	query := url.Values{"operationName": {""}, "variables": {"{}"}, "extensions": {persistedExtension(hash)}}
+	return d.do(t, http.MethodGet, query.Encode(), http.Header{"Accept": {accept}}, nil)
+}
+
+// register posts a document with its hash.
+func (d *endpoint) register(t *testing.T, hash, text string) reply {
+	t.Helper()
+	return d.post(t, "", asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}))
+}
+
+func TestAutomaticPersistedQueries(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, nil)
+	hash := sha(phoneQuery)
+	for accept, status := range map[string]int{typeJSON: http.StatusOK, typeGraphQL: http.StatusBadRequest} {
+		got := d.byHash(t, accept, hash)
+		message, code := got.firstError(t)
+		if got.status != status || message != "PersistedQueryNotFound" || code != "PERSISTED_QUERY_NOT_FOUND" ||
+			got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("a miss: %d %s %v", got.status, got.body, got.header)
+		}
+	}
+	if got := d.register(t, hash, phoneQuery); got.body != phoneAnswer("+1 555 0100") {
+		t.Fatalf("registering: %s", got.body)
+	}
+	for range 4 {
+		got := d.byHash(t, typeJSON, hash)
+		if got.body != phoneAnswer("+1 555 0100") || got.header.Get("ETag") == "" || got.header.Get("Cache-Control") == "no-store" {
+			t.Errorf("a hit: %d %s %v", got.status, got.body, got.header)
+		}
+	}
+	if got := d.byHash(t, typeJSON, hash); got.body != phoneAnswer("+1 555 0100") {
+		t.Errorf("a kept hit: %s", got.body)
+	}
+	// The draft's own way of naming a document.
+	for _, id := range []string{hash, "sha256:" + hash} {
+		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneAnswer("+1 555 0100") {
+			t.Errorf("documentId: %s", got.body)
+		}
+	}
+	// A mutation can be registered, but not run by GET.
+	mutation := `mutation { trackQuote(input: {sessionId: "a"}) { success } }`
+	d.register(t, sha(mutation), mutation)
+	if got := d.byHash(t, typeJSON, sha(mutation)); got.status != http.StatusMethodNotAllowed {
+		t.Errorf("a mutation by GET: %d %s", got.status, got.body)
+	}
+}
+
+func TestPersistedQueriesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newEndpoint(t, nil)
+	cases := []struct{ name, body string }{
+		{"another document's hash", asBody(t, map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))})},
+		{"another version", `{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
+		{"no version", `{"extensions":{"persistedQuery":{"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
+		{"no hash", `{"extensions":{"persistedQuery":{"version":1}}}`},
+		{"a hash of the wrong type", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":7}}}`},
+		{"a list", `{"extensions":{"persistedQuery":[]}}`},
+	}
+	for _, c := range cases {
+		got := d.post(t, "", c.body)
+		if _, code := got.firstError(t); got.status != http.StatusBadRequest || code != "BAD_USER_INPUT" {
+			t.Errorf("%s: %d %s", c.name, got.status, got.body)
+		}
+	}
+	// What does not pass the checks is not kept.
+	for name, text := range map[string]string{
+		"invalid": `{ nothing }`, "too large": `{ ` + numbered(100, "a%d: __typename") + `}`, "not a document": `{`,
+		"wrong values": `{ content(documentType: 7) { id } }`,
+	} {
+		d.register(t, sha(text), text)
+		if message, _ := d.byHash(t, typeJSON, sha(text)).firstError(t); message != "PersistedQueryNotFound" {
+			t.Errorf("%s was registered", name)
+		}
+	}
+}
+
+func TestTrustedDocuments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("folder/deep/phone.graphql", phoneQuery)
+	write("folder/notes.txt", "not a document")
+	write("saved/phone.gql", phoneQuery+"\n") // as an editor saves it
+	apollo := write("apollo.json", asBody(t, map[string]any{
+		"format": "apollo-persisted-query-manifest", "version": 1,
+		"operations": []any{map[string]any{"id": sha(phoneQuery), "name": "Phone", "type": "query", "body": phoneQuery}},
+	}))
+	plain := write("plain.json", asBody(t, map[string]string{sha(phoneQuery): phoneQuery}))
+	for path, documents := range map[string]int{filepath.Join(dir, "folder"): 1, filepath.Join(dir, "saved"): 2, apollo: 1, plain: 1} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			list, err := graphqlhttp.ReadTrusted(path)
+			if err != nil || len(list) != documents {
+				t.Fatalf("got %v, %v", list, err)
+			}
+			d := newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
+			want := phoneAnswer("+1 555 0100")
+			spaced := strings.ReplaceAll(phoneQuery, " ", "\n  ,") + "# as a client may print it"
+			for name, got := range map[string]reply{
+				"by its hash": d.byHash(t, typeJSON, sha(phoneQuery)), "by its text": d.ask(t, "", phoneQuery),
+				"with both": d.register(t, sha(phoneQuery), phoneQuery), "spaced otherwise": d.ask(t, "", spaced),
+			} {
+				if got.body != want {
+					t.Errorf("%s: %s", name, got.body)
+				}
+			}
+			for name, got := range map[string]reply{
+				"another document": d.ask(t, "", `{ __typename }`), "another hash": d.byHash(t, typeJSON, sha("x")),
+				"registering": d.register(t, sha(`{ __typename }`), `{ __typename }`), "no document": d.ask(t, "", `{`),
+				"too long a document":       d.ask(t, "", strings.Repeat("a ", 100_000)),
+				"a trusted document's hash": d.register(t, sha(phoneQuery), `{ __typename }`),
+				"with a string changed":     d.ask(t, "", strings.ReplaceAll(phoneQuery, `"siteSettings"`, `"other"`)),
+			} {
+				if _, code := got.firstError(t); code != "QUERY_NOT_IN_SAFELIST" {
+					t.Errorf("%s: %d %s", name, got.status, got.body)
+				}
+			}
+		})
+	}
+}
+
+func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "list.json")
+	for name, text := range map[string]string{
+		"not JSON": `{`, "a list": `[]`, "numbers": `{"a":1}`, "empty": `{}`, "an id twice": `{"a":"{x}","a":"{y}"}`,
+		"another version": `{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := graphqlhttp.ReadTrusted(path); err == nil {
+			t.Errorf("%s: read as %v", name, list)
+		}
+	}
+	for _, path := range []string{filepath.Join(dir, "none"), t.TempDir()} {
+		if _, err := graphqlhttp.ReadTrusted(path); err == nil {
+			t.Errorf("%s was read", path)
+		}
+	}
+	// Every document that is not valid is named.
+	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: schema.AST(), Trusted: []graphqlhttp.TrustedDocument{
+		{ID: "1", Name: "one.graphql", Text: `{ nothing }`}, {ID: "2", Name: "two.graphql", Text: `{`},
+		{ID: "", Name: "three.graphql", Text: `{ __typename }`},
+		{ID: "4", Name: "four.graphql", Text: `{ __typename }`}, {ID: "4", Name: "five.graphql", Text: `{ a: __typename }`},
+	}})
+	for _, name := range []string{"one", "two", "three", "five"} {
+		if err == nil || !strings.Contains(err.Error(), name+".graphql") {
+			t.Errorf("the error does not name %s: %v", name, err)
+		}
+	}
+	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: schema.AST(), TrustedOnly: true}); err == nil {
+		t.Error("only trusted documents, but none: accepted")
+	}
+}

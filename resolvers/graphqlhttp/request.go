@@ -1,0 +1,135 @@
+package graphqlhttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"siteapi/schema"
+	"siteapi/schema/strictjson"
+)
+
+// request is one GraphQL request as it was sent.
+type request struct {
+	graphql.RawParams
+	documentID string
+}
+
+// maxPreallocated is how much memory a request gets before its body arrives, in bytes.
+const maxPreallocated = 64 << 10
+
+// read returns the body of a POST or the query string of a GET, or the status and the error to answer with.
+func read(r *http.Request) ([]byte, int, *schema.Error) {
+	tooLarge := &schema.Error{
+		Code: schema.CodePayloadTooLarge, Message: fmt.Sprintf("The request is larger than %d bytes.", maxBody),
+	}
+	if r.Method != http.MethodPost {
+		if len(r.URL.RawQuery) > maxBody {
+			return nil, http.StatusRequestEntityTooLarge, tooLarge
+		}
+		return []byte(r.URL.RawQuery), 0, nil
+	}
+	if !isJSON(r.Header) {
+		return nil, http.StatusUnsupportedMediaType, &schema.Error{
+			Code:    schema.CodeUnsupportedMediaType,
+			Message: "The body of a POST must be application/json in UTF-8, without a content encoding.",
+		}
+	}
+	if r.ContentLength > maxBody {
+		return nil, http.StatusRequestEntityTooLarge, tooLarge
+	}
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), maxPreallocated)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err == nil {
+		return body.Bytes(), 0, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, http.StatusRequestEntityTooLarge, tooLarge
+	}
+	if refused, ok := errors.AsType[*schema.Error](err); ok { // by the server's own limits
+		return nil, refused.Code.Status(), refused
+	}
+	return nil, http.StatusBadRequest, badInput("The request body could not be read.")
+}
+
+// parse reads the parameters of a request.
+func parse(raw []byte, get bool) (*request, *schema.Error) {
+	req := &request{}
+	if get {
+		return req, req.parseQueryString(string(raw))
+	}
+	value, err := strictjson.Decode(raw)
+	if err != nil {
+		return nil, badInput("The request body is " + err.Error() + ".")
+	}
+	members, ok := value.(map[string]any)
+	if !ok {
+		return nil, badInput("The request body must be one JSON object; batches are not supported.")
+	}
+	for name, to := range map[string]*string{
+		"query": &req.Query, "operationName": &req.OperationName, "documentId": &req.documentID,
+	} {
+		if *to, ok = members[name].(string); !ok && members[name] != nil {
+			return nil, badInput(name + " must be a string.")
+		}
+	}
+	for name, to := range map[string]*map[string]any{"variables": &req.Variables, "extensions": &req.Extensions} {
+		if *to, ok = members[name].(map[string]any); !ok && members[name] != nil {
+			return nil, badInput(name + " must be an object.")
+		}
+	}
+	return req, nil
+}
+
+// parseQueryString reads the parameters of a GET. Empty ones count as left out.
+func (req *request) parseQueryString(raw string) *schema.Error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return badInput("The query string cannot be read.")
+	}
+	for name, given := range values {
+		var object *map[string]any
+		switch text := given[0]; name {
+		case "query":
+			req.Query = text
+		case "operationName":
+			req.OperationName = text
+		case "documentId":
+			req.documentID = text
+		case "variables":
+			object = &req.Variables
+		case "extensions":
+			object = &req.Extensions
+		default:
+			continue
+		}
+		if len(given) > 1 {
+			return badInput("The query string has " + name + " more than once.")
+		}
+		if !utf8.ValidString(given[0]) {
+			return badInput(name + " is not valid UTF-8.")
+		}
+		if object == nil || given[0] == "" {
+			continue
+		}
+		value, err := strictjson.Decode([]byte(given[0]))
+		if err != nil {
+			return badInput(name + " is " + err.Error() + ".")
+		}
+		var ok bool
+		if *object, ok = value.(map[string]any); !ok && value != nil {
+			return badInput(name + " must be an object.")
+		}
+	}
+	return nil
+}
+
+func badInput(message string) *schema.Error {
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
+}

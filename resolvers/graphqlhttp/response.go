@@ -1,0 +1,145 @@
+package graphqlhttp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"siteapi/schema"
+)
+
+// response is a successful answer, ready to be sent any number of times.
+type response struct {
+	media        mediaType
+	cacheControl string
+	etag         string // empty: it must not be kept by anybody
+	body         []byte
+}
+
+func newResponse(m mediaType, cacheControl string, body []byte) response {
+	hash := sha256.New()
+	hash.Write([]byte(m)) // the same bytes as another media type are another representation
+	hash.Write(body)
+	etag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`
+	return response{media: m, cacheControl: cacheControl, etag: etag, body: body}
+}
+
+// write sends the response, or 304 to a client that has it.
+func (res *response) write(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Etag", res.etag)
+	header.Set("Cache-Control", res.cacheControl)
+	if r.Method != http.MethodPost { // no cache keeps the answer to a POST for anybody else
+		header.Add("Vary", "Accept")
+		if matches(r.Header["If-None-Match"], res.etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	header.Set("Content-Type", string(res.media)+"; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(len(res.body)))
+	_, _ = w.Write(res.body) // the client may be gone
+}
+
+// matches compares an entity tag with If-None-Match.
+func matches(header []string, etag string) bool {
+	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		part = strings.TrimSpace(part)
+		if part == "*" || strings.TrimPrefix(part, "W/") == etag {
+			return true
+		}
+	}
+	return false
+}
+
+// writeUncached sends an answer that must not be kept by anybody.
+func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", string(m)+"; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("Cache-Control", "no-store")
+	header.Add("Vary", "Accept")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// encode returns the body of an answer. A settings document that is missing makes `"errors":[]`, which
+// application/graphql-response+json forbids.
+func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error) {
+	body := bytes.NewBuffer(make([]byte, 0, len(result.Data)+len(`{"data":,"errors":[]}`)))
+	body.WriteString(`{"data":`)
+	body.Write(result.Data)
+	switch {
+	case len(result.Errors) > 0:
+		errs, err := json.Marshal(result.Errors)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the errors of an answer: %w", err)
+		}
+		body.WriteString(`,"errors":`)
+		body.Write(errs)
+	case m == typeJSON && anyNull(result.Data, op.settings):
+		body.WriteString(`,"errors":[]`)
+	}
+	body.WriteByte('}')
+	return body.Bytes(), nil
+}
+
+// anyNull reports whether one of these members of an object is null.
+func anyNull(data []byte, names []string) bool {
+	for _, name := range names {
+		// Nearly always the bytes do not occur at all; where they do, they may stand further down.
+		if !bytes.Contains(data, []byte(`"`+name+`":null`)) {
+			continue
+		}
+		var members map[string]json.RawMessage
+		if json.Unmarshal(data, &members) == nil && string(members[name]) == "null" {
+			return true
+		}
+	}
+	return false
+}
+
+// WriteError answers a GraphQL request with an error of the server around the endpoint, such as a rate limit, in
+// the media type that the client expects.
+func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	m, _ := negotiate(r.Header["Accept"])
+	writeError(w, r, m, e.Code.Status(), e)
+}
+
+func writeError(w http.ResponseWriter, r *http.Request, m mediaType, status int, e *schema.Error) {
+	caller := schema.CallerFrom(r.Context())
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
+	}
+	writeErrors(w, r, m, status, gqlerror.List{{Message: e.Message, Extensions: e.Extensions(caller.RequestID)}})
+}
+
+// writeErrors answers with errors that kept an operation from running, and summarizes them for the access log.
+func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int, errs gqlerror.List) {
+	summarize(r, errs)
+	body, err := json.Marshal(map[string]gqlerror.List{"errors": errs})
+	if err != nil {
+		panic(fmt.Errorf("encoding errors: %w", err))
+	}
+	writeUncached(w, m, status, body)
+}
+
+func summarize(r *http.Request, errs gqlerror.List) {
+	if len(errs) == 0 {
+		return
+	}
+	var fields []schema.FieldError
+	for _, err := range errs {
+		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
+		fields = append(fields, list...)
+	}
+	schema.CallerFrom(r.Context()).Summary.Refuse(schema.ErrorCode(errs[0]), fields)
+}

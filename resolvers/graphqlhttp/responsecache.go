@@ -1,0 +1,98 @@
+package graphqlhttp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/maypok86/otter/v2"
+)
+
+// responseCache keeps finished responses of public queries by the exact bytes of their requests. A response is
+// used as long as the content it was made from is current: the revisions of the content are read before the
+// operation runs and compared before each use.
+//
+// The schema decides what can be in here (@cacheControl with a locale), so a response never depends on who asks. The
+// cache admits by frequency: requests that come once never push out those that come often.
+type responseCache struct {
+	revision func(locale string) (string, bool)
+	cache    *otter.Cache[responseKey, *cachedResponse]
+}
+
+// responseKey is a request and the media type it is answered with.
+type responseKey struct {
+	media   mediaType
+	get     bool
+	request string
+}
+
+// revision names the content of a locale at one time.
+type revision struct{ locale, name string }
+
+type cachedResponse struct {
+	response
+	rootFields []string
+	revisions  []revision
+}
+
+const (
+	responseCacheBytes = 16 << 20 // memory for all cached responses
+	responseOverhead   = 1 << 10  // bytes of each response beside its request and its body
+)
+
+func newResponseCache(rev func(string) (string, bool)) (*responseCache, error) {
+	cache, err := otter.New(&otter.Options[responseKey, *cachedResponse]{
+		MaximumWeight: responseCacheBytes,
+		Weigher: func(k responseKey, r *cachedResponse) uint32 {
+			return uint32(responseOverhead + len(k.request) + len(r.body))
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the response cache: %w", err)
+	}
+	return &responseCache{rev, cache}, nil
+}
+
+// get returns the response to a request if it is still current.
+func (c *responseCache) get(key responseKey) *cachedResponse {
+	if found, ok := c.cache.GetIfPresent(key); ok && c.current(found.revisions) {
+		return found
+	}
+	return nil
+}
+
+// set keeps a response unless its content has changed since the revisions were read.
+func (c *responseCache) set(key responseKey, r *cachedResponse) {
+	if len(r.revisions) > 0 && c.current(r.revisions) {
+		c.cache.Set(key, r)
+	}
+}
+
+func (c *responseCache) current(revisions []revision) bool {
+	for _, r := range revisions {
+		if name, ok := c.revision(r.locale); !ok || name != r.name {
+			return false
+		}
+	}
+	return true
+}
+
+// revisions returns the present revisions of the content that an operation is made from, or nil where its
+// response cannot be kept.
+func (c *responseCache) revisions(op *operation, variables map[string]any) []revision {
+	if !op.cache.cacheable || op.cache.private {
+		return nil
+	}
+	var list []revision
+	for _, source := range op.locales {
+		locale := source.resolve(variables)
+		if slices.ContainsFunc(list, func(r revision) bool { return r.locale == locale }) {
+			continue
+		}
+		name, ok := c.revision(locale)
+		if !ok {
+			return nil
+		}
+		list = append(list, revision{locale, name})
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+package graphqlhttp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// TrustedDocument is a document that clients may name by its id.
+type TrustedDocument struct {
+	ID   string // what clients send, usually the lower-case hexadecimal SHA-256 of Text
+	Name string // where the document is from, for errors
+	Text string
+}
+
+// ReadTrusted reads trusted documents from a folder or a manifest.
+//
+// A folder is searched for *.graphql and *.gql files at any depth. Each is one document; its id is the SHA-256 of its
+// text, with or without the white space around it, since editors end a file with a new line and clients send none. A
+// manifest is a JSON file, either in Apollo's format or an object from id to document, as graphql-codegen and Relay
+// write it.
+func ReadTrusted(path string) (list []TrustedDocument, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		list, err = readTrustedFolder(path)
+	default:
+		list, err = readManifest(path)
+	}
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s holds none", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading trusted documents: %w", err)
+	}
+	return list, nil
+}
+
+func readTrustedFolder(root string) ([]TrustedDocument, error) {
+	var list []TrustedDocument
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".graphql" && ext != ".gql" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		whole := string(data)
+		list = append(list, TrustedDocument{ID: hashText(whole), Name: path, Text: whole})
+		if bare := strings.TrimSpace(whole); bare != whole {
+			list = append(list, TrustedDocument{ID: hashText(bare), Name: path, Text: bare})
+		}
+		return nil
+	})
+	return list, err
+}
+
+const apolloFormat = "apollo-persisted-query-manifest"
+
+func readManifest(path string) ([]TrustedDocument, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var list []TrustedDocument
+	if bytes.Contains(data, []byte(apolloFormat)) {
+		var manifest struct {
+			Format     string `json:"format"`
+			Version    int    `json:"version"`
+			Operations []struct {
+				ID   string `json:"id"`
+				Body string `json:"body"`
+				Name string `json:"name"`
+			} `json:"operations"`
+		}
+		if err := json.Unmarshal(data, &manifest); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if manifest.Format != apolloFormat || manifest.Version != 1 {
+			return nil, fmt.Errorf("%s: only version 1 of %s can be read", path, apolloFormat)
+		}
+		for _, op := range manifest.Operations {
+			list = append(list, TrustedDocument{ID: op.ID, Name: path + ": " + op.Name, Text: op.Body})
+		}
+		return list, nil
+	}
+	var texts map[string]string
+	if err := json.Unmarshal(data, &texts); err != nil {
+		return nil, fmt.Errorf("%s: neither %s nor an object from id to document: %w", path, apolloFormat, err)
+	}
+	for id, text := range texts {
+		list = append(list, TrustedDocument{ID: id, Name: path + ": " + id, Text: text})
+	}
+	slices.SortFunc(list, func(a, b TrustedDocument) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// addTrusted checks the trusted documents. All that would be refused are named.
+func (d *Documents) addTrusted() error {
+	d.byID, d.trusted = map[string]string{}, map[string]bool{}
+	problems := map[string]error{} // by name: a file may stand for two documents
+	for _, t := range d.Trusted {
+		parsed, err := d.parse(t.Text)
+		if err == nil {
+			if _, errs := d.check(parsed); len(errs) > 0 {
+				err = errs[0]
+			}
+		}
+		switch known, ok := d.byID[t.ID]; {
+		case err != nil:
+			problems[t.Name] = err
+		case t.ID == "":
+			problems[t.Name] = errors.New("it has no id")
+		case ok && known != t.Text:
+			problems[t.Name] = errors.New("it has the id of another document")
+		default:
+			d.byID[t.ID] = t.Text
+			d.trusted[canonical(parsed)] = true
+		}
+	}
+	var all []error
+	for name, problem := range problems {
+		all = append(all, fmt.Errorf("trusted document %s: %w", name, problem))
+	}
+	if d.TrustedOnly && len(d.Trusted) == 0 {
+		all = append(all, errors.New("only trusted documents are accepted, but there are none"))
+	}
+	slices.SortFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(all...)
+}
