@@ -18,44 +18,21 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// param is a variable that comes from the query string.
-type param struct {
-	*ast.VariableDefinition
-	convert func(string) any
-}
-
-// newParam chooses how a parameter becomes a value of its type. A text that is no such value stays a text: the executor
-// refuses it, together with all other invalid values.
-func newParam(def *ast.VariableDefinition) param {
-	switch def.Type.NamedType {
+// convert makes a value of a type from a parameter. A text that is no such value stays a text: the executor refuses it,
+// together with all other invalid values. Booleans are taken in any letter case, as people type them into addresses.
+func convert(typ, s string) any {
+	switch typ {
 	case "Boolean":
-		return param{def, asBoolean}
+		if isTrue := strings.EqualFold(s, "true"); isTrue || strings.EqualFold(s, "false") {
+			return isTrue
+		}
 	case "Int", "Float":
-		return param{def, asNumber}
-	default:
-		return param{def, func(s string) any { return s }}
+		var n json.Number
+		if s != "" && s[0] != '"' && json.Unmarshal([]byte(s), &n) == nil {
+			return n
+		}
 	}
-}
-
-// asBoolean takes the two words in any letter case, as people type them into addresses.
-func asBoolean(s string) any {
-	switch strings.ToLower(s) {
-	case "true":
-		return true
-	case "false":
-		return false
-	default:
-		return s
-	}
-}
-
-// asNumber takes what JSON calls a number.
-func asNumber(s string) any {
-	var n json.Number
-	if s == "" || s[0] == '"' || json.Unmarshal([]byte(s), &n) != nil {
-		return s
-	}
-	return n
+	return s
 }
 
 // bindQuery adds the variables that stand in the query string. A parameter that is missing is left out, one that the
@@ -80,7 +57,7 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 		case !utf8.ValidString(given[0]):
 			wrong = append(wrong, schema.FieldError{Field: p.Variable, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8"})
 		default:
-			vars[p.Variable] = p.convert(given[0])
+			vars[p.Variable] = convert(typ, given[0])
 		}
 	}
 	if len(wrong) > 0 {

@@ -138,7 +138,7 @@ func TestErrorsNameWhatWasSent(t *testing.T) {
 	if strings.Join(got, " ") != "quote size.n n body other" {
 		t.Errorf("got %v", got)
 	}
-	for _, def := range []*ast.VariableDefinition{op.body.variable, op.params[0].VariableDefinition} {
+	for _, def := range []*ast.VariableDefinition{op.body.variable, op.params[0]} {
 		if op.argument(def.Variable) == nil {
 			t.Errorf("$%s goes nowhere", def.Variable)
 		}

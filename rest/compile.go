@@ -24,13 +24,13 @@ type route struct {
 	directive *ast.Directive // @rest
 
 	method, path string
-	params       []param
-	body         *body             // nil: none
-	sentAs       map[string]string // argument of the root field → the parameter that brings it, empty for the body
-	headers      []string          // that the operation reads
-	codes        []string          // of errors that only this route has
-	produces     string            // media type of a download; empty: the answer is JSON
-	prefix       string            // what stands before the root field's value in the executor's data
+	params       []*ast.VariableDefinition // from the query string
+	body         *body                     // nil: none
+	sentAs       map[string]string         // argument of the root field → the parameter that brings it, empty for the body
+	headers      []string                  // that the operation reads
+	codes        []string                  // of errors that only this route has
+	produces     string                    // media type of a download; empty: the answer is JSON
+	prefix       string                    // what stands before the root field's value in the executor's data
 }
 
 // compiler turns documents into routes and collects everything that is wrong with them.
@@ -176,7 +176,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 			if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
 				c.add(def.Position, "$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body", name, def.Type)
 			}
-			rt.params = append(rt.params, newParam(def))
+			rt.params = append(rt.params, def)
 		}
 	}
 	if name, ok := args["body"].(string); ok {

@@ -230,22 +230,15 @@ func fieldsOf(set ast.SelectionSet) []*ast.Field {
 
 // scalar describes a leaf type. Any other than these is a custom one that may be anything.
 func scalar(name string) object {
-	switch name {
-	case "Int":
-		return object{{"type", "integer"}, {"format", "int32"}}
-	case "Float":
-		return object{{"type", "number"}}
-	case "Boolean":
-		return object{{"type", "boolean"}}
-	case "DateTime":
-		return object{{"type", "string"}, {"format", "date-time"}}
-	case "Base64":
-		return object{{"type", "string"}, {"contentEncoding", "base64"}}
-	case "String", "ID":
-		return object{{"type", "string"}}
-	default:
-		return object{}
-	}
+	return map[string]object{
+		"Int":      {{"type", "integer"}, {"format", "int32"}},
+		"Float":    {{"type", "number"}},
+		"Boolean":  {{"type", "boolean"}},
+		"DateTime": {{"type", "string"}, {"format", "date-time"}},
+		"Base64":   {{"type", "string"}, {"contentEncoding", "base64"}},
+		"String":   {{"type", "string"}},
+		"ID":       {{"type", "string"}},
+	}[name]
 }
 
 // bounded adds what JSON Schema can say of a @constraint.
@@ -277,18 +270,12 @@ func bounded(o object, d *ast.Directive, required bool) object {
 
 // format says in JSON Schema what a ConstraintFormat says.
 func format(name string) object {
-	switch name {
-	case "EMAIL":
-		return object{{"format", "email"}}
-	case "CURRENCY":
-		return object{{"pattern", "^[A-Z]{3}$"}}
-	case "SLUG":
-		return object{{"pattern", "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"}}
-	case "SESSION_ID":
-		return object{{"pattern", "^[A-Za-z0-9._:-]{1,128}$"}}
-	default:
-		return nil
-	}
+	return map[string]object{
+		"EMAIL":      {{"format", "email"}},
+		"CURRENCY":   {{"pattern", "^[A-Z]{3}$"}},
+		"SLUG":       {{"pattern", "^[a-z0-9]+(?:[-_][a-z0-9]+)*$"}},
+		"SESSION_ID": {{"pattern", "^[A-Za-z0-9._:-]{1,128}$"}},
+	}[name]
 }
 
 // describeBounds adds to a description what only words can say of a @constraint.

@@ -360,7 +360,7 @@ func problemSchemas() object {
 			{"description", "What went wrong (RFC 9457)."},
 			{"required", []any{"type", "title", "status", "detail", "code", "success", "requestId"}},
 			{"properties", object{
-				{"type", object{{"type", "string"}, {"const", "about:blank"}, {"description", "Always `about:blank`: the status says the kind."}}},
+				{"type", append(text("Always `about:blank`: the status says the kind."), member{"const", "about:blank"})},
 				{"title", text("The status in words.")},
 				{"status", object{{"type", "integer"}, {"minimum", 400}, {"maximum", 599}, {"description", "The HTTP status."}}},
 				{"detail", text("What is wrong, a sentence for people.")},

@@ -38,13 +38,6 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 	if !bytes.Equal(a.Description(), want) {
 		t.Errorf("the description differs from %s: look at the difference after go test ./rest -update", golden)
 	}
-	again, err := New(newStub(t), schema.AST(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(a.Description(), again.Description()) {
-		t.Error("the same documents give other bytes")
-	}
 }
 
 func TestDescriptionIsServed(t *testing.T) {

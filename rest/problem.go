@@ -70,10 +70,12 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 func problemOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
 	var fields []schema.FieldError
+	// No secrets without a token, no bug hidden behind a mistake of the client.
+	precedence := map[schema.Code]int{schema.CodeUnauthenticated: 2, schema.CodeInternal: 1}
 	for i, err := range list {
 		e := fromGraphQL(err)
 		fields = append(fields, e.Fields...)
-		if i == 0 || precedence(e.Code) > precedence(chosen.Code) {
+		if i == 0 || precedence[e.Code] > precedence[chosen.Code] {
 			chosen = e
 		}
 	}
@@ -81,19 +83,6 @@ func problemOf(list gqlerror.List) *schema.Error {
 		chosen.Fields = fields[:min(len(fields), schema.MaxFieldErrors)]
 	}
 	return chosen
-}
-
-// precedence orders codes by what a client has to hear first: no secrets without a token, no bug hidden behind a mistake
-// of the client.
-func precedence(c schema.Code) int {
-	switch c {
-	case schema.CodeUnauthenticated:
-		return 2
-	case schema.CodeInternal:
-		return 1
-	default:
-		return 0
-	}
 }
 
 // fromGraphQL reads what the executor's presenter has put into an error.

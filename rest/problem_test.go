@@ -57,8 +57,10 @@ func TestProblemOf(t *testing.T) {
 		}
 		return e
 	}
-	one, two := schema.FieldError{Field: "a", Message: "x"}, schema.FieldError{Field: "b", Message: "y"}
-	cases := []struct {
+	invalid := func(field string) *gqlerror.Error {
+		return coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{schema.Required(field)})
+	}
+	for _, c := range []struct {
 		name  string
 		list  gqlerror.List
 		code  schema.Code
@@ -68,27 +70,18 @@ func TestProblemOf(t *testing.T) {
 		{"none", nil, schema.CodeInternal, 0, ""},
 		{"no code", gqlerror.List{{Message: "x"}}, schema.CodeInternal, 0, ""},
 		{"the first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeBadUserInput)}, schema.CodeNotFound, 0, ""},
-		{"a bug before others", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)}, schema.CodeInternal, 0, ""},
-		{"a token before all", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)}, schema.CodeUnauthenticated, 0, ""},
-		{
-			"fields of all", gqlerror.List{
-				coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{one}),
-				coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{two}),
-			}, schema.CodeBadUserInput, 0, "a b",
-		},
-		{"seconds", gqlerror.List{coded(schema.CodeUpstreamUnavailable, schema.ExtensionRetryAfter, 7)}, schema.CodeUpstreamUnavailable, 7 * time.Second, ""},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			got := problemOf(c.list)
-			var paths []string
-			for _, f := range got.Fields {
-				paths = append(paths, f.Field)
-			}
-			if got.Code != c.code || got.RetryAfter != c.after || strings.Join(paths, " ") != c.paths {
-				t.Errorf("got %+v", got)
-			}
-		})
+		{"a bug first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)}, schema.CodeInternal, 0, ""},
+		{"a token", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)}, schema.CodeUnauthenticated, 0, ""},
+		{"fields of all", gqlerror.List{invalid("a"), invalid("b")}, schema.CodeBadUserInput, 0, "a b"},
+		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)}, schema.CodeRateLimited, 7 * time.Second, ""},
+	} {
+		got := problemOf(c.list)
+		var paths []string
+		for _, f := range got.Fields {
+			paths = append(paths, f.Field)
+		}
+		if got.Code != c.code || got.RetryAfter != c.after || strings.Join(paths, " ") != c.paths {
+			t.Errorf("%s: got %+v", c.name, got)
+		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -143,21 +143,9 @@ func write(w http.ResponseWriter, r *http.Request, status int, contentType strin
 	}
 }
 
-// disposition offers a file for saving (RFC 6266): a name in safe ASCII for every client, and the name itself for
-// those that read it.
+// disposition offers a file for saving under a name (RFC 6266).
 func disposition(name string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		default:
-			return '_'
-		}
-	}, name)
-	if safe = strings.TrimLeft(safe, "."); safe == "" {
-		safe = "download"
-	}
-	return `attachment; filename="` + safe + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
 }
 
 // matches reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
