@@ -3,8 +3,7 @@
 // that serves GraphQL too. A request is bound to the operation's variables, the operation runs in process, and the value
 // of its single root field becomes the answer. The OpenAPI description is generated from the same documents and schema.
 //
-// Known limits: variables from the query string are scalars or enums, never lists; an answer is either JSON or one
-// download; ranges of a download are not served.
+// Known limits: variables from the query string are no lists; an answer is JSON or one download, without ranges.
 package rest
 
 import (

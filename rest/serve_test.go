@@ -63,10 +63,8 @@ func TestPathsAndMethods(t *testing.T) {
 		allow        string
 	}{
 		{"GET", "/api/nothing", 404, ""},
-		{"GET", "/api/cache/clear/", 404, ""},
 		{"GET", "/api//cache/clear", 404, ""},
 		{"GET", "/api/cache%2Fclear", 404, ""},
-		{"OPTIONS", "/api/nothing", 404, ""},
 		{"DELETE", "/api/cache/clear", 405, "GET, HEAD, POST, OPTIONS"},
 		{"GET", "/api/quote/track", 405, "POST, OPTIONS"},
 		{"POST", "/api/quote/pdf", 405, "GET, HEAD, OPTIONS"},
