@@ -83,6 +83,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 			doctorCommand(getenv, out),
 			readyCommand(getenv, out),
 			deliveriesCommand(getenv, out),
+			cmsCommand(getenv, out),
 			crmCommand(getenv, out),
 			sdlCommand(out),
 			migrateCommand(getenv, out),

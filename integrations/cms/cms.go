@@ -80,3 +80,18 @@ type Eraser interface {
 	// Erase removes the documents of the submission ids. One that does not exist is no error.
 	Erase(ctx context.Context, ids []string) error
 }
+
+// Webhook is how the CMS is to tell this service of changes.
+type Webhook struct {
+	URL    string // of this service
+	Token  string // sent as "Authorization: Bearer"
+	Secret string // signs the body; empty: no signature
+}
+
+// WebhookSetup is a driver whose CMS calls a webhook that has to be created.
+type WebhookSetup interface {
+	// DescribeWebhook returns the settings of the webhook, a line each, without its secrets.
+	DescribeWebhook(w Webhook) []string
+	// CreateWebhook creates it unless it exists, and says which.
+	CreateWebhook(ctx context.Context, w Webhook) (string, error)
+}

@@ -23,8 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -84,13 +82,7 @@ var (
 	_ cms.Eraser      = (*Driver)(nil)
 )
 
-// The forms of names that become part of addresses.
-var (
-	projectForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
-	datasetForm = regexp.MustCompile(`^~?[a-z0-9][a-z0-9_-]{0,63}$`)
-)
-
-// New checks the options and returns a driver. It does no I/O.
+// New returns a driver. It does no I/O; the settings have checked the form of the names.
 func New(opts Options) (*Driver, error) {
 	if opts.APIVersion == "" {
 		opts.APIVersion = DefaultAPIVersion
@@ -99,8 +91,11 @@ func New(opts Options) (*Driver, error) {
 		opts.APIURL = "https://" + opts.ProjectID + ".api.sanity.io"
 	}
 	version := strings.TrimPrefix(opts.APIVersion, "v")
-	if err := opts.check(version); err != nil {
-		return nil, err
+	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldestAPIVersion {
+		return nil, fmt.Errorf("the API version %q must be a date from %s on", opts.APIVersion, oldestAPIVersion)
+	}
+	if strings.Contains(opts.APIURL, ".apicdn.") {
+		return nil, errors.New("the API address must be that of the live API (.api.), not of the CDN (.apicdn.)")
 	}
 	return &Driver{
 		client: upstream.New(upstream.Options{
@@ -109,29 +104,6 @@ func New(opts Options) (*Driver, error) {
 		}),
 		project: opts.ProjectID, dataset: opts.Dataset, version: "v" + version, token: opts.Token != "", log: opts.Log,
 	}, nil
-}
-
-// check names everything that is wrong with the options.
-func (o Options) check(version string) error {
-	var problems []error
-	if !projectForm.MatchString(o.ProjectID) {
-		problems = append(problems, fmt.Errorf("the project id %q must be lower-case letters, digits and hyphens", o.ProjectID))
-	}
-	if !datasetForm.MatchString(o.Dataset) {
-		problems = append(problems, fmt.Errorf("the dataset %q must be lower-case letters, digits, hyphens and underscores", o.Dataset))
-	}
-	if _, err := time.Parse(time.DateOnly, version); err != nil {
-		problems = append(problems, fmt.Errorf("the API version %q must be a date such as %s", version, DefaultAPIVersion))
-	} else if version < oldestAPIVersion {
-		problems = append(problems, fmt.Errorf("the API version %s must be %s or later", version, oldestAPIVersion))
-	}
-	switch u, err := url.Parse(o.APIURL); {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		problems = append(problems, errors.New("the API address must be an http or https URL"))
-	case strings.Contains(u.Hostname(), ".apicdn."):
-		problems = append(problems, errors.New("the API address must be that of the live API (.api.), not of the CDN (.apicdn.)"))
-	}
-	return errors.Join(problems...)
 }
 
 // path is where an API of the dataset is.

@@ -102,22 +102,15 @@ func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 
 func TestNewChecksOptions(t *testing.T) {
 	t.Parallel()
-	_, err := sanity.New(sanity.Options{ProjectID: "My Project", Dataset: "../x", APIVersion: "v1", APIURL: "sanity.io"})
-	for _, want := range []string{"project id", "dataset", "API version", "API address"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
-		}
-	}
 	for name, tc := range map[string]struct {
-		opts sanity.Options
-		bad  bool
+		version, address string
+		bad              bool
 	}{
-		"defaults": {sanity.Options{ProjectID: "abc123", Dataset: "production"}, false},
-		"with a v": {sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: "v2024-01-01"}, false},
-		"too old":  {sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: "2020-01-01"}, true},
-		"the CDN":  {sanity.Options{ProjectID: "abc123", Dataset: "production", APIURL: "https://abc123.apicdn.sanity.io"}, true},
+		"defaults": {}, "with a v": {version: "v2024-01-01"}, "too old": {version: "2020-01-01", bad: true},
+		"the CDN": {address: "https://abc123.apicdn.sanity.io", bad: true},
 	} {
-		if _, err := sanity.New(tc.opts); (err != nil) != tc.bad {
+		opts := sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: tc.version, APIURL: tc.address}
+		if _, err := sanity.New(opts); (err != nil) != tc.bad {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

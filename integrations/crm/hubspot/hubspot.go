@@ -7,9 +7,8 @@
 // answer 409 names the one that exists after all (created since, not yet visible to the read, or
 // with the address as a secondary one), and that one is updated. A repeated lead writes nothing.
 //
-// HubSpot has no conditional update. Within one process leads of one address are stored one after
-// the other; two processes that store two submissions of an address at the same moment may leave
-// the older quote in place. Life-cycle stages are never written.
+// HubSpot has no conditional update: two processes that store two submissions of an address at the
+// same moment may leave the older quote in place. Life-cycle stages are never written.
 //
 // A property that the account does not have is created if the token may (scope
 // crm.schemas.contacts.write). If it may not, or the account refuses the value, the contact is

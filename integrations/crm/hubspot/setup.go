@@ -44,7 +44,7 @@ func definitions() []definition {
 // and the line about it says if it is of another type.
 func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	const op = "setting the properties up"
-	created, err := d.define(ctx, op, d.group(), groupDefinition())
+	created, err := d.defineGroup(ctx, op)
 	if err != nil {
 		return nil, err
 	}
@@ -67,16 +67,12 @@ func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-func (d *Driver) group() string { return d.properties + "/groups" }
-
-func groupDefinition() any { return map[string]string{"name": Group, "label": "Quote calculator"} }
-
-func outcome(created bool) string {
-	if created {
-		return "created"
-	}
-	return "exists already"
+// defineGroup creates the property group.
+func (d *Driver) defineGroup(ctx context.Context, op string) (created bool, err error) {
+	return d.define(ctx, op, d.properties+"/groups", map[string]string{"name": Group, "label": "Quote calculator"})
 }
+
+func outcome(created bool) string { return map[bool]string{true: "created", false: "exists already"}[created] }
 
 // difference says how a property that exists differs from what it should be. A token that may
 // create but not read is no failure.
@@ -100,7 +96,7 @@ func (d *Driver) difference(ctx context.Context, op string, want definition) (st
 func (d *Driver) createProperties(ctx context.Context) (map[string]bool, error) {
 	const op = "creating properties"
 	existing := map[string]bool{}
-	if _, err := d.define(ctx, op, d.group(), groupDefinition()); err != nil {
+	if _, err := d.defineGroup(ctx, op); err != nil {
 		return existing, unlessFinal(err)
 	}
 	for _, def := range definitions() {

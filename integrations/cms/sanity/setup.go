@@ -1,0 +1,76 @@
+package sanity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"siteapi/integrations/cms"
+	"siteapi/integrations/upstream"
+)
+
+const (
+	webhookFilter     = `_type != "quoteSubmission"`
+	webhookProjection = `{_id, _type, language, _updatedAt}`
+)
+
+// DescribeWebhook returns the settings of the webhook, a line each, without its secrets.
+func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
+	return []string{
+		"at https://www.sanity.io/manage/project/" + d.project + "/api/webhooks",
+		"URL:         " + w.URL,
+		"dataset:     " + d.dataset,
+		"trigger on:  create, update, delete; drafts and versions off",
+		"filter:      " + webhookFilter,
+		"projection:  " + webhookProjection,
+		"HTTP method: POST",
+		"HTTP header: Authorization: Bearer <one value of CMS_WEBHOOK_SECRET>",
+		"secret:      <one value of CMS_WEBHOOK_SIGNING_SECRET>",
+	}
+}
+
+// CreateWebhook creates the webhook unless one for this URL exists, and says which.
+func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
+	const op = "creating the webhook"
+	path := "/v2021-10-04/hooks/projects/" + d.project
+	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: path})
+	if err != nil {
+		return "", err
+	}
+	if resp.Status != http.StatusOK {
+		return "", d.failure(op, resp)
+	}
+	var existing []struct {
+		Name, URL  string
+		IsDisabled bool
+		Rule       struct{ Filter, Projection string }
+	}
+	if err := resp.Decode(&existing); err != nil {
+		return "", d.unexpected(op, resp, "the list of webhooks is not JSON")
+	}
+	for _, e := range existing {
+		if e.URL != w.URL {
+			continue
+		}
+		if e.IsDisabled || e.Rule.Filter != webhookFilter || e.Rule.Projection != webhookProjection {
+			return fmt.Sprintf("the webhook %q exists, disabled or with other settings: compare them", e.Name), nil
+		}
+		return fmt.Sprintf("the webhook %q exists already", e.Name), nil
+	}
+	body := map[string]any{
+		"type": "document", "name": "siteapi", "url": w.URL, "dataset": d.dataset, "httpMethod": http.MethodPost,
+		"apiVersion": "v2021-03-25", "includeDrafts": false, "headers": map[string]string{"Authorization": "Bearer " + w.Token},
+		"rule": map[string]any{"on": []string{"create", "update", "delete"}, "filter": webhookFilter, "projection": webhookProjection},
+	}
+	if w.Secret != "" {
+		body["secret"] = w.Secret
+	}
+	resp, err = d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
+	if err != nil {
+		return "", err
+	}
+	if resp.Status < 200 || resp.Status >= 300 {
+		return "", d.failure(op, resp, w.Token, w.Secret)
+	}
+	return "the webhook is created", nil
+}
