@@ -72,7 +72,9 @@ func (d *Driver) defineGroup(ctx context.Context, op string) (created bool, err 
 	return d.define(ctx, op, d.properties+"/groups", map[string]string{"name": Group, "label": "Quote calculator"})
 }
 
-func outcome(created bool) string { return map[bool]string{true: "created", false: "exists already"}[created] }
+func outcome(created bool) string {
+	return map[bool]string{true: "created", false: "exists already"}[created]
+}
 
 // difference says how a property that exists differs from what it should be. A token that may
 // create but not read is no failure.

@@ -29,10 +29,11 @@ const (
 	DefaultToken   = "sk-stand-in-write-token"
 )
 
-// Fault and its modes are those of package faulttest.
 type (
+	// Fault is a failure to come.
 	Fault = faulttest.Fault
-	Mode  = faulttest.Mode
+	// Mode is a way to fail.
+	Mode = faulttest.Mode
 )
 
 // The ways to fail.
