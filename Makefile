@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint studio bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -69,6 +69,10 @@ clients: build ## try Apollo Client, urql and graphql-request, with types genera
 audit: build ## run the public GraphQL-over-HTTP audit suite against the service
 	npm --prefix schema/clients ci
 	npm --prefix schema/clients run audit
+
+studio: ## check the schema definitions for Sanity Studio against Sanity's types
+	npm --prefix integrations/cms/sanity/studio ci
+	npm --prefix integrations/cms/sanity/studio run check
 
 openapi-lint: ## check the OpenAPI description with a public linter
 	npm --prefix schema/clients ci

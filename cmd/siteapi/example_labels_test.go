@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/quote"
+	"siteapi/schema"
 )
 
 var (
@@ -81,6 +86,59 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 			if slices.ContainsFunc(lines, func(line string) bool { return strings.EqualFold(strings.TrimSpace(line), words) }) {
 				t.Errorf("%s has no words for the slug %q:\n%s", locale, slug, text)
 			}
+		}
+	}
+}
+
+// TestEveryLocaleHasContent fails for a locale of the schema that the sample content or the studio
+// lacks.
+func TestEveryLocaleHasContent(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []struct {
+		ID       string `json:"_id"`
+		Type     string `json:"_type"`
+		Language string
+		Label    map[string]string
+	}
+	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
+		t.Fatal(err)
+	}
+	for _, locale := range schema.AllLocale {
+		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
+			t.Errorf("studio/locales.ts lacks %s", locale)
+		}
+		hero := false
+		for _, doc := range docs {
+			hero = hero || doc.Type == "heroSection" && doc.Language == string(locale)
+			if doc.Type == "quoteOption" && doc.Label[string(locale)] == "" {
+				t.Errorf("the sample's %s has no label in %s", doc.ID, locale)
+			}
+		}
+		if !hero {
+			t.Errorf("the sample has no heroSection in %s", locale)
+		}
+	}
+}
+
+// TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's quoteSubmission
+// lacks.
+func TestStudioShowsEveryFieldOfALead(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range quote.Fields() {
+		name := path[strings.LastIndex(path, ".")+1:]
+		if name == "id" {
+			name = "submissionId"
+		}
+		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
+			t.Errorf("studio/schemas/quoteSubmission.ts lacks %s", path)
 		}
 	}
 }

@@ -1,0 +1,6 @@
+/** The languages of the site. A test of siteapi compares them with its schema. */
+export const locales = [
+  {id: 'en', title: 'English'},
+  {id: 'es', title: 'Español'},
+  {id: 'ro', title: 'Română'},
+] as const

@@ -1,0 +1,56 @@
+import {defineArrayMember, defineField, defineType} from '@sanity/types'
+import {strings} from './fields.ts'
+
+/** A submitted quote, stored by siteapi. Nobody edits it; `siteapi leads erase` removes it. */
+export const quoteSubmission = defineType({
+  name: 'quoteSubmission',
+  title: 'Quote submission',
+  type: 'document',
+  readOnly: true,
+  fields: [
+    defineField({name: 'submissionId', title: 'Reference', type: 'string'}),
+    defineField({name: 'sessionId', title: 'Session', type: 'string', hidden: true}),
+    defineField({
+      name: 'contact',
+      title: 'Contact',
+      type: 'object',
+      fields: strings({firstName: 'First name', lastName: 'Last name', email: 'E-mail', phone: 'Telephone', company: 'Company'}),
+    }),
+    defineField({
+      name: 'selections',
+      title: 'Selections',
+      type: 'object',
+      fields: [
+        ...strings({projectType: 'Project type', complexity: 'Complexity', timeline: 'Timeline'}),
+        defineField({name: 'features', title: 'Features', type: 'array', of: [defineArrayMember({type: 'string'})]}),
+      ],
+    }),
+    defineField({
+      name: 'estimate',
+      title: 'Estimate',
+      type: 'object',
+      fields: [
+        defineField({name: 'min', title: 'From', type: 'number'}),
+        defineField({name: 'max', title: 'To', type: 'number'}),
+        defineField({name: 'currency', title: 'Currency', type: 'string'}),
+      ],
+    }),
+    defineField({name: 'locale', title: 'Language of the visitor', type: 'string'}),
+    defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
+    defineField({name: 'pdfPath', title: 'Path of the PDF', type: 'string'}),
+  ],
+  orderings: [{name: 'newest', title: 'Newest first', by: [{field: 'submittedAt', direction: 'desc'}]}],
+  preview: {
+    select: {
+      firstName: 'contact.firstName',
+      lastName: 'contact.lastName',
+      company: 'contact.company',
+      projectType: 'selections.projectType',
+      submittedAt: 'submittedAt',
+    },
+    prepare: ({firstName, lastName, company, projectType, submittedAt}) => ({
+      title: [firstName, lastName].filter(Boolean).join(' ') + (company ? ` (${company})` : ''),
+      subtitle: [projectType, submittedAt?.slice(0, 10)].filter(Boolean).join(', '),
+    }),
+  },
+})

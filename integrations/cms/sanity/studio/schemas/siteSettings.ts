@@ -1,0 +1,79 @@
+import {defineArrayMember, defineField, defineType} from '@sanity/types'
+import {localizedString, strings} from './fields.ts'
+
+const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+
+/** The site's settings: one document, whose _id is "siteSettings". */
+export const siteSettings = defineType({
+  name: 'siteSettings',
+  title: 'Site settings',
+  type: 'document',
+  fields: [
+    defineField({name: 'title', title: 'Name of the company', type: 'string'}),
+    defineField({
+      name: 'accentColor',
+      title: 'Accent colour',
+      type: 'string',
+      description: 'Of quote PDFs, as #rrggbb',
+      validation: (rule) => rule.regex(/^#[0-9a-fA-F]{6}$/, {name: '#rrggbb'}),
+    }),
+    defineField({
+      name: 'contactPhones',
+      title: 'Telephone numbers',
+      type: 'array',
+      of: [
+        defineArrayMember({
+          name: 'contactPhoneNumber',
+          type: 'object',
+          fields: [
+            defineField({name: 'number', title: 'Number', type: 'string', validation: (rule) => rule.required()}),
+            localizedString('label', 'Label'),
+            defineField({
+              name: 'displayLocation',
+              title: 'Shown in',
+              type: 'array',
+              of: [defineArrayMember({type: 'string'})],
+              options: {list: ['contact', 'footer']},
+              validation: (rule) => rule.unique().min(1),
+            }),
+          ],
+          preview: {select: {title: 'number', subtitle: 'label.en'}},
+        }),
+      ],
+    }),
+    defineField({
+      name: 'contactPhone',
+      title: 'Telephone number for older clients',
+      type: 'string',
+      description: 'Used where there are no telephone numbers above',
+    }),
+    defineField({name: 'contactEmail', title: 'E-mail address', type: 'string', validation: (rule) => rule.email()}),
+    defineField({
+      name: 'logo',
+      title: 'Logo',
+      type: 'image',
+      fields: [defineField({name: 'alt', title: 'Alternative text', type: 'string'})],
+    }),
+    defineField({
+      name: 'socialLinks',
+      title: 'Profiles elsewhere',
+      type: 'object',
+      fields: ['facebook', 'twitter', 'linkedin', 'instagram', 'github'].map((name) =>
+        defineField({name, type: 'url', validation: (rule) => rule.uri({scheme: ['https']})}),
+      ),
+    }),
+    defineField({
+      name: 'address',
+      title: 'Address',
+      type: 'object',
+      fields: strings({street: 'Street', city: 'City', state: 'State', zipCode: 'Postal code', country: 'Country'}),
+    }),
+    defineField({
+      name: 'businessHours',
+      title: 'Opening hours',
+      type: 'object',
+      fields: days.map((name) => defineField({name, type: 'string', description: 'Such as "09:00 - 18:00" or "Closed"'})),
+    }),
+  ],
+  preview: {prepare: () => ({title: 'Site settings'})},
+})
