@@ -41,7 +41,7 @@ func (u *Upstreams) Env() []string {
 		"CMS_DRIVER=sanity", "SANITY_PROJECT_ID=" + sanitytest.DefaultProject, "SANITY_DATASET=" + sanitytest.DefaultDataset,
 		"SANITY_TOKEN=" + sanitytest.DefaultToken, "SANITY_API_URL=" + u.CMS.URL(),
 		"CRM_DRIVER=hubspot", "HUBSPOT_TOKEN=" + hubspottest.Token, "HUBSPOT_API_URL=" + u.CRM.URL(),
-		"DELIVERY_RETRY_MAX=1s", "CMS_RATE=0", "CRM_RATE=0",
+		"DELIVERY_RETRY_MAX=1s", "DELIVERY_RATE=0",
 	}
 }
 
