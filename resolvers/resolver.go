@@ -13,10 +13,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cache"
-	"siteapi/integrations/challenge"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
+	"siteapi/integrations/turnstile"
 	"siteapi/schema"
 )
 
@@ -51,7 +51,7 @@ type Deps struct {
 	FallbackDir  string         // keeps fallback copies of content beyond the process; empty: none are kept
 
 	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
-	Challenge challenge.Verifier               // nil: submissions need no token of a bot check
+	Challenge *turnstile.Verifier              // nil: submissions need no token of a bot check
 	Trace     func(ctx context.Context) string // traceparent of what runs in a context, empty: none; nil: nothing is traced
 
 	Development bool // report the names of the hints that track drops

@@ -15,8 +15,6 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
-	"siteapi/integrations/challenge"
-	"siteapi/integrations/challenge/turnstile"
 	"siteapi/integrations/cms"
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/cms/sanity"
@@ -24,6 +22,7 @@ import (
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
 )
@@ -114,7 +113,7 @@ func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.
-func openChallenge(s *config.Settings, observe *observer) challenge.Verifier {
+func openChallenge(s *config.Settings, observe *observer) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}

@@ -62,7 +62,7 @@ type Call struct {
 }
 
 // Do makes one call. An error is an *Error and means that no complete answer
-// arrived, which says nothing about whether the far end acted on the request.
+// arrived, which says nothing about whether the system acted on the request.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	if req.Method == "" {
 		req.Method = http.MethodGet

@@ -15,7 +15,6 @@ const (
 	DefaultTimeout   = 10 * time.Second
 	DefaultMaxBody   = 8 << 20
 	DefaultRetryWait = 200 * time.Millisecond
-	DefaultUserAgent = "siteapi"
 )
 
 // Options describes a remote system.
@@ -26,8 +25,6 @@ type Options struct {
 	BaseURL string
 	// Token is sent as "Authorization: Bearer". Empty: none.
 	Token string
-	// UserAgent is what the client calls itself. Empty: DefaultUserAgent.
-	UserAgent string
 	// Timeout bounds a whole call: connecting, sending, waiting, reading the body, and
 	// all retries. 0: DefaultTimeout.
 	Timeout time.Duration
@@ -66,9 +63,6 @@ func New(opts Options) *Client {
 	if opts.RetryWait <= 0 {
 		opts.RetryWait = DefaultRetryWait
 	}
-	if opts.UserAgent == "" {
-		opts.UserAgent = DefaultUserAgent
-	}
 	if opts.Transport == nil {
 		opts.Transport = NewTransport()
 	}
@@ -85,7 +79,7 @@ func New(opts Options) *Client {
 		},
 	})
 	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/"))
-	rc.SetHeader("User-Agent", opts.UserAgent)
+	rc.SetHeader("User-Agent", "siteapi")
 	rc.SetHeader("Accept", "application/json")
 	rc.SetResponseBodyLimit(opts.MaxBody)
 	// resty's own log lines hold whole addresses.

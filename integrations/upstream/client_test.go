@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// far starts a far end and returns its address.
+// far starts a upstream and returns its address.
 func far(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)

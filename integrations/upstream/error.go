@@ -70,12 +70,3 @@ func KindOf(err error) Kind {
 	}
 	return Unavailable
 }
-
-// RetryAfter returns the wait that the system asked for, 0 where it named none.
-func RetryAfter(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.RetryAfter
-	}
-	return 0
-}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDetail is how many characters of a far end's explanation are kept.
+// maxDetail is how many characters of a system's explanation are kept.
 const maxDetail = 300
 
 // maxScanned is how many characters are looked at; the rest is dropped unseen.

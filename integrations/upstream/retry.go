@@ -10,7 +10,7 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// maxRetryWait is the longest a call waits between two tries. A far end that wants
+// maxRetryWait is the longest a call waits between two tries. A system that wants
 // more is not waited for: its answer goes to the caller, who has more patience.
 const maxRetryWait = 3 * time.Second
 
@@ -58,7 +58,7 @@ func (c *Client) retry(rc *resty.Client) {
 	})
 }
 
-// retryWait is the far end's wish, else an exponential wait of which a random half is
+// retryWait is the Retry-After of the answer, else an exponential wait of which a random half is
 // taken off so that many clients don't come back at once.
 func (c *Client) retryWait(resp *resty.Response) time.Duration {
 	if resp.RawResponse != nil {

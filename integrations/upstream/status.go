@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a far end may ask for: a broken header must not put a
+// maxRetryAfter bounds what a system may ask for: a broken header must not put a
 // lead off for years.
 const maxRetryAfter = 24 * time.Hour
 
@@ -39,7 +39,7 @@ func StatusKind(status int) Kind {
 
 // Failure makes the error of an answer the driver is not content with. An empty kind
 // stands for that of the status, or Unavailable where the status is that of a success.
-// Detail is redacted; personal values the far end may echo are given as private.
+// Detail is redacted; personal values the system may echo are given as private.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	if kind == "" {
 		kind = StatusKind(resp.Status)

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/challenge"
-	"siteapi/integrations/challenge/turnstile"
+	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 )
 
@@ -85,7 +84,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyNothing(t *testing.T) {
 	t.Parallel()
 	v := turnstile.New(turnstile.Options{URL: "http://127.0.0.1:1"})
-	for _, token := range []string{"", strings.Repeat("x", challenge.MaxToken+1)} {
+	for _, token := range []string{"", strings.Repeat("x", turnstile.MaxToken+1)} {
 		if ok, err := v.Verify(t.Context(), token, "attempt"); ok || err != nil {
 			t.Errorf("%d characters: %v, %v", len(token), ok, err)
 		}

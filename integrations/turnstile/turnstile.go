@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"siteapi/integrations/challenge"
 	"siteapi/integrations/upstream"
 )
+
+// MaxToken is the longest token that is passed on, in bytes.
+const MaxToken = 2048
 
 // Defaults of [Options].
 const (
@@ -41,13 +43,11 @@ type Options struct {
 	Observe   func(ctx context.Context, c upstream.Call)
 }
 
-// Verifier is a [challenge.Verifier].
+// Verifier asks the vendor about tokens.
 type Verifier struct {
 	secret string
 	client *upstream.Client
 }
-
-var _ challenge.Verifier = (*Verifier)(nil)
 
 // New returns a verifier. It does no I/O.
 func New(o Options) *Verifier {
@@ -68,10 +68,11 @@ type reply struct {
 	Errors  []string `json:"error-codes"`
 }
 
-// Verify reports whether a token is good. The vendor spends a token on the first call and
-// repeats its answer for the same idempotency key, which is derived from the attempt.
+// Verify reports whether a token was given out to somebody who solved the challenge a
+// moment ago. A token is good for one attempt, however often that is repeated: the vendor
+// repeats its answer for the same idempotency key. An error says nothing about the token.
 func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, error) {
-	if token == "" || len(token) > challenge.MaxToken {
+	if token == "" || len(token) > MaxToken {
 		return false, nil
 	}
 	key := uuid.NewSHA1(uuid.NameSpaceOID, []byte(token+"\x00"+attempt))
