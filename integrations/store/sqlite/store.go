@@ -50,7 +50,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := newDatabase(o.Pool, reads, o.Queue)
+	db, err := newDatabase(ctx, o.Pool, reads, o.Queue)
+	if err != nil {
+		return nil, errors.Join(translate(err), reads.Close())
+	}
 	return &Store{sqlstore.New(db), db}, nil
 }
 

@@ -32,9 +32,9 @@ const (
 ON CONFLICT (id) DO UPDATE SET
   first_seen = CASE WHEN excluded.first_seen < sessions.first_seen THEN excluded.first_seen ELSE sessions.first_seen END, `
 
-	// track keeps the stored state where the new one is up to a minute older, and counts
+	// TrackSession keeps the stored state where the new one is up to a minute older, and counts
 	// both. One that is older still means that the clock was set back: it is the latest.
-	track = insertSession + `
+	TrackSession = insertSession + `
   state = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
     THEN sessions.state ELSE excluded.state END,
   last_seen = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
@@ -57,7 +57,7 @@ func (s *Store) Track(ctx context.Context, v quote.Visit) error {
 		return fmt.Errorf("encoding the visit: %w", err)
 	}
 	at := v.At.UnixMilli()
-	if _, err := s.db.Exec(ctx, track, v.SessionID, string(text), at, at, 1); err != nil {
+	if _, err := s.db.Exec(ctx, TrackSession, v.SessionID, string(text), at, at, 1); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
 	}
 	return nil

@@ -67,8 +67,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// New makes a server with an empty cluster, for programs that are no tests. It is not
-// started yet, and [Server.Remove] removes it.
+// New makes a server with an empty cluster, for programs that are no tests. [Server.Up]
+// starts it and [Server.Remove] removes it.
 func New() (_ *Server, err error) {
 	s := &Server{}
 	if s.bin, err = binaries(); err != nil {
@@ -77,30 +77,27 @@ func New() (_ *Server, err error) {
 	if s.credential, err = credential(); err != nil {
 		return nil, err
 	}
-	// Not a test's own folder: only we may enter that, and the server may not run as root.
+	// Not a test's own folder: only its user may enter that, and the server may not run as root.
 	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
 		return nil, err
 	}
-	if err := s.make(); err != nil {
+	if s.credential != nil {
+		err = os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid))
+	}
+	if err == nil {
+		var out []byte
+		if out, err = s.command("initdb", "--pgdata", s.data(), "--username", admin, "--auth", "trust",
+			"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync").CombinedOutput(); err != nil {
+			err = fmt.Errorf("making a cluster: %w\n%s", err, out)
+		}
+	}
+	if err == nil {
+		s.port, err = freePort()
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
-}
-
-// make makes the cluster.
-func (s *Server) make() (err error) {
-	if s.credential != nil {
-		if err := os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid)); err != nil {
-			return err
-		}
-	}
-	initdb := s.command("initdb", "--pgdata", s.data(), "--username", admin, "--auth", "trust",
-		"--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("making a cluster: %w\n%s", err, out)
-	}
-	s.port, err = freePort()
-	return err
 }
 
 // Remove kills a running server and removes its folder.
@@ -125,7 +122,7 @@ func (s *Server) URL(database string) string {
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", s.databases.Add(1))
-	if err := s.exec(context.Background(), "CREATE DATABASE "+name); err != nil {
+	if err := s.exec("CREATE DATABASE " + name); err != nil {
 		t.Fatalf("creating a database: %v", err)
 	}
 	return s.URL(name)
@@ -150,19 +147,14 @@ func (s *Server) Up() error {
 		s.process = nil
 		return fmt.Errorf("starting PostgreSQL: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for {
-		err := s.exec(ctx, "SELECT 1")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("PostgreSQL does not answer: %w", err), s.End(syscall.SIGQUIT), errors.New(s.log.String()))
-		case <-time.After(20 * time.Millisecond):
-		}
+	err := s.exec("SELECT 1")
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); err = s.exec("SELECT 1") {
+		time.Sleep(20 * time.Millisecond)
 	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("PostgreSQL does not answer: %w", err), s.End(syscall.SIGQUIT), errors.New(s.log.String()))
+	}
+	return nil
 }
 
 // Stop shuts the server down; connections are cut off.
@@ -206,7 +198,9 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (s *Server) exec(ctx context.Context, query string) error {
+func (s *Server) exec(query string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
 		return err
@@ -215,18 +209,14 @@ func (s *Server) exec(ctx context.Context, query string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// binaries finds the folder that holds both initdb and postgres.
+// binaries finds the folder that holds initdb and postgres.
 func binaries() (string, error) {
-	var folders []string
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.Reverse(folders) // the newest first
 	if path, err := exec.LookPath("initdb"); err == nil {
-		folders = append(folders, filepath.Dir(path))
+		folders = slices.Insert(folders, 0, filepath.Dir(path))
 	}
-	installed, err := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if err != nil {
-		return "", err
-	}
-	slices.Reverse(installed) // the newest first
-	for _, dir := range append(folders, installed...) {
+	for _, dir := range folders {
 		_, first := os.Stat(filepath.Join(dir, "initdb"))
 		_, second := os.Stat(filepath.Join(dir, "postgres"))
 		if first == nil && second == nil {
@@ -246,14 +236,8 @@ func credential() (*syscall.Credential, error) {
 		return nil, fmt.Errorf("finding the user to run PostgreSQL as: %w", err)
 	}
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("reading the id of user postgres: %w", err)
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("reading the group of user postgres: %w", err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, err2)
 }
 
 func freePort() (int, error) {
