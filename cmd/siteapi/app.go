@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,15 +17,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
+	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/playground"
 )
 
 type quoteSubmission = quote.Submission
@@ -33,24 +39,25 @@ const (
 	cmsTimeout    = 5 * time.Second  // of one call to the CMS
 	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
 	pruneInterval = time.Hour        // between two looks for what is to be forgotten
-	drainTimeout  = 20 * time.Second // for requests and deliveries under way at a stop
+	stopTimeout   = 20 * time.Second // for deliveries under way at a stop
+
+	nearInterval   = time.Second // between checks of what runs for this service alone
+	remoteInterval = time.Minute // between checks of what costs money or has a quota
 )
 
 // app is the service with everything it is made of.
 type app struct {
 	settings *config.Settings
 	log      zerolog.Logger
-	handler  http.Handler
+	server   *httpserver.Server
+	health   *httpserver.Health
+	metrics  *telemetry.Metrics
+	traces   *telemetry.Traces // nil: nothing is traced
 	routes   []rest.Route
-	health   *health
-	metrics  *metrics
-	limits   *limits // nil: nobody is limited
 	data     *database
 	queue    *queue.Queue
 	resolver *resolvers.Resolver
-	watcher  cms.Watcher // nil: the CMS driver notices nothing itself
-	times    serverTimes
-	traces   *traces // nil: nothing is traced
+	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
 	closers  []func() error
 	stop     context.CancelFunc // ends what start began
 	work     sync.WaitGroup
@@ -59,7 +66,7 @@ type app struct {
 // newApp builds the service without starting any work. Changes reach what no setting
 // does, for tests.
 func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
-	a := &app{settings: s, log: log, health: &health{}, metrics: newMetrics(), times: defaultTimes()}
+	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -68,20 +75,20 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
-	if a.traces, err = openTraces(ctx, s, log); err != nil {
+	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
 		return nil, err
 	}
 	if a.traces != nil {
-		log = log.Hook(traceFields{})
+		log = log.Hook(telemetry.TraceFields{})
 		a.log = log
 	}
-	outside := &observer{a.metrics.call, a.traces}
-	content, err := openCMS(s, log, outside)
+	observe := &observer{a.metrics, a.traces}
+	content, err := openCMS(s, log, observe)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log, outside, a.metrics.gap)
+	contacts, err := openCRM(s, log, observe, a.metrics.Gap)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -93,26 +100,43 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		a.closers = append(a.closers, func() error { conn.Close(); return nil })
 	}
 	a.closers = append(a.closers, store.Close)
-	store = a.metrics.meter(store)
-	a.limits = newLimits(s, conn)
-	w := work{senders: senders(s, content, contacts), observe: a.metrics.delivery}
+	store = a.metrics.Cache(store)
+	w := work{senders: senders(s, content, contacts), observe: a.metrics.Delivery}
 	for _, change := range changes {
 		change(&w)
 	}
-	a.traces.senders(w.senders)
+	for target, send := range w.senders {
+		w.senders[target] = a.traces.Send(target, send)
+	}
 	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.close)
 	a.queue = a.data.queue
-	a.metrics.watchQueue(a.queue)
-	var files []string
-	if s.DatabaseURL == nil {
-		path := filepath.Join(s.DataDir, databaseFile)
-		files = []string{path, path + "-wal"}
+	a.metrics.WatchQueue(a.queue)
+	a.metrics.WatchDatabase(a.data.archive, a.data.load, databaseFiles(s)...)
+	a.data.quotes = a.metrics.Quotes(a.data.quotes)
+	if a.resolver, err = a.newResolver(content, store, openChallenge(s, observe)); err != nil {
+		return nil, err
 	}
-	a.data.quotes = a.metrics.watchDatabase(a.data, files...)
-	renderer, err := pdf.New(pdf.Options{Log: log})
+	a.health = httpserver.NewHealth(log, a.metrics.Registry,
+		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.quotes.Ping, Interval: nearInterval},
+		&httpserver.Dependency{Name: "cache", Interval: nearInterval, Ping: func(ctx context.Context) error {
+			if !store.Stats(ctx).Available {
+				return cache.ErrUnavailable
+			}
+			return nil
+		}},
+		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: remoteInterval},
+		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: remoteInterval},
+	)
+	return a, a.newServer(newRateLimits(s, conn))
+}
+
+// newResolver joins the rules with what they need.
+func (a *app) newResolver(content cms.Content, store cache.Cache, verifier *turnstile.Verifier) (*resolvers.Resolver, error) {
+	s := a.settings
+	renderer, err := pdf.New(pdf.Options{Log: a.log})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
 	}
@@ -120,32 +144,19 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err != nil {
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
-	drawing := newBoundedRenderer(renderer, rendersAtOnce())
-	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: drawing, Logo: logo, FallbackDir: filepath.Join(s.DataDir, "content"), Log: log,
+	return resolvers.New(resolvers.Deps{
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: newBoundedRenderer(renderer, 2*runtime.GOMAXPROCS(0)), Logo: logo,
+		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
-		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: openChallenge(s, outside),
-		Count: a.metrics.event, Trace: a.traces.parent(),
-	})
-	a.health.probes = []*probe{
-		{name: "database", required: true, ask: a.data.quotes.Ping, life: nearLife, log: log},
-		{name: "cache", ask: func(ctx context.Context) error {
-			if !store.Stats(ctx).Available {
-				return cache.ErrUnavailable
-			}
-			return nil
-		}, life: nearLife, log: log},
-		{name: "cms", ask: content.Ping, life: remoteLife, log: log},
-		{name: "crm", ask: contacts.Ping, life: remoteLife, log: log},
-	}
-	a.metrics.watchDependencies(a.health.probes)
-	return a, a.buildDoors()
+		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: verifier,
+		Count: a.metrics.Event, Trace: a.traces.Parent(),
+	}), nil
 }
 
-// buildDoors puts both doors over one executor, and the front before them.
-func (a *app) buildDoors() error {
+// newServer puts both endpoints over one executor, and the HTTP server before them.
+func (a *app) newServer(limits *httpserver.RateLimits) error {
 	s := a.settings
 	documents := graphqlhttp.DocumentOptions{
 		Schema: schema.AST(), Introspection: s.Introspection, TrustedOnly: s.Operations == "trusted",
@@ -160,88 +171,54 @@ func (a *app) buildDoors() error {
 	if err != nil {
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
-	exec := resolvers.NewExecutor(a.resolver, resolvers.ExecutorOptions{
-		Documents: docs, Charge: a.charge, Suggestions: s.Environment == config.Development,
-	})
-	executor := a.traces.executor(exec)
-	routes, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
+	options := resolvers.ExecutorOptions{Documents: docs, Suggestions: s.Environment == config.Development}
+	if limits != nil {
+		options.Charge = limits.Charge
+	}
+	executor := a.traces.Executor(resolvers.NewExecutor(a.resolver, options))
+	api, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err
 	}
-	a.routes = routes.Routes()
-	endpoint, err := graphqlhttp.New(graphqlhttp.Options{
+	a.routes = api.Routes()
+	graphQL, err := graphqlhttp.New(graphqlhttp.Options{
 		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
 	})
 	if err != nil {
 		return err
 	}
-	switchboard := &switchboard{graphql: a.counted(endpoint), rest: routes, exact: map[string]http.Handler{
-		"/healthz": readOnly(http.HandlerFunc(a.health.live)),
-		"/readyz":  readOnly(http.HandlerFunc(a.health.ready)),
-	}}
+	o := httpserver.Options{
+		GraphQL: a.metrics.CountOperations(graphQL), REST: api, Health: a.health,
+		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
+		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, ReusePort: s.ReusePort, Metrics: a.metrics.Registry, Log: a.log,
+	}
+	if a.traces != nil {
+		o.Trace = a.traces.Handler
+	}
 	if s.Playground {
-		page, err := newPlayground(s)
-		if err != nil {
+		if o.Playground, err = newPlayground(s); err != nil {
 			return err
 		}
-		switchboard.playground = readOnly(page)
 	}
-	g := &gate{next: switchboard, most: int64(s.MaxRequests), shed: a.metrics.shed, clients: map[string]int{}}
-	if s.RateLimits {
-		g.perClient = mostOfClient
-	}
-	a.metrics.watchGate(g)
-	f := &front{
-		next: g, callers: &callers{proxies: s.TrustedProxies}, cors: newCORS(s.CORSOrigins), log: a.log,
-		route: routeName(routes), observe: a.metrics.request,
-	}
-	if a.limits != nil {
-		f.limit = a.limits.check
-	}
-	a.handler = a.traces.handler(f, f.route)
+	a.server = httpserver.New(o)
 	return nil
 }
 
-// counted counts the operations that the GraphQL endpoint answers.
-func (a *app) counted(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r)
-		said := &schema.CallerFrom(r.Context()).Summary
-		outcome := a.metrics.operation(said)
-		a.traces.outcome(r.Context(), outcome)
-		if v, ok := w.(*visit); ok {
-			v.kept = said.Cached
-			v.tracked = said.Code == "" && len(said.RootFields) == 1 && said.RootFields[0] == "trackQuote"
+// newPlayground returns the page at which the GraphQL API is tried out. Of tokens it shows
+// only those of development; any other stays a placeholder.
+func newPlayground(s *config.Settings) (http.Handler, error) {
+	shown := func(accepted []string, wellKnown, placeholder string) string {
+		if slices.Contains(accepted, wellKnown) {
+			return wellKnown
 		}
+		return placeholder
+	}
+	return playground.New(playground.Options{
+		Path: httpserver.PlaygroundPath, GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
+		CacheToken:   shown(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
+		WebhookToken: shown(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
+		Random:       rand.Text, Refuse: httpserver.WriteError,
 	})
-}
-
-// charge counts a root field against the limit of its REST route, where it has one.
-func (a *app) charge(ctx context.Context, field string) *schema.Error {
-	if a.limits == nil {
-		return nil
-	}
-	for _, route := range a.routes {
-		if route.Field.Name == field {
-			return a.limits.charge(ctx, route.Method+" "+route.Path)
-		}
-	}
-	return nil
-}
-
-// routeName names the route of a request for metrics: of few different values,
-// whatever strangers ask for.
-func routeName(api *rest.API) func(r *http.Request) string {
-	known := map[string]bool{"/graphql": true, "/playground": true, "/healthz": true, "/readyz": true, rest.DescriptionPath: true}
-	for _, route := range api.Routes() {
-		known[route.Path] = true
-	}
-	return func(r *http.Request) string {
-		if known[r.URL.Path] {
-			return r.URL.Path
-		}
-		return "other"
-	}
 }
 
 // start begins the work beside answering requests.
@@ -285,7 +262,7 @@ func (a *app) shutdown(ctx context.Context) error {
 		a.stop()
 		a.work.Wait()
 	}
-	errs = append(errs, a.resolver.Close(ctx), a.close(), a.traces.close(ctx))
+	errs = append(errs, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
 	return errors.Join(errs...)
 }
 

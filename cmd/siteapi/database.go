@@ -43,6 +43,15 @@ type work struct {
 // databaseFile is the name of the SQLite file in DATA_DIR.
 const databaseFile = "siteapi.db"
 
+// databaseFiles are the files whose size is of interest; PostgreSQL has none.
+func databaseFiles(s *config.Settings) []string {
+	if s.DatabaseURL != nil {
+		return nil
+	}
+	path := filepath.Join(s.DataDir, databaseFile)
+	return []string{path, path + "-wal"}
+}
+
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only looks has no senders.
 func openDatabase(
@@ -127,7 +136,7 @@ func openSQLite(
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
 	}
-	d.quotes, d.archive, d.queue, d.tables = &diskWriter{Quotes: file}, file, deliveries, file.Store
+	d.quotes, d.archive, d.queue, d.tables = file, file, deliveries, file.Store
 	d.load = file.Load
 	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
 	return d, nil

@@ -12,6 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cache/valkey"
@@ -22,6 +24,8 @@ import (
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/queue"
+	limitmemory "siteapi/integrations/ratelimit/memory"
+	limitvalkey "siteapi/integrations/ratelimit/valkey"
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
@@ -33,24 +37,24 @@ type cmsDriver interface {
 	cms.Submissions
 }
 
-// observer sees what passes between the service and remote systems. nil: nobody does.
+// observer sees what passes between the service and remote systems. Commands have none.
 type observer struct {
-	call   func(ctx context.Context, c upstream.Call) // hears of every call
-	traces *traces                                    // nil: there are none
+	metrics *telemetry.Metrics
+	traces  *telemetry.Traces
 }
 
-func (o *observer) heard() func(context.Context, upstream.Call) {
+func (o *observer) calls() func(context.Context, upstream.Call) {
 	if o == nil {
 		return nil
 	}
-	return o.call
+	return o.metrics.Call
 }
 
 func (o *observer) transport(system string) http.RoundTripper {
-	if o == nil || o.traces == nil {
-		return nil // the driver's own
+	if o == nil {
+		return nil
 	}
-	return &tracedTransport{o.traces, system, upstream.NewTransport()}
+	return o.traces.Transport(system)
 }
 
 // openCMS opens the driver that CMS_DRIVER names.
@@ -59,7 +63,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, observe *observer) (cmsDriv
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
 			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
-			Observe: observe.heard(), Transport: observe.transport("sanity"),
+			Observe: observe.calls(), Transport: observe.transport("sanity"),
 		})
 	}
 	if err := beginContent(s, log); err != nil {
@@ -102,7 +106,7 @@ func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
-			Observe: observe.heard(), Transport: observe.transport("hubspot"),
+			Observe: observe.calls(), Transport: observe.transport("hubspot"),
 			OnOmitted: func(text string) {
 				gap()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
@@ -117,7 +121,7 @@ func openChallenge(s *config.Settings, observe *observer) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
-	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.heard(), Transport: observe.transport("turnstile")})
+	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.calls(), Transport: observe.transport("turnstile")})
 }
 
 // openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
@@ -137,6 +141,20 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
 	}
 	return valkey.New(conn, s.CachePrefix), conn, nil
+}
+
+// newRateLimits returns the limits, counted on the connection of the cache if there is one,
+// so that several instances count together. Nil where no client is limited.
+func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLimits {
+	if !s.RateLimits {
+		return nil
+	}
+	local := limitmemory.New()
+	limits := &httpserver.RateLimits{Shared: local, Local: local}
+	if conn != nil {
+		limits.Shared = limitvalkey.New(conn, s.CachePrefix)
+	}
+	return limits
 }
 
 // senders tells the queue how each target takes a submission.

@@ -69,14 +69,3 @@ func TestContractRateLimits(t *testing.T) {
 		}
 	}
 }
-
-func TestNetwork(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"198.51.100.1": "198.51.100.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "odd": "odd",
-	} {
-		if got := network(address); got != want {
-			t.Errorf("%s counts as %s, want %s", address, got, want)
-		}
-	}
-}

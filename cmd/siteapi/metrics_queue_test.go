@@ -14,7 +14,7 @@ import (
 // counter returns the value of a counter or gauge as it is scraped; -1: there is none.
 func counter(t *testing.T, s *service, name string, labels map[string]string) float64 {
 	t.Helper()
-	families, err := s.app.metrics.registry.Gather()
+	families, err := s.app.metrics.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
 )
@@ -202,8 +202,10 @@ func TestReadyCommand(t *testing.T) {
 	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != exitFound || !strings.Contains(out, "does not answer") {
 		t.Errorf("with nobody there: %d %s", code, out)
 	}
-	h := &health{probes: []*probe{{name: "x", required: true, log: zerolog.Nop(), last: word{os.ErrClosed, time.Now()}, life: time.Hour}}}
-	down := httptest.NewServer(newAdmin(newMetrics(), h))
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"status":"unavailable"}`))
+	}))
 	t.Cleanup(down.Close)
 	out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")}, "ready")
 	if code != exitFound || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {

@@ -12,11 +12,12 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
 )
 
 // readyTime is how long the running service may take to say how it is: as long as its
 // dependencies may, and a little.
-const readyTime = probeTimeout + 500*time.Millisecond
+const readyTime = httpserver.CheckTimeout + 500*time.Millisecond
 
 // readyCommand asks the running service whether it is ready, for containers that hold
 // no other program that could.

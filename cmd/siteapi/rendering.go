@@ -66,6 +66,6 @@ func (b *boundedRenderer) queue(ctx context.Context) error {
 // busy is what a client is told where there is too much to do.
 func busy() *schema.Error {
 	return &schema.Error{
-		Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: busyWait,
+		Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
 	}
 }

@@ -6,30 +6,28 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 
-	"siteapi/cmd/internal/tuning"
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/telemetry"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
-	tuning.Memory(getenv)
 	s, err := config.Read(getenv)
 	if err != nil {
 		return err
 	}
-	events := newLogWriter(out)
-	defer func() { _ = events.Flush() }()
-	log := newLogger(s, events)
+	log, flush := telemetry.NewLogger(s, out)
+	defer flush()
 	a, err := newApp(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	listener, err := listenTCP(ctx, s)
+	listener, err := httpserver.Listen(ctx, s.ListenAddr, s.ReusePort)
 	if err != nil {
 		return errors.Join(fmt.Errorf("LISTEN_ADDR: %w", err), a.shutdown(ctx))
 	}
@@ -40,21 +38,37 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return errors.Join(err, listener.Close(), a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
-	_ = events.Flush() // whoever waits for the service waits for this line
-	tell(log, daemon.SdNotifyReady)
+	flush()
+	notifySystemd(log, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
 }
 
-// listenAdmin opens the admin listener. In development a taken port is no reason not to
-// start: somebody else's metrics often have it.
+// serve answers on a listener until ctx ends.
+func (a *app) serve(ctx context.Context, listener net.Listener) error {
+	err := a.server.Serve(ctx, listener, func() {
+		a.log.Info().Msg("stopping")
+		notifySystemd(a.log, daemon.SdNotifyStopping)
+	})
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	err = errors.Join(err, a.shutdown(rest))
+	a.log.Info().Msg("stopped")
+	return err
+}
+
+// listenAdmin opens the admin listener, which answers until the process ends. In
+// development a taken port is no reason not to start.
 func (a *app) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
 	}
-	listener, err := listen(ctx, a.settings, a.settings.AdminAddr)
+	listener, err := httpserver.ListenOn(ctx, a.settings.AdminAddr, a.settings.ReusePort)
 	switch {
 	case err == nil:
-		go a.serveAdmin(ctx, listener)
+		go func() {
+			err := httpserver.ServeAdmin(listener, a.metrics.Registry, a.health)
+			a.log.Error().Err(err).Msg("the admin listener ended")
+		}()
 	case a.settings.Environment == config.Development:
 		a.log.Warn().Err(err).Msg("going on without the admin listener: set ADMIN_ADDR to a free address, or to off")
 	default:
@@ -63,24 +77,21 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	return nil
 }
 
-// announce says at start where the service is and what a developer can do there.
+// announce logs where the service is and what a developer can do there.
 func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 	event := log.Info().Str("address", addr.String()).Str("environment", s.Environment).Str("version", versionText()).
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
 	if s.Playground {
 		if _, port, err := net.SplitHostPort(addr.String()); err == nil {
-			event = event.Str("playground", "http://localhost:"+port+"/playground")
+			event = event.Str("playground", "http://localhost:"+port+httpserver.PlaygroundPath)
 		}
 	}
 	event.Msg("ready")
 }
 
-// newLogger writes to out; a console is for a person who watches, so it waits for
-// nothing.
-func newLogger(s *config.Settings, out *logWriter) zerolog.Logger {
-	var w io.Writer = out
-	if s.LogFormat == "console" {
-		w = zerolog.ConsoleWriter{Out: out.out, TimeFormat: time.TimeOnly}
+// notifySystemd tells systemd the state of the service, where it has asked for that.
+func notifySystemd(log zerolog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn().Err(err).Msg("cannot notify systemd")
 	}
-	return zerolog.New(w).Level(s.LogLevel).With().Timestamp().Logger()
 }

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reusePort lets two processes of one user listen on one address. The system gives each
+// setReusePort lets two processes of one user listen on one address. The system gives each
 // new connection to one of them.
-func reusePort(_, _ string, c syscall.RawConn) error {
+func setReusePort(_, _ string, c syscall.RawConn) error {
 	return setOption(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
 }
 

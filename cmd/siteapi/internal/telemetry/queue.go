@@ -1,4 +1,4 @@
-package main
+package telemetry
 
 import (
 	"context"
@@ -20,10 +20,10 @@ type queueCollector struct {
 	up          *prometheus.Desc
 }
 
-// watchQueue adds the numbers of the queue to the metrics.
-func (m *metrics) watchQueue(q *queue.Queue) {
+// WatchQueue adds the numbers of the queue to the metrics.
+func (m *Metrics) WatchQueue(q *queue.Queue) {
 	labels := []string{"target", "state"}
-	m.registry.MustRegister(&queueCollector{
+	m.Registry.MustRegister(&queueCollector{
 		queue:  q,
 		number: prometheus.NewDesc("siteapi_deliveries", "Deliveries that have not arrived, by target and state; up to 1,000.", labels, nil),
 		oldest: prometheus.NewDesc("siteapi_delivery_oldest_seconds", "Age of the oldest delivery in a state.", labels, nil),
@@ -46,7 +46,7 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	counts, err := c.queue.Counts(ctx)
 	late, _, lateErr := c.queue.Overdue(ctx, time.Now().Add(-config.DeliveryOverdue))
@@ -70,6 +70,3 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.undelivered, age, string(target))
 	}
 }
-
-// gap counts a property that a contact had to go without.
-func (m *metrics) gap() { m.gaps.Inc() }

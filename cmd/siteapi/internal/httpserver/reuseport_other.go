@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package httpserver
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// reusePort refuses: elsewhere than on Linux the option means something else.
-func reusePort(string, string, syscall.RawConn) error {
+// setReusePort refuses: elsewhere than on Linux the option means something else.
+func setReusePort(string, string, syscall.RawConn) error {
 	return errors.New("LISTEN_REUSEPORT needs Linux")
 }
 

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"net/http"
@@ -11,8 +11,8 @@ type cors struct {
 	origins []string
 }
 
-func newCORS(origins []string) *cors {
-	return &cors{any: slices.Contains(origins, "*"), origins: origins}
+func newCORS(origins []string) cors {
+	return cors{any: slices.Contains(origins, "*"), origins: origins}
 }
 
 // Headers a page may send and read beyond those every page may.
@@ -23,13 +23,24 @@ const (
 	corsMaxAge          = "7200" // seconds a browser keeps a preflight's answer
 )
 
-// apply writes the headers of one answer and reports whether the request was a
-// preflight that is answered with them alone.
-func (c *cors) apply(h http.Header, r *http.Request) bool {
+// allowOrigins answers preflight requests and lets allowed pages read responses.
+func (s *Server) allowOrigins(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.cors.apply(w.Header(), r) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// apply writes the headers of one response and reports whether the request was a
+// preflight, which they answer.
+func (c cors) apply(h http.Header, r *http.Request) bool {
 	if !c.any && len(c.origins) > 0 {
 		h.Add("Vary", "Origin")
 	}
-	origin := first(r.Header, "Origin")
+	origin := r.Header.Get("Origin")
 	if origin == "" || !c.any && !slices.Contains(c.origins, origin) {
 		return false
 	}

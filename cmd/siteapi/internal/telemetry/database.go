@@ -1,4 +1,4 @@
-package main
+package telemetry
 
 import (
 	"context"
@@ -12,17 +12,16 @@ import (
 	"siteapi/integrations/store"
 )
 
-// meteredQuotes times what requests ask of the database.
+// Quotes times what requests ask of the database.
+func (m *Metrics) Quotes(q store.Quotes) store.Quotes { return &meteredQuotes{q, m.database} }
+
 type meteredQuotes struct {
 	store.Quotes
-	spent *series[databaseLabels, prometheus.Observer]
+	seconds *prometheus.HistogramVec
 }
 
-// databaseLabels tell the histograms of the database apart.
-type databaseLabels struct{ operation, outcome string }
-
-// note takes down one operation. What is not there is no failure.
-func (q *meteredQuotes) note(operation string, began time.Time, err error) {
+// observe times one operation. Not finding something is no failure.
+func (q *meteredQuotes) observe(operation string, began time.Time, err error) {
 	outcome := "ok"
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
@@ -30,14 +29,14 @@ func (q *meteredQuotes) note(operation string, began time.Time, err error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		outcome = "error"
 	}
-	q.spent.of(databaseLabels{operation, outcome}).Observe(time.Since(began).Seconds())
+	q.seconds.WithLabelValues(operation, outcome).Observe(time.Since(began).Seconds())
 }
 
 // Track implements [store.Quotes].
 func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) error {
 	began := time.Now()
 	err := q.Quotes.Track(ctx, v)
-	q.note("track", began, err)
+	q.observe("track", began, err)
 	return err
 }
 
@@ -45,7 +44,7 @@ func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) error {
 func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (quote.Submission, bool, error) {
 	began := time.Now()
 	s, created, err := q.Quotes.Submit(ctx, n)
-	q.note("submit", began, err)
+	q.observe("submit", began, err)
 	return s, created, err
 }
 
@@ -53,7 +52,7 @@ func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (quot
 func (q *meteredQuotes) Submission(ctx context.Context, id string) (quote.Submission, error) {
 	began := time.Now()
 	s, err := q.Quotes.Submission(ctx, id)
-	q.note("submission", began, err)
+	q.observe("submission", began, err)
 	return s, err
 }
 
@@ -61,7 +60,7 @@ func (q *meteredQuotes) Submission(ctx context.Context, id string) (quote.Submis
 func (q *meteredQuotes) Session(ctx context.Context, id string) (quote.Session, error) {
 	began := time.Now()
 	s, err := q.Quotes.Session(ctx, id)
-	q.note("session", began, err)
+	q.observe("session", began, err)
 	return s, err
 }
 
@@ -69,9 +68,12 @@ func (q *meteredQuotes) Session(ctx context.Context, id string) (quote.Session, 
 func (q *meteredQuotes) Ping(ctx context.Context) error {
 	began := time.Now()
 	err := q.Quotes.Ping(ctx)
-	q.note("ping", began, err)
+	q.observe("ping", began, err)
 	return err
 }
+
+// collectTimeout is how long the database may take while metrics are read.
+const collectTimeout = 2 * time.Second
 
 // databaseCollector asks the database for its numbers whenever metrics are read.
 type databaseCollector struct {
@@ -82,20 +84,17 @@ type databaseCollector struct {
 	waiting, connections, size, held, oldest *prometheus.Desc
 }
 
-// watchDatabase adds the database to the metrics and returns the store with a clock on
-// it. files are those whose size is of interest.
-func (m *metrics) watchDatabase(d *database, files ...string) store.Quotes {
-	m.registry.MustRegister(&databaseCollector{
-		archive: d.archive, load: d.load, files: files,
-		waiting:     prometheus.NewDesc("siteapi_database_waiting", "Requests whose turn to be written has not come.", nil, nil),
+// WatchDatabase adds the database to the metrics, with the size of its files where it has
+// some.
+func (m *Metrics) WatchDatabase(archive store.Archive, load func() store.Load, files ...string) {
+	m.Registry.MustRegister(&databaseCollector{
+		archive: archive, load: load, files: files,
+		waiting:     prometheus.NewDesc("siteapi_database_waiting", "Requests that wait for the write lock.", nil, nil),
 		connections: prometheus.NewDesc("siteapi_database_connections", "Connections to the database by state.", []string{"state"}, nil),
-		size:        prometheus.NewDesc("siteapi_database_bytes", "Size of SQLite's files, the log that was not copied back yet included.", nil, nil),
-		held:        prometheus.NewDesc("siteapi_leads_held", "Leads held for review.", nil, nil),
-		oldest:      prometheus.NewDesc("siteapi_lead_held_seconds", "Age of the oldest lead held for review; 0: there is none.", nil, nil),
+		size:        prometheus.NewDesc("siteapi_database_bytes", "Size of SQLite's files, the write-ahead log included.", nil, nil),
+		held:        prometheus.NewDesc("siteapi_leads_held", "Leads in review.", nil, nil),
+		oldest:      prometheus.NewDesc("siteapi_lead_held_seconds", "Age of the oldest lead in review; 0: there is none.", nil, nil),
 	})
-	return &meteredQuotes{d.quotes, newSeries(func(l databaseLabels) prometheus.Observer {
-		return m.database.WithLabelValues(l.operation, l.outcome)
-	})}
 }
 
 // Describe implements [prometheus.Collector].
@@ -123,7 +122,7 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 	if len(c.files) > 0 {
 		gauge(c.size, float64(size))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	held, oldest, err := c.archive.InReview(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package httpserver
 
 import (
 	"net/http"
@@ -9,36 +9,28 @@ import (
 	"siteapi/schema"
 )
 
-// callers reads off a request who sent it.
-type callers struct {
-	proxies []netip.Prefix // whose word on the client's address is believed
-}
+// proxies are networks of proxies that are believed about a client's address.
+type proxies []netip.Prefix
 
-// read notes who sent a request, all but its id.
-func (c *callers) read(r *http.Request, caller *schema.Caller) {
-	caller.Address = c.address(r)
-	caller.Bearer = bearer(first(r.Header, "Authorization"))
-	caller.AcceptLanguage = first(r.Header, "Accept-Language")
-	caller.IdempotencyKey = idempotencyKey(first(r.Header, "Idempotency-Key"))
-	caller.Challenge = first(r.Header, "Cf-Turnstile-Response")
-	caller.Signature = first(r.Header, "Sanity-Webhook-Signature")
+// caller reads who sent a request.
+func (p proxies) caller(r *http.Request) *schema.Caller {
+	return &schema.Caller{
+		RequestID:      requestID(r.Header),
+		Address:        p.address(r),
+		Bearer:         bearer(r.Header.Get("Authorization")),
+		AcceptLanguage: r.Header.Get("Accept-Language"),
+		IdempotencyKey: idempotencyKey(r.Header.Get("Idempotency-Key")),
+		Challenge:      r.Header.Get("Cf-Turnstile-Response"),
+		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
+	}
 }
 
 // requestID returns the id that a request brought, or a new one.
 func requestID(h http.Header) string {
-	if id := first(h, "X-Request-Id"); isRequestID(id) {
+	if id := h.Get("X-Request-Id"); isRequestID(id) {
 		return id
 	}
 	return schema.NewRequestID()
-}
-
-// first is http.Header.Get for a name in its canonical form, which is all of the work
-// that Get does where there is no such header.
-func first(h http.Header, name string) string {
-	if values := h[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }
 
 // isRequestID tells what is accepted as a request id from outside: it ends up in logs.
@@ -76,8 +68,8 @@ func idempotencyKey(header string) string {
 
 // address returns the client's IP address: the peer's, or where the peer is a trusted
 // proxy the nearest address before it that is not one itself.
-func (c *callers) address(r *http.Request) string {
-	if len(c.proxies) == 0 {
+func (p proxies) address(r *http.Request) string {
+	if len(p) == 0 {
 		if i := strings.LastIndexByte(r.RemoteAddr, ':'); i > 0 {
 			return strings.TrimSuffix(strings.TrimPrefix(r.RemoteAddr[:i], "["), "]")
 		}
@@ -87,10 +79,10 @@ func (c *callers) address(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	client := peer.Addr().Unmap()
-	if !c.trusted(client) {
+	if !p.trusted(client) {
 		return client.String()
 	}
-	standard, common := c.before(client, forwarded(r.Header)), c.before(client, forwardedFor(r.Header))
+	standard, common := p.before(client, forwarded(r.Header)), p.before(client, forwardedFor(r.Header))
 	switch {
 	case standard == client:
 		return common.String()
@@ -105,7 +97,7 @@ func (c *callers) address(r *http.Request) string {
 
 // before returns the nearest address of a chain that is not a trusted proxy; the peer
 // where there is no chain, or none to be believed.
-func (c *callers) before(peer netip.Addr, hops []string) netip.Addr {
+func (p proxies) before(peer netip.Addr, hops []string) netip.Addr {
 	client := peer
 	for _, hop := range slices.Backward(hops) {
 		addr, ok := parseHop(hop)
@@ -113,21 +105,21 @@ func (c *callers) before(peer netip.Addr, hops []string) netip.Addr {
 			break // what lies before a hop that can't be read can't be believed
 		}
 		client = addr
-		if !c.trusted(addr) {
+		if !p.trusted(addr) {
 			break
 		}
 	}
 	return client
 }
 
-func (c *callers) trusted(addr netip.Addr) bool {
-	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+func (p proxies) trusted(addr netip.Addr) bool {
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(addr) })
 }
 
 // forwarded returns the chain of addresses in Forwarded (RFC 7239), client first.
 func forwarded(h http.Header) []string {
 	var hops []string
-	for _, element := range strings.Split(strings.Join(h.Values("Forwarded"), ","), ",") {
+	for _, element := range list(h.Values("Forwarded")) {
 		hop := "unknown"
 		for pair := range strings.SplitSeq(element, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -142,15 +134,39 @@ func forwarded(h http.Header) []string {
 
 // forwardedFor returns the chain of addresses in X-Forwarded-For, client first.
 func forwardedFor(h http.Header) []string {
-	return strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
+	return list(h.Values("X-Forwarded-For"))
 }
 
 // parseHop reads an address with or without a port, IPv6 with or without brackets.
 func parseHop(hop string) (netip.Addr, bool) {
-	hop = strings.TrimSpace(hop)
 	if ap, err := netip.ParseAddrPort(hop); err == nil {
 		return ap.Addr().Unmap(), true
 	}
 	addr, err := netip.ParseAddr(strings.Trim(hop, "[]"))
 	return addr.Unmap(), err == nil
+}
+
+// list splits comma-separated header values and drops empty parts.
+func list(values []string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// clientKey is what counts as one client: an IPv4 address, or the /64 network that an
+// IPv6 host is given as a rule.
+func clientKey(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil || addr.Is4() {
+		return address
+	}
+	prefix, err := addr.Prefix(64)
+	if err != nil {
+		return address
+	}
+	return prefix.String()
 }

@@ -1,29 +1,27 @@
-package main
+package telemetry
 
 import (
 	"context"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"siteapi/integrations/cache"
 )
 
-// meteredCache counts the reads of a cache and the fills they cause. A read that finds an
-// entry, fresh or expired, is a hit; one that waits for a fill is a miss.
-type meteredCache struct {
-	cache.Cache
-	reads, fills *prometheus.CounterVec
-}
-
-// meter puts the counters before a cache.
-func (m *metrics) meter(c cache.Cache) *meteredCache {
+// Cache counts the reads of a cache and the fills they cause. A read that finds an entry,
+// fresh or expired, is a hit; one that waits for a fill is a miss. Peek only asks whether
+// an entry is current and is not counted.
+func (m *Metrics) Cache(c cache.Cache) cache.Cache {
 	for _, family := range []string{"content", "quote"} {
 		m.reads.WithLabelValues(family, "hit")
 		m.reads.WithLabelValues(family, "miss")
 	}
-	return &meteredCache{c, m.reads, m.fills}
+	return &meteredCache{c, m}
+}
+
+type meteredCache struct {
+	cache.Cache
+	metrics *Metrics
 }
 
 // Get implements [cache.Cache].
@@ -36,13 +34,13 @@ func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (ca
 		if err != nil {
 			outcome = "error"
 		}
-		c.fills.WithLabelValues(family, outcome).Inc()
+		c.metrics.fills.WithLabelValues(family, outcome).Inc()
 		return value, life, err
 	})
 	found := "miss"
 	if err == nil && entry.StoredAt.Before(began) {
 		found = "hit"
 	}
-	c.reads.WithLabelValues(family, found).Inc()
+	c.metrics.reads.WithLabelValues(family, found).Inc()
 	return entry, err
 }

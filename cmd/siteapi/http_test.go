@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example"})
+	preflight := s.do("OPTIONS", "/graphql", "", "Origin: https://site.example", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
+	if preflight.status != 204 || preflight.header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
+		!strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
+		t.Errorf("preflight: %d %v", preflight.status, preflight.header)
+	}
+	allowed := s.do("GET", "/api/cache/clear", "", "Origin: https://other.example")
+	if allowed.header.Get("Access-Control-Allow-Origin") != "https://other.example" || !strings.Contains(strings.Join(allowed.header.Values("Vary"), ","), "Origin") {
+		t.Errorf("allowed origin: %v", allowed.header)
+	}
+	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
+		got := s.do("GET", "/api/cache/clear", "", "Origin: "+origin)
+		if got.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s may read answers: %v", origin, got.header)
+		}
+	}
+	if got := s.do("GET", "/api/none", "", "Origin: https://site.example"); got.header.Get("Access-Control-Allow-Origin") == "" {
+		t.Error("an error can't be read by an allowed page")
+	}
+	open := startService(t, nil)
+	if got := open.do("GET", "/api/cache/clear", "", "Origin: https://anything.example"); got.header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("in development: %v", got.header)
+	}
+}
+
+// TestKeptDocument: a PDF that is sent again carries the id of its own request, and is
+// logged for debugging. How long one is kept is a fraction of a second.
+func TestKeptDocument(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"LOG_LEVEL": "debug"})
+	pdf := "/api/quote/pdf?id=" + s.submit(t, "kept")
+	n := 0
+	eventually(t, "a PDF and its header are sent again", func() bool {
+		for _, method := range []string{"GET", "HEAD"} {
+			n++
+			id := fmt.Sprintf("pdf-%d", n)
+			if got := s.do(method, pdf, "", "X-Request-Id: "+id); got.status != http.StatusOK || got.header.Get("X-Request-Id") != id {
+				t.Errorf("%s %s: %d %v", method, id, got.status, got.header)
+			}
+		}
+		return slices.ContainsFunc(strings.Split(s.log.String(), "\n"), func(line string) bool {
+			return strings.Contains(line, `"level":"debug"`) && strings.Contains(line, `"method":"HEAD"`)
+		})
+	})
+}
+
+// TestWhatIsLoggedForDebugging: what comes in great numbers doesn't drown the log.
+func TestWhatIsLoggedForDebugging(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"info", "debug"} {
+		s := startService(t, map[string]string{"LOG_LEVEL": level})
+		for i := range 5 {
+			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
+		}
+		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
+		s.do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
+		s.do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
+		const track = `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`
+		s.query(track, map[string]any{"i": object{"sessionId": "logged"}}, "X-Request-Id: graphql-track")
+		s.query(track, map[string]any{"i": object{"sessionId": ""}}, "X-Request-Id: wrong-track")
+		var found []string
+		for line := range strings.Lines(s.log.String()) {
+			var event struct {
+				Level     string `json:"level"`
+				RequestID string `json:"request_id"`
+			}
+			if err := json.Unmarshal([]byte(line), &event); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, `"message":"request"`) && !strings.Contains(line, `"path":"/api/quote/submit"`) {
+				found = append(found, event.RequestID+" "+event.Level)
+			}
+		}
+		want := []string{"read-0 info", "read-1 info", "wrong info", "bad-track info", "wrong-track info"} // kept the second time it is made
+		if level == "debug" {
+			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info",
+				"rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
+		}
+	}
+}
+
+// What a browser may open by its address can do nothing there; only the playground can.
+func TestSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	const noDocument = "default-src 'none'; frame-ancestors 'none'"
+	s := startService(t, nil)
+	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
+	for path, policy := range map[string]string{
+		"/api/cache/clear": noDocument, "/api/openapi.json": noDocument, "/nowhere": noDocument,
+		"/playground": "",
+	} {
+		h := s.do("GET", path, "").header
+		got := h.Get("Content-Security-Policy")
+		if policy != "" && got != policy || policy == "" && !strings.Contains(got, "frame-ancestors 'none'") {
+			t.Errorf("%s has the policy %q", path, got)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s lacks headers: %v", path, h)
+		}
+	}
+	if h := s.do("GET", in.data["pdfUrl"].(string), "").header; !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") {
+		t.Errorf("a document is opened rather than saved: %v", h)
+	}
+}

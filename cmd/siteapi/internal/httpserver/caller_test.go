@@ -1,0 +1,82 @@
+package httpserver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+)
+
+func TestClientAddress(t *testing.T) {
+	t.Parallel()
+	c := proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	tests := []struct {
+		name, remote string
+		header       map[string]string
+		want         string
+	}{
+		{"no proxy", "203.0.113.5:1234", nil, "203.0.113.5"},
+		{"a stranger who claims to be a proxy", "203.0.113.5:1234", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "203.0.113.5"},
+		{"a stranger with Forwarded", "203.0.113.5:1234", map[string]string{"Forwarded": "for=198.51.100.1"}, "203.0.113.5"},
+		{"one proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1"},
+		{"two proxies", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
+		{"a client who lies before the proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1"}, "198.51.100.1"},
+		{"Forwarded", "10.0.0.1:80", map[string]string{"Forwarded": `for=192.0.2.60;proto=http;by=203.0.113.43`}, "192.0.2.60"},
+		{"both headers agree", "10.0.0.1:80", map[string]string{"Forwarded": "for=192.0.2.60", "X-Forwarded-For": "192.0.2.60"}, "192.0.2.60"},
+		{"a client adds the header its proxy does not write", "10.0.0.1:80", map[string]string{"Forwarded": "for=192.0.2.60", "X-Forwarded-For": "1.1.1.1"}, "10.0.0.1"},
+		{"Forwarded with IPv6 and port", "10.0.0.1:80", map[string]string{"Forwarded": `For="[2001:db8::1]:4711"`}, "2001:db8::1"},
+		{"IPv6 proxy", "[fd00::1]:80", map[string]string{"X-Forwarded-For": "2001:db8::2"}, "2001:db8::2"},
+		{"IPv4 in IPv6", "[::ffff:10.0.0.1]:80", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1"},
+		{"address with port", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1:5555"}, "198.51.100.1"},
+		{"nonsense", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "unknown"}, "10.0.0.1"},
+		{"nonsense behind a proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "x, 10.0.0.3"}, "10.0.0.3"},
+		{"no header", "10.0.0.1:80", nil, "10.0.0.1"},
+		{"proxies all the way", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "10.0.0.4"}, "10.0.0.4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = tt.remote
+			for name, value := range tt.header {
+				r.Header.Set(name, value)
+			}
+			if got := c.address(r); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		`"8e03978e"`: "8e03978e", `8e03978e`: "8e03978e", ` "a b" `: "a b", `"a\"b\\c"`: `a"b\c`, `"`: `"`, ``: ``, `""`: ``,
+	} {
+		if got := idempotencyKey(header); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "", "Bearer ": "",
+	} {
+		if got := bearer(header); got != want {
+			t.Errorf("%q: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestClientKey(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"198.51.100.1": "198.51.100.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "odd": "odd",
+	} {
+		if got := clientKey(address); got != want {
+			t.Errorf("%s counts as %s, want %s", address, got, want)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// CheckTimeout is how long one dependency may take to answer.
+const CheckTimeout = 2 * time.Second
+
+// downInterval is the longest interval between two checks of a dependency that is down.
+const downInterval = 10 * time.Second
+
+// Dependency is something that the service needs, and how to find out whether it works.
+type Dependency struct {
+	Name     string
+	Required bool // without it /readyz answers 503
+	Ping     func(ctx context.Context) error
+	Interval time.Duration // between two checks, however often the state is asked for
+
+	mu      sync.Mutex // held during a check: others wait for its result
+	err     error
+	checked time.Time
+}
+
+// check returns the state of the dependency and when it was found.
+func (d *Dependency) check(ctx context.Context, log zerolog.Logger) (time.Time, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	interval, known := d.Interval, !d.checked.IsZero()
+	if d.err != nil {
+		interval = min(interval, downInterval)
+	}
+	if known && time.Since(d.checked) < interval {
+		return d.checked, d.err
+	}
+	// The result is for others as well, who may have more patience than this request.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CheckTimeout)
+	defer cancel()
+	before := d.err
+	d.err = d.Ping(ctx)
+	d.checked = time.Now()
+	switch {
+	case d.err != nil && before == nil:
+		log.Warn().Str("dependency", d.Name).Err(d.err).Msg("dependency unavailable")
+	case d.err == nil && before != nil:
+		log.Info().Str("dependency", d.Name).Msg("dependency available again")
+	}
+	return d.checked, d.err
+}
+
+// Health answers /healthz and /readyz.
+type Health struct {
+	dependencies []*Dependency
+	log          zerolog.Logger
+	draining     atomic.Bool
+}
+
+// NewHealth checks dependencies whenever they are asked about, and shows their state in
+// the metrics.
+func NewHealth(log zerolog.Logger, m prometheus.Registerer, dependencies ...*Dependency) *Health {
+	for _, d := range dependencies {
+		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "siteapi_dependency_up", Help: "1 while a dependency works.", ConstLabels: prometheus.Labels{"dependency": d.Name},
+		}, func() float64 {
+			if _, err := d.check(context.Background(), log); err != nil {
+				return 0
+			}
+			return 1
+		}))
+	}
+	return &Health{dependencies: dependencies, log: log}
+}
+
+// live answers /healthz: the process runs. It does so while dependencies are down.
+func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// dependencyState is the state of one dependency in the answer of /readyz.
+type dependencyState struct {
+	Status   string    `json:"status"` // ok or unavailable
+	Required bool      `json:"required"`
+	AskedAt  time.Time `json:"askedAt"`
+}
+
+// ready answers /readyz: 200 while the service should be sent requests, with the state
+// of each dependency by name. Why one is unavailable is in the log, not for clients.
+func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ok"
+	states := make([]dependencyState, len(h.dependencies))
+	var group sync.WaitGroup
+	for i, d := range h.dependencies {
+		group.Go(func() {
+			checked, err := d.check(r.Context(), h.log)
+			states[i] = dependencyState{Status: "ok", Required: d.Required, AskedAt: checked.UTC().Truncate(time.Millisecond)}
+			if err != nil {
+				states[i].Status = "unavailable"
+			}
+		})
+	}
+	group.Wait()
+	all := map[string]dependencyState{}
+	for i, state := range states {
+		all[h.dependencies[i].Name] = state
+		if state.Required && state.Status != "ok" {
+			status, text = http.StatusServiceUnavailable, "unavailable"
+		}
+	}
+	if h.draining.Load() {
+		status, text = http.StatusServiceUnavailable, "stopping"
+	}
+	writeJSON(w, status, map[string]any{"status": text, "dependencies": all})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone can't be told
+}

@@ -1,0 +1,171 @@
+package httpserver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/resolvers/graphqlhttp"
+	"siteapi/rest"
+	"siteapi/schema"
+)
+
+// middleware adds something to a handler.
+type middleware func(http.Handler) http.Handler
+
+// chain puts middleware before a handler, the first outermost.
+func chain(h http.Handler, all ...middleware) http.Handler {
+	for _, m := range slices.Backward(all) {
+		h = m(h)
+	}
+	return h
+}
+
+// WriteError answers with an error in the form of the endpoint that was asked.
+func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
+	if r.URL.Path == GraphQLPath {
+		graphqlhttp.WriteError(w, r, e)
+		return
+	}
+	rest.WriteProblem(w, r, e)
+}
+
+// withCaller puts the caller into the context, and the request id into the response.
+func (s *Server) withCaller(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller := s.proxies.caller(r)
+		w.Header().Set("X-Request-Id", caller.RequestID)
+		next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+	})
+}
+
+// logAccess counts each request and writes one event about it.
+func (s *Server) logAccess(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, recorder := time.Now(), &recorder{ResponseWriter: w, status: http.StatusOK}
+		defer func() { // also after a response that can only be cut off
+			took := time.Since(began)
+			s.metrics.request(s.routeName(r), recorder.status, took)
+			s.logRequest(r, recorder, took)
+		}()
+		next.ServeHTTP(recorder, r)
+	})
+}
+
+// logRequest leaves the query string out: it may hold the id of a submission, which is
+// all it takes to read it. What comes in great numbers and went well is logged for
+// debugging only: cached responses and tracked sessions.
+func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
+	caller := schema.CallerFrom(r.Context())
+	summary, level := &caller.Summary, zerolog.InfoLevel
+	switch {
+	case response.status == http.StatusInternalServerError:
+		level = zerolog.ErrorLevel
+	case len(summary.DroppedFields) > 0:
+	case summary.Cached, summary.Code == "" && slices.Equal(summary.RootFields, []string{"trackQuote"}):
+		level = zerolog.DebugLevel
+	}
+	event := s.Log.WithLevel(level)
+	if !event.Enabled() {
+		return
+	}
+	event.Ctx(r.Context()).Str("request_id", caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
+		Int("status", response.status).Int64("bytes", response.bytes).Dur("took_ms", took)
+	if summary.Operation != "" {
+		event.Str("operation", summary.Operation).Strs("root_fields", summary.RootFields)
+	}
+	if summary.Code != "" {
+		event.Str("code", string(summary.Code))
+	}
+	if len(summary.InvalidFields) > 0 {
+		event.Strs("invalid_fields", summary.InvalidFields)
+	}
+	if len(summary.DroppedFields) > 0 {
+		event.Strs("dropped_fields", summary.DroppedFields)
+	}
+	event.Msg("request")
+}
+
+// recoverPanics answers where a handler panicked. A response that has begun can only be
+// cut off.
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := &recorder{ResponseWriter: w}
+		defer func() {
+			value := recover()
+			if value == nil {
+				return
+			}
+			if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(value)
+			}
+			id := schema.CallerFrom(r.Context()).RequestID
+			s.Log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(value)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+			if started.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			WriteError(w, r, &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side. Request id: " + id})
+		}()
+		next.ServeHTTP(started, r)
+	})
+}
+
+// setSecurityHeaders tells browsers not to guess types, and that what they open by its
+// address is no document: it loads nothing, and no page may frame it. The playground,
+// which is a document, says otherwise.
+func (s *Server) setSecurityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if r.Method != http.MethodPost {
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limitRate answers 429 where a client has used a route too often.
+func (s *Server) limitRate(next http.Handler) http.Handler {
+	if s.RateLimits == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refused := s.RateLimits.check(r); refused != nil {
+			WriteError(w, r, refused)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// recorder remembers the status and the size of a response.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader remembers the status.
+func (r *recorder) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

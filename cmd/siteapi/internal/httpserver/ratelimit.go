@@ -1,0 +1,78 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"siteapi/integrations/ratelimit"
+	"siteapi/schema"
+)
+
+// routeLimit limits one route, and its root field through GraphQL, together. Instances on
+// one Valkey count together.
+type routeLimit struct {
+	route, field string
+	rule         ratelimit.Rule
+}
+
+var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never changes
+	{"POST /api/quote/track", "trackQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
+	{"POST /api/quote/submit", "submitQuote", ratelimit.Rule{Limit: 20, Period: time.Minute, Burst: 10}},
+	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
+	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
+	{"POST /api/cache/invalidate", "invalidateCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
+	{"POST /api/webhooks/cms", "receiveCmsWebhook", ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100}},
+}
+
+// otherLimit limits GraphQL requests, and all other requests together. Each instance
+// counts for itself: asking a server would cost more than answering.
+var otherLimit = ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200} //nolint:gochecknoglobals // never changes
+
+// RateLimits limit how often one client may use a route.
+type RateLimits struct {
+	Shared ratelimit.Limiter // counts for all instances
+	Local  ratelimit.Limiter // counts for this one
+}
+
+// check returns RATE_LIMITED where a client has used a route too often.
+func (l *RateLimits) check(r *http.Request) *schema.Error {
+	if isProbe(r) {
+		return nil
+	}
+	method := r.Method
+	if method == http.MethodHead { // it costs what GET costs
+		method = http.MethodGet
+	}
+	route := method + " " + r.URL.Path
+	for _, limit := range routeLimits {
+		if limit.route == route {
+			schema.CallerFrom(r.Context()).Charged = true
+			return allow(r.Context(), l.Shared, route, limit.rule)
+		}
+	}
+	if route != "POST "+GraphQLPath {
+		route = "other" // one counter for all paths: inventing paths gains nothing
+	}
+	return allow(r.Context(), l.Local, route, otherLimit)
+}
+
+// Charge counts a root field that came through GraphQL like a request to its route.
+func (l *RateLimits) Charge(ctx context.Context, field string) *schema.Error {
+	for _, limit := range routeLimits {
+		if limit.field == field {
+			return allow(ctx, l.Shared, limit.route, limit.rule)
+		}
+	}
+	return nil
+}
+
+func allow(ctx context.Context, limiter ratelimit.Limiter, route string, rule ratelimit.Rule) *schema.Error {
+	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), rule)
+	if ok {
+		return nil
+	}
+	return &schema.Error{
+		Code: schema.CodeRateLimited, Message: "There were too many requests from this address. Please wait a moment.", RetryAfter: retryAfter,
+	}
+}

@@ -1,0 +1,85 @@
+package httpserver
+
+import (
+	"net/http"
+	"strings"
+
+	"siteapi/rest"
+	"siteapi/schema"
+)
+
+// Paths of the endpoints beside those of REST.
+const (
+	GraphQLPath    = "/graphql"
+	PlaygroundPath = "/playground"
+	livePath       = "/healthz"
+	readyPath      = "/readyz"
+)
+
+// router sends a request to its endpoint. Paths are taken to the letter: nothing is
+// cleaned or redirected, so a path that is not known is not found.
+func (s *Server) router() http.Handler {
+	live, ready := readOnly(http.HandlerFunc(s.Health.live)), readOnly(http.HandlerFunc(s.Health.ready))
+	page := http.Handler(http.HandlerFunc(notFound))
+	if s.Playground != nil {
+		page = readOnly(s.Playground)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == GraphQLPath:
+			s.GraphQL.ServeHTTP(w, r)
+		case strings.HasPrefix(path, "/api/"):
+			s.REST.ServeHTTP(w, r)
+		case path == livePath:
+			live.ServeHTTP(w, r)
+		case path == readyPath:
+			ready.ServeHTTP(w, r)
+		case path == PlaygroundPath, strings.HasPrefix(path, PlaygroundPath+"/"):
+			page.ServeHTTP(w, r)
+		default:
+			notFound(w, r)
+		}
+	})
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+}
+
+// readOnly answers OPTIONS, and 405 to every method but GET and HEAD.
+func readOnly(next http.Handler) http.Handler {
+	const allowed = "GET, HEAD, OPTIONS"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			next.ServeHTTP(w, r)
+		case http.MethodOptions:
+			w.Header().Set("Allow", allowed)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Allow", allowed)
+			WriteError(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+		}
+	})
+}
+
+// isProbe tells whether a request asks about the health of the process. Probes are never
+// limited.
+func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
+
+// newRouteNames returns the paths that name a route in metrics and traces.
+func newRouteNames(api *rest.API) map[string]bool {
+	names := map[string]bool{GraphQLPath: true, PlaygroundPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
+	for _, route := range api.Routes() {
+		names[route.Path] = true
+	}
+	return names
+}
+
+// routeName names the route of a request: few different values, whatever clients ask for.
+func (s *Server) routeName(r *http.Request) string {
+	if s.routeNames[r.URL.Path] {
+		return r.URL.Path
+	}
+	return "other"
+}

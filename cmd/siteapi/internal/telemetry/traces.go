@@ -1,0 +1,172 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/upstream"
+)
+
+// Traces make spans of what happens to a request: the request itself, its operation, each
+// root field, each call to a remote system, and later each try to deliver what was
+// submitted. No attribute holds anything that a visitor has sent.
+//
+// Nil traces make none: every method of a nil receiver leaves things as they are.
+type Traces struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	context  propagation.TraceContext // no baggage: nobody knows what is in it
+}
+
+// tracesCloseTimeout is how long the last spans may take to the collector.
+const tracesCloseTimeout = 3 * time.Second
+
+// OpenTraces returns nil where no collector is set. The collector need not be there: what
+// can't be sent is dropped and logged. Headers, certificates, time-outs and the sampler are
+// read by the library from their standard variables.
+func OpenTraces(ctx context.Context, s *config.Settings, version string, log zerolog.Logger) (*Traces, error) {
+	if s.TracesURL == "" {
+		return nil, nil //nolint:nilnil // nothing is traced
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(s.TracesURL))
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+		attribute.String("service.name", "siteapi"), attribute.String("service.version", version),
+		attribute.String("deployment.environment.name", s.Environment),
+	), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	// The library has one place for its errors, which the whole process shares.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn().Err(err).Msg("sending traces failed")
+	}))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	return &Traces{provider: provider, tracer: provider.Tracer("siteapi")}, nil
+}
+
+// Close sends what is left.
+func (t *Traces) Close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesCloseTimeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("sending the last traces: %w", err)
+	}
+	return nil
+}
+
+// redact overwrites what the HTTP instrumentation takes from a request and may identify a
+// person: addresses (an e-mail address may be part of a path), and what a client says of
+// itself.
+func redact(span trace.Span, names ...string) {
+	for _, name := range names {
+		span.SetAttributes(attribute.String(name, "redacted"))
+	}
+}
+
+func (t *Traces) options(more ...otelhttp.Option) []otelhttp.Option {
+	return append(more, otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(t.context))
+}
+
+// Handler makes a span of each request but for probes. A trace that the client has begun
+// goes on.
+func (t *Traces) Handler(next http.Handler, route func(*http.Request) string) http.Handler {
+	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		span := trace.SpanFromContext(r.Context())
+		span.SetAttributes(attribute.String("http.route", route(r)))
+		redact(span, "url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original")
+		defer func() { span.SetAttributes(attribute.String("siteapi.request_id", w.Header().Get("X-Request-Id"))) }()
+		next.ServeHTTP(w, r)
+	})
+	return otelhttp.NewHandler(described, "", t.options(
+		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return methodName(r.Method) + " " + route(r) }),
+	)...)
+}
+
+// methodName is a request's method, of few different values.
+func methodName(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch:
+		return method
+	}
+	return "_OTHER"
+}
+
+// Parent returns what the resolvers ask for the trace that a submission came from, in
+// W3C's notation.
+func (t *Traces) Parent() func(ctx context.Context) string {
+	if t == nil {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		carrier := propagation.MapCarrier{}
+		t.context.Inject(ctx, carrier)
+		return carrier["traceparent"]
+	}
+}
+
+// Transport makes a span of each HTTP request to a remote system that happens within a
+// trace. Nil: the driver's own transport.
+func (t *Traces) Transport(system string) http.RoundTripper {
+	if t == nil {
+		return nil
+	}
+	return otelhttp.NewTransport(namedTransport{upstream.NewTransport()}, t.options(
+		otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanContextFromContext(r.Context()).IsValid() }),
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + system }),
+	)...)
+}
+
+// namedTransport adds to the span of a request what it is for, in place of its address.
+type namedTransport struct{ next http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	span := trace.SpanFromContext(r.Context())
+	span.SetAttributes(attribute.String("siteapi.operation", upstream.OpOf(r.Context())))
+	redact(span, "url.full")
+	return t.next.RoundTrip(r)
+}
+
+// Send makes a span of each try to deliver a submission, in the trace of the request that
+// brought it, however long that is ago.
+func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
+	if t == nil {
+		return send
+	}
+	return func(ctx context.Context, s *quote.Submission) error {
+		ctx = t.context.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
+		ctx, span := t.tracer.Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
+			trace.WithAttributes(attribute.String("siteapi.target", string(target))))
+		defer span.End()
+		err := send(ctx, s)
+		if err != nil {
+			kind := string(upstream.KindOf(err))
+			span.SetAttributes(attribute.String("error.type", kind))
+			span.SetStatus(codes.Error, kind)
+		}
+		return err
+	}
+}
