@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"siteapi/integrations/upstream"
 )
 
 const (
@@ -30,10 +29,7 @@ const LogoRetry = time.Minute
 
 // LogoOptions configure a loader.
 type LogoOptions struct {
-	// AllowedHosts are the hosts logos may come from: "cdn.example.com", "*.example.com",
-	// with ":port" where it is not the scheme's, with "http://" in front where plain HTTP
-	// is meant. None: only data: addresses are loaded.
-	AllowedHosts []string
+	AllowedHosts []string          // as upstream.ParseAllowedHosts reads them; none: only data: addresses are loaded
 	Transport    http.RoundTripper // nil: one that refuses addresses of private networks
 	Now          func() time.Time  // nil: time.Now
 }
@@ -41,7 +37,7 @@ type LogoOptions struct {
 // LogoLoader fetches logos and keeps them by their address. Its methods may be called
 // concurrently.
 type LogoLoader struct {
-	hosts  []*url.URL // a host with a leading dot stands for its subdomains
+	hosts  *upstream.AllowedHosts
 	client *http.Client
 	now    func() time.Time
 	loads  singleflight.Group
@@ -58,79 +54,24 @@ type keptLogo struct {
 
 // NewLogoLoader returns a loader. The error names a host that can't be read.
 func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
-	l := &LogoLoader{now: o.Now, kept: map[string]keptLogo{}}
-	for _, text := range o.AllowedHosts {
-		host, err := ParseLogoHost(text)
-		if err != nil {
-			return nil, err
-		}
-		l.hosts = append(l.hosts, host)
+	hosts, err := upstream.ParseAllowedHosts(o.AllowedHosts)
+	if err != nil {
+		return nil, err
 	}
+	l := &LogoLoader{hosts: hosts, now: o.Now, kept: map[string]keptLogo{}}
 	if l.now == nil {
 		l.now = time.Now
 	}
 	if o.Transport == nil {
-		o.Transport = &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: logoTimeout, Control: l.publicOnly}).DialContext,
-			ForceAttemptHTTP2:      true,
-			MaxResponseHeaderBytes: 64 << 10,
-			IdleConnTimeout:        10 * time.Second,
-		}
+		o.Transport = hosts.Transport()
 	}
 	l.client = &http.Client{Transport: o.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if len(via) > 3 {
 			return errors.New("too many redirects")
 		}
-		return l.allow(next.URL)
+		return hosts.Check(next.URL)
 	}}
 	return l, nil
-}
-
-// ParseLogoHost reads one of LogoOptions.AllowedHosts.
-func ParseLogoHost(text string) (*url.URL, error) {
-	address := strings.ToLower(strings.TrimSpace(text))
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	u, err := url.Parse(strings.Replace(address, "://*.", "://.", 1))
-	if err != nil || strings.Trim(u.Hostname(), ".") == "" || strings.Contains(address, "://.") || strings.Contains(u.Host, "*") || u.Path != "" ||
-		u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("%q is not a host, such as cdn.example.com or *.example.com", text)
-	}
-	return u, nil
-}
-
-var errNotAllowed = errors.New("the logo's host is not among the allowed ones")
-
-// allow checks an address against the allowed hosts.
-func (l *LogoLoader) allow(u *url.URL) error {
-	name := strings.ToLower(u.Hostname())
-	for _, host := range l.hosts {
-		subdomain := strings.HasPrefix(host.Host, ".") && strings.HasSuffix(name, host.Hostname())
-		if u.Scheme == host.Scheme && u.Port() == host.Port() && u.User == nil && (subdomain || name == host.Hostname()) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s", errNotAllowed, u.Host)
-}
-
-// publicOnly is a dialer's control function: an allowed name that resolves to a private
-// address is refused, unless the allowed hosts name that address itself.
-func (l *LogoLoader) publicOnly(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("checking the logo's address: %w", err)
-	}
-	ip := to.Addr().Unmap()
-	for _, host := range l.hosts {
-		if named, err := netip.ParseAddr(host.Hostname()); err == nil && named.Unmap() == ip {
-			return nil
-		}
-	}
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
-		return fmt.Errorf("%w: its name resolves to the private address %s", errNotAllowed, ip)
-	}
-	return nil
 }
 
 // Load returns the logo at an https or data address. One that was loaded before is
@@ -203,7 +144,7 @@ func (l *LogoLoader) fetch(ctx context.Context, address string) (*Logo, error) {
 
 // get fetches one address.
 func (l *LogoLoader) get(ctx context.Context, u *url.URL) (*Logo, error) {
-	if err := l.allow(u); err != nil {
+	if err := l.hosts.Check(u); err != nil {
 		return nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
