@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -69,6 +70,8 @@ type subject struct {
 	enqueue    func(commit bool, ids ...string) error
 	unfinished func(ids ...string) []string
 	remove     func(ids ...string)
+	// addUntagged creates a delivery to the CMS as earlier releases did.
+	addUntagged func(id string)
 }
 
 func sqliteDatabase(t *testing.T, path string) database {
@@ -160,6 +163,15 @@ func newSubject[TTx any](
 			}
 			return found
 		},
+		addUntagged: func(id string) {
+			client, err := river.NewClient(driver, &river.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.Insert(ctx, untagged{id}, &river.InsertOpts{Queue: string(queue.CMS)}); err != nil {
+				t.Fatal(err)
+			}
+		},
 		remove: func(ids ...string) {
 			if err := inTx(true, func(tx TTx) error { return hooks.Remove(ctx, tx, ids) }); err != nil {
 				t.Error(err)
@@ -167,6 +179,13 @@ func newSubject[TTx any](
 		},
 	}
 }
+
+// untagged is a delivery as earlier releases inserted it.
+type untagged struct {
+	Submission string `json:"submission"`
+}
+
+func (untagged) Kind() string { return "delivery" }
 
 // options deliver to the CMS only, with pauses of a twentieth of a second.
 func options(send queue.Send) queue.Options {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/riverqueue/river"
 )
@@ -31,25 +32,31 @@ func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 }
 
 // Unfinished returns those of some submissions with a delivery that is under way or has
-// failed. It is meant for a hundred or so at a time.
+// failed. It reads all such deliveries rather than select by tag, since those that earlier
+// releases created have none.
 func (h *Hooks[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []string) ([]string, error) {
-	if len(submissionIDs) == 0 {
-		return nil, nil
-	}
-	params := ofSubmissions(submissionIDs...).States(jobStates(Pending, Running, Retrying, Failed)...)
-	found, err := h.client.JobListTx(ctx, tx, params)
-	if err != nil {
-		return nil, fmt.Errorf("listing unfinished deliveries: %w", err)
-	}
+	params := river.NewJobListParams().Kinds(args{}.Kind()).First(pageSize).
+		States(jobStates(Pending, Running, Retrying, Failed)...)
 	var ids []string
-	for _, job := range found.Jobs {
-		d, err := deliveryOf(job)
+	for {
+		page, err := h.client.JobListTx(ctx, tx, params)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("listing unfinished deliveries: %w", err)
 		}
-		ids = append(ids, d.SubmissionID)
+		for _, job := range page.Jobs {
+			d, err := deliveryOf(job)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(submissionIDs, d.SubmissionID) {
+				ids = append(ids, d.SubmissionID)
+			}
+		}
+		if len(page.Jobs) < pageSize {
+			return ids, nil
+		}
+		params = params.After(page.LastCursor)
 	}
-	return ids, nil
 }
 
 // Remove removes the deliveries of submissions that are being erased. One that is running

@@ -330,6 +330,21 @@ func TestErase(t *testing.T) {
 	})
 }
 
+// Deliveries that an earlier release created count as unfinished, and are delivered.
+func TestDeliveriesOfEarlierReleases(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		tg := newFake(nil)
+		q := db(t, options(tg.send))
+		q.addUntagged("old")
+		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
+			t.Errorf("unfinished: %v", found)
+		}
+		q.start(t)
+		eventually(t, "it is delivered", func() bool { _, taken := tg.count("old"); return taken == 1 })
+		eventually(t, "it is finished", func() bool { return len(q.unfinished("old")) == 0 })
+	})
+}
+
 // Operators list, count, retry and resend.
 func TestOperate(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
