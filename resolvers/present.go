@@ -10,13 +10,14 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 )
 
-// presenter makes every error fit to be shown: the ones that are meant for clients
-// with their code, any other as INTERNAL with its text kept for the log.
+// presenter prepares errors for clients: those meant for them get their code, any other is INTERNAL and its text goes
+// to the log only.
 type presenter struct {
 	log         zerolog.Logger
 	suggestions bool // errors may name what a client may have meant
@@ -39,6 +40,9 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		switch fromExecutor.Extensions[schema.ExtensionCode] {
 		case nil, errcode.ParseFailed, errcode.ValidationFailed:
 			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
+		}
+		if path := fromExecutor.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
+			fromExecutor.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], fromExecutor.Message)
 		}
 		if !p.suggestions {
 			fromExecutor.Message, _, _ = strings.Cut(fromExecutor.Message, " Did you mean")
@@ -65,14 +69,7 @@ func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.
 	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
 }
 
-// panicError is a panic in a resolver, with its stack for the log.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
-
+// recoverPanic turns a panic in a resolver into an error that has its stack for the log.
 func recoverPanic(_ context.Context, value any) error {
-	return &panicError{value: value, stack: debug.Stack()}
+	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 }

@@ -181,12 +181,9 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 		return err
 	}
 	a.routes = api.Routes()
-	graphQL, err := graphqlhttp.New(graphqlhttp.Options{
+	graphQL := graphqlhttp.New(graphqlhttp.Options{
 		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
 	})
-	if err != nil {
-		return err
-	}
 	o := httpserver.Options{
 		GraphQL: a.metrics.CountOperations(graphQL), REST: api, Health: a.health,
 		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,

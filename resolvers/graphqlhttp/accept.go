@@ -3,6 +3,7 @@ package graphqlhttp
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,49 +31,35 @@ func negotiate(accept []string) (mediaType, bool) {
 		}
 		q := 1.0
 		if text, ok := params["q"]; ok {
-			if q, err = strconv.ParseFloat(text, 64); err != nil || q > 1 {
-				q = 0
-			}
+			q, _ = strconv.ParseFloat(text, 64) // 0 where it is no number
 		}
 		switch name {
 		case string(typeJSON):
-			json.take(q, 3, i)
+			json.take(preference{q, 3, -float64(i)})
 		case string(typeGraphQL):
-			gql.take(q, 3, i)
-		case "application/*", "*/*":
-			specificity := 1 + strings.Count(name, "application")
-			json.take(q, specificity, i)
-			gql.take(q, specificity, i)
+			gql.take(preference{q, 3, -float64(i)})
+		case "application/*":
+			json.take(preference{q, 2})
+			gql.take(preference{q, 2})
+		case "*/*":
+			json.take(preference{q, 1})
+			gql.take(preference{q, 1})
 		}
 	}
-	if gql.betterThan(json) {
-		return typeGraphQL, gql.q > 0
+	if slices.Compare(gql[:], json[:]) > 0 {
+		return typeGraphQL, gql[0] > 0
 	}
-	return typeJSON, json.q > 0
+	return typeJSON, json[0] > 0
 }
 
-// preference is how much a client likes one media type.
-type preference struct {
-	q           float64
-	specificity int // 1: */*, 2: application/*, 3: the type itself
-	order       int
-}
+// preference is how much a client likes a media type: the quality, how specific the range is, and minus its place.
+type preference [3]float64
 
 // take notes a media range. The most specific one counts.
-func (p *preference) take(q float64, specificity, order int) {
-	if specificity > p.specificity {
-		*p = preference{q, specificity, order}
+func (p *preference) take(other preference) {
+	if other[1] > p[1] {
+		*p = other
 	}
-}
-
-func (p preference) betterThan(other preference) bool {
-	if p.q != other.q {
-		return p.q > other.q
-	}
-	if p.specificity != other.specificity {
-		return p.specificity > other.specificity
-	}
-	return p.order < other.order
 }
 
 // isJSON reports whether a body is plain JSON in UTF-8. What a page of another site can send without asking

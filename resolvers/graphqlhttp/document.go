@@ -3,7 +3,6 @@ package graphqlhttp
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -29,9 +28,10 @@ type DocumentOptions struct {
 // Documents parses, checks and caches documents. It is the query cache of the endpoint's executor.
 type Documents struct {
 	DocumentOptions
-	cache   *otter.Cache[string, *document] // by text
-	byID    map[string]string               // texts of trusted documents
-	trusted map[string]bool                 // trusted documents as the formatter writes them
+	cache      *otter.Cache[string, *document] // by text
+	registered *otter.Cache[string, string]    // texts by SHA-256, of automatic persisted queries
+	byID       map[string]string               // texts of trusted documents
+	trusted    map[string]bool                 // trusted documents as the formatter writes them
 }
 
 var _ graphql.Cache[*ast.QueryDocument] = (*Documents)(nil)
@@ -52,15 +52,11 @@ const (
 // NewDocuments returns the documents that the options allow. A trusted document that would be refused is an
 // error that names it.
 func NewDocuments(o DocumentOptions) (*Documents, error) {
-	d := &Documents{DocumentOptions: o}
-	var err error
-	d.cache, err = otter.New(&otter.Options[string, *document]{
+	d := &Documents{DocumentOptions: o, registered: newRegistered()}
+	d.cache = otter.Must(&otter.Options[string, *document]{
 		MaximumWeight: documentCacheBytes,
 		Weigher:       func(text string, _ *document) uint32 { return uint32(documentBase + documentByte*len(text)) },
 	})
-	if err != nil {
-		return nil, fmt.Errorf("creating the document cache: %w", err)
-	}
 	return d, d.addTrusted()
 }
 
@@ -106,13 +102,14 @@ func (d *Documents) parse(text string) (*ast.QueryDocument, *gqlerror.Error) {
 	return parsed, checkSize(parsed)
 }
 
-// check validates a parsed document.
+// check validates a parsed document. If only values written into it are wrong, it comes with the errors.
 func (d *Documents) check(parsed *ast.QueryDocument) (*document, gqlerror.List) {
 	// The contract words the error about an unknown field, without suggestions.
 	quiet := rules.FieldsOnCorrectTypeRuleWithoutSuggestions
 	set := rules.NewDefaultRules()
 	set.ReplaceRule("FieldsOnCorrectType", quiet.RuleFunc)
-	if errs := validator.ValidateWithRules(d.Schema, parsed, set); len(errs) > 0 {
+	errs := validator.ValidateWithRules(d.Schema, parsed, set)
+	if len(errs) > 0 && !onlyValues(errs) {
 		return nil, errs
 	}
 	doc := &document{ast: parsed}
@@ -127,7 +124,7 @@ func (d *Documents) check(parsed *ast.QueryDocument) (*document, gqlerror.List) 
 		}
 		doc.operations = append(doc.operations, op)
 	}
-	return doc, nil
+	return doc, errs
 }
 
 // canonical returns a document as the formatter writes it, which is the same whatever its white space, commas
@@ -151,8 +148,7 @@ func (doc *document) operation(name string) (*operation, *schema.Error) {
 	return nil, badInput("The document has no operation of that name.")
 }
 
-// onlyValues reports whether nothing but values written into a document is wrong. The executor reports these
-// better: all at once, each with its path.
+// onlyValues reports whether nothing but values written into a document is wrong.
 func onlyValues(errs gqlerror.List) bool {
 	for _, err := range errs {
 		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {

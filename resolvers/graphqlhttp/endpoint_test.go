@@ -206,10 +206,7 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 	exec.SetQueryCache(docs)
 	exec.SetErrorPresenter(present)
 	s.options.Executor, s.options.Documents = exec, docs
-	handler, err := graphqlhttp.New(s.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := graphqlhttp.New(s.options)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := &schema.Caller{RequestID: "req-1", Bearer: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 		defer func() {

@@ -37,23 +37,12 @@ type Options struct {
 type Handler struct {
 	exec      graphql.GraphExecutor
 	documents *Documents
-	persisted *persistedQueries
 	responses *responseCache
 }
 
 // New returns a handler.
-func New(o Options) (*Handler, error) {
-	responses, err := newResponseCache(o.Revision)
-	if err != nil {
-		return nil, err
-	}
-	persisted, err := newPersistedQueries(o.Documents)
-	if err != nil {
-		return nil, err
-	}
-	return &Handler{
-		exec: o.Executor, documents: o.Documents, persisted: persisted, responses: responses,
-	}, nil
+func New(o Options) *Handler {
+	return &Handler{exec: o.Executor, documents: o.Documents, responses: newResponseCache(o.Revision)}
 }
 
 // ServeHTTP answers one request.
@@ -98,7 +87,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	req, refused := parse(raw, key.get)
 	hash := ""
 	if refused == nil {
-		hash, refused = h.persisted.resolve(req)
+		hash, refused = h.documents.resolve(req)
 	}
 	switch {
 	case refused == nil:
@@ -110,18 +99,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 	op, errs := h.prepare(req, hash)
-	if len(errs) > 0 && !onlyValues(errs) {
+	if op == nil {
 		h.fail(w, r, m, errs)
 		return
 	}
 	caller := schema.CallerFrom(r.Context())
-	caller.Body = raw
-	if op != nil {
-		caller.Summary.Operation, caller.Summary.RootFields = string(op.Operation), op.rootFields
-		if r.Method != http.MethodPost && op.Operation != ast.Query {
-			methodNotAllowed(w, r, m, "POST", "A GET can only run queries.")
-			return
-		}
+	caller.Body, caller.Summary.Operation, caller.Summary.RootFields = raw, string(op.Operation), op.rootFields
+	if key.get && op.Operation != ast.Query {
+		methodNotAllowed(w, r, m, "POST", "A GET can only run queries.")
+		return
 	}
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
 	defer cancel()
@@ -153,8 +139,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	if err != nil {
 		panic(err)
 	}
-	if len(result.Errors) > 0 || !op.cache.cacheable {
+	if len(result.Errors) > 0 {
 		summarize(r, result.Errors)
+	}
+	if len(result.Errors) > 0 || !op.cache.cacheable {
 		writeUncached(w, m, http.StatusOK, body)
 		return
 	}
@@ -163,20 +151,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	res.write(w, r)
 }
 
-// prepare checks the document of a request, and registers it if it came with a hash.
+// prepare checks the document of a request, and registers it if it came with a hash. Errors that come with an
+// operation are about values written into the document: the executor reports these better, all at once with their paths.
 func (h *Handler) prepare(req *request, hash string) (*operation, gqlerror.List) {
 	doc, errs := h.documents.load(req.Query)
-	if len(errs) > 0 {
+	if doc == nil {
 		return nil, errs
 	}
 	op, refused := doc.operation(req.OperationName)
 	if refused != nil {
 		return nil, gqlerror.List{gqlerror.Wrap(refused)}
 	}
-	if hash != "" {
-		h.persisted.registered.Set(hash, req.Query)
+	if hash != "" && len(errs) == 0 {
+		h.documents.registered.Set(hash, req.Query)
 	}
-	return op, nil
+	return op, errs
 }
 
 // fail answers with errors that kept an operation from running.

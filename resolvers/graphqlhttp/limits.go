@@ -1,7 +1,6 @@
 package graphqlhttp
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -47,12 +46,11 @@ func (s *size) add(other size) {
 
 // checkSize refuses a document that is too large to be validated quickly.
 func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
-	if n := len(doc.Fragments); n > maxFragments {
-		return tooMany("fragments", n, maxFragments)
+	if len(doc.Fragments) > maxFragments {
+		return tooMany("fragments", maxFragments)
 	}
 	m := &measurement{
-		doc: doc, below: map[*ast.Field]int{},
-		fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{},
+		doc: doc, fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{}, below: map[*ast.Field]int{},
 	}
 	for _, f := range doc.Fragments {
 		if m.fragments[f.Name] != nil {
@@ -78,25 +76,21 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	case m.cycle != nil:
 		return gqlerror.ErrorPosf(m.cycle.Position, `Cannot spread fragment "%s" within itself.`, m.cycle.Name)
 	case roots > maxRootFields:
-		return tooMany("root fields", roots, maxRootFields)
+		return tooMany("root fields", maxRootFields)
 	case m.aliases > maxAliases:
-		return tooMany("aliases", m.aliases, maxAliases)
+		return tooMany("aliases", maxAliases)
 	case m.directives > maxDirectives:
-		return tooMany("directives", m.directives, maxDirectives)
+		return tooMany("directives", maxDirectives)
 	case total.depth > maxDepth:
-		return tooMany("levels of fields", total.depth, maxDepth)
+		return tooMany("levels of fields", maxDepth)
 	case total.fields > maxFields:
-		return tooMany("fields, with fragments spread out", total.fields, maxFields)
+		return tooMany("fields, with fragments spread out", maxFields)
 	}
 	return m.checkMerging()
 }
 
-func tooMany(what string, n, limit int) *gqlerror.Error {
-	count := fmt.Sprint(n)
-	if n >= farTooMany {
-		count = "far too many"
-	}
-	return gqlerror.Errorf("The document has %s %s; the limit is %d.", count, what, limit)
+func tooMany(what string, limit int) *gqlerror.Error {
+	return gqlerror.Errorf("The document has more than %d %s.", limit, what)
 }
 
 func (m *measurement) selection(set ast.SelectionSet) size {
@@ -189,11 +183,10 @@ func (m *measurement) collect(set ast.SelectionSet, fields map[string]int, steps
 		switch s := selection.(type) {
 		case *ast.Field:
 			n := m.below[s] + 1
-			switch known := fields[s.Alias]; {
-			case known == 0:
-				fields[s.Alias] = -n
-			default:
+			if known := fields[s.Alias]; known != 0 {
 				fields[s.Alias] = max(known, -known) + n
+			} else {
+				fields[s.Alias] = -n
 			}
 		case *ast.InlineFragment:
 			m.collect(s.SelectionSet, fields, steps)

@@ -43,8 +43,7 @@ func (p cachePolicy) header() string {
 // newOperation looks at a valid operation. Fields that @skip or @include may leave out count.
 func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
 	op := &operation{OperationDefinition: def, cache: cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1}}
-	op.visitRoots(schema, def.SelectionSet)
-	op.visit(schema, def.SelectionSet)
+	op.visit(schema, def.SelectionSet, true)
 	op.cost = cost(def.SelectionSet, false)
 	if len(op.locales) == 0 {
 		op.cache.cacheable = false // nothing but __typename
@@ -52,47 +51,40 @@ func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
 	return op
 }
 
-// visitRoots notes the root fields, through fragments.
-func (op *operation) visitRoots(schema *ast.Schema, set ast.SelectionSet) {
+// visit notes the root fields and narrows the cache policy by everything that is asked for.
+func (op *operation) visit(schema *ast.Schema, set ast.SelectionSet, root bool) {
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
-			if s.Name == "__typename" {
-				continue
+			hint := cacheControl(schema, s)
+			if root && s.Name != "__typename" {
+				op.addRoot(s, hint)
 			}
-			if !slices.Contains(op.rootFields, s.Name) {
-				op.rootFields = append(op.rootFields, s.Name)
+			op.cache.narrow(hint)
+			if s.Definition.Directives.ForName("auth") != nil {
+				op.cache.cacheable = false
 			}
-			op.introspects = op.introspects || s.Name == "__schema" || s.Name == "__type"
-			op.cache.cacheable = op.cache.cacheable && cacheControl(schema, s) != nil
-			op.locales = append(op.locales, newLocaleSource(s))
-			if s.Name == settingsField {
-				op.settings = append(op.settings, s.Alias)
-			}
+			op.visit(schema, s.SelectionSet, false)
 		case *ast.InlineFragment:
-			op.visitRoots(schema, s.SelectionSet)
+			op.visit(schema, s.SelectionSet, root)
 		case *ast.FragmentSpread:
-			op.visitRoots(schema, s.Definition.SelectionSet)
+			op.visit(schema, s.Definition.SelectionSet, root)
 		}
 	}
 }
 
-// visit narrows the cache policy by everything that is asked for.
-func (op *operation) visit(schema *ast.Schema, set ast.SelectionSet) {
-	for _, selection := range set {
-		switch s := selection.(type) {
-		case *ast.Field:
-			if s.Definition.Directives.ForName("auth") != nil {
-				op.cache.cacheable = false
-			}
-			op.cache.narrow(cacheControl(schema, s))
-			op.visit(schema, s.SelectionSet)
-		case *ast.InlineFragment:
-			op.visit(schema, s.SelectionSet)
-		case *ast.FragmentSpread:
-			op.visit(schema, s.Definition.SelectionSet)
-		}
+func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
+	if !slices.Contains(op.rootFields, field.Name) {
+		op.rootFields = append(op.rootFields, field.Name)
 	}
+	if field.Name == settingsField {
+		op.settings = append(op.settings, field.Alias)
+	}
+	op.introspects = op.introspects || field.Name == "__schema" || field.Name == "__type"
+	if hint == nil {
+		op.cache.cacheable = false
+	}
+	op.locales = append(op.locales, newLocaleSource(field))
 }
 
 // cacheControl returns the directive of a field, or else of its type.
@@ -167,16 +159,18 @@ func newLocaleSource(field *ast.Field) localeSource {
 	if arg == nil {
 		return localeSource{}
 	}
-	given, def := field.Arguments.ForName(arg.Value.Raw), field.Definition.Arguments.ForName(arg.Value.Raw)
-	switch {
-	case given != nil && given.Value.Kind == ast.Variable:
-		return localeSource{variable: given.Value.Raw}
-	case given != nil:
-		return localeSource{locale: given.Value.Raw}
-	case def != nil && def.DefaultValue != nil:
-		return localeSource{locale: def.DefaultValue.Raw}
+	value := field.Definition.Arguments.ForName(arg.Value.Raw).DefaultValue
+	if given := field.Arguments.ForName(arg.Value.Raw); given != nil {
+		value = given.Value
 	}
-	return localeSource{}
+	switch {
+	case value == nil:
+		return localeSource{}
+	case value.Kind == ast.Variable:
+		return localeSource{variable: value.Raw}
+	default:
+		return localeSource{locale: value.Raw}
+	}
 }
 
 // resolve returns the locale, given the operation's checked variables; empty where it is not known.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/maypok86/otter/v2"
@@ -25,32 +24,22 @@ var (
 	errNotTrusted = &schema.Error{Code: CodeNotTrusted, Message: "Only trusted documents are accepted here."}
 )
 
-// persistedQueries finds documents that clients name by a hash instead of sending them: trusted documents, and
-// automatic persisted queries (APQ). The latter are registered only after they have passed all checks.
-type persistedQueries struct {
-	documents  *Documents
-	registered *otter.Cache[string, string] // text by SHA-256
-}
-
+// Memory for automatic persisted queries (APQ).
 const (
-	persistedBytes  = 8 << 20
-	persistedWeight = 256 // bytes for each document beside its text
+	registeredBytes  = 8 << 20
+	registeredWeight = 256 // bytes for each document beside its text
 )
 
-func newPersistedQueries(documents *Documents) (*persistedQueries, error) {
-	registered, err := otter.New(&otter.Options[string, string]{
-		MaximumWeight: persistedBytes,
-		Weigher:       func(_, text string) uint32 { return uint32(persistedWeight + len(text)) },
+func newRegistered() *otter.Cache[string, string] {
+	return otter.Must(&otter.Options[string, string]{
+		MaximumWeight: registeredBytes,
+		Weigher:       func(_, text string) uint32 { return uint32(registeredWeight + len(text)) },
 	})
-	if err != nil {
-		return nil, fmt.Errorf("creating the cache of persisted queries: %w", err)
-	}
-	return &persistedQueries{documents, registered}, nil
 }
 
-// resolve fills in the document of a request that names one. The hash it returns is to be registered once the
-// document has passed all checks; usually it is empty.
-func (p *persistedQueries) resolve(req *request) (hash string, _ *schema.Error) {
+// resolve fills in the document of a request that names one: a trusted document, or one that a client has registered
+// (APQ). The hash it returns is to be registered once the document has passed all checks; usually it is empty.
+func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	id, err := req.documentName()
 	switch {
 	case err != nil:
@@ -61,7 +50,7 @@ func (p *persistedQueries) resolve(req *request) (hash string, _ *schema.Error) 
 		return "", nil
 	}
 	if req.Query != "" {
-		if p.documents.TrustedOnly || p.documents.byID[id] == req.Query {
+		if d.TrustedOnly || d.byID[id] == req.Query {
 			return "", nil
 		}
 		if hashText(req.Query) != id {
@@ -69,15 +58,15 @@ func (p *persistedQueries) resolve(req *request) (hash string, _ *schema.Error) 
 		}
 		return id, nil
 	}
-	text, ok := p.documents.byID[id]
-	if !ok && !p.documents.TrustedOnly {
-		text, ok = p.registered.GetIfPresent(id)
+	text, ok := d.byID[id]
+	if !ok && !d.TrustedOnly {
+		text, ok = d.registered.GetIfPresent(id)
 	}
 	switch {
 	case ok:
 		req.Query = text
 		return "", nil
-	case p.documents.TrustedOnly:
+	case d.TrustedOnly:
 		return "", errNotTrusted
 	default:
 		return "", errNotFound

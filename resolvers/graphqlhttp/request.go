@@ -60,18 +60,15 @@ func read(r *http.Request) ([]byte, int, *schema.Error) {
 
 // parse reads the parameters of a request.
 func parse(raw []byte, get bool) (*request, *schema.Error) {
-	req := &request{}
+	decode := decodeBody
 	if get {
-		return req, req.parseQueryString(string(raw))
+		decode = decodeQueryString
 	}
-	value, err := strictjson.Decode(raw)
-	if err != nil {
-		return nil, badInput("The request body is " + err.Error() + ".")
+	members, refused := decode(raw)
+	if refused != nil {
+		return nil, refused
 	}
-	members, ok := value.(map[string]any)
-	if !ok {
-		return nil, badInput("The request body must be one JSON object; batches are not supported.")
-	}
+	req, ok := &request{}, false
 	for name, to := range map[string]*string{
 		"query": &req.Query, "operationName": &req.OperationName, "documentId": &req.documentID,
 	} {
@@ -87,47 +84,43 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 	return req, nil
 }
 
-// parseQueryString reads the parameters of a GET. Empty ones count as left out.
-func (req *request) parseQueryString(raw string) *schema.Error {
-	values, err := url.ParseQuery(raw)
+func decodeBody(raw []byte) (map[string]any, *schema.Error) {
+	value, err := strictjson.Decode(raw)
 	if err != nil {
-		return badInput("The query string cannot be read.")
+		return nil, badInput("The request body is " + err.Error() + ".")
 	}
-	for name, given := range values {
-		var object *map[string]any
-		switch text := given[0]; name {
-		case "query":
-			req.Query = text
-		case "operationName":
-			req.OperationName = text
-		case "documentId":
-			req.documentID = text
-		case "variables":
-			object = &req.Variables
-		case "extensions":
-			object = &req.Extensions
-		default:
+	members, ok := value.(map[string]any)
+	if !ok {
+		return nil, badInput("The request body must be one JSON object; batches are not supported.")
+	}
+	return members, nil
+}
+
+// decodeQueryString reads the parameters of a GET. Empty ones count as left out.
+func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
+	values, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return nil, badInput("The query string cannot be read.")
+	}
+	members := map[string]any{}
+	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
+		text := values.Get(name)
+		switch {
+		case len(values[name]) > 1:
+			return nil, badInput("The query string has " + name + " more than once.")
+		case !utf8.ValidString(text):
+			return nil, badInput(name + " is not valid UTF-8.")
+		case text == "":
 			continue
 		}
-		if len(given) > 1 {
-			return badInput("The query string has " + name + " more than once.")
-		}
-		if !utf8.ValidString(given[0]) {
-			return badInput(name + " is not valid UTF-8.")
-		}
-		if object == nil || given[0] == "" {
-			continue
-		}
-		value, err := strictjson.Decode([]byte(given[0]))
-		if err != nil {
-			return badInput(name + " is " + err.Error() + ".")
-		}
-		var ok bool
-		if *object, ok = value.(map[string]any); !ok && value != nil {
-			return badInput(name + " must be an object.")
+		members[name] = text
+		if name == "variables" || name == "extensions" {
+			if members[name], err = strictjson.Decode([]byte(text)); err != nil {
+				return nil, badInput(name + " is " + err.Error() + ".")
+			}
 		}
 	}
-	return nil
+	return members, nil
 }
 
 func badInput(message string) *schema.Error {

@@ -133,9 +133,6 @@ func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int
 }
 
 func summarize(r *http.Request, errs gqlerror.List) {
-	if len(errs) == 0 {
-		return
-	}
 	var fields []schema.FieldError
 	for _, err := range errs {
 		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)

@@ -1,7 +1,6 @@
 package graphqlhttp
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/maypok86/otter/v2"
@@ -39,17 +38,13 @@ const (
 	responseOverhead   = 1 << 10  // bytes of each response beside its request and its body
 )
 
-func newResponseCache(rev func(string) (string, bool)) (*responseCache, error) {
-	cache, err := otter.New(&otter.Options[responseKey, *cachedResponse]{
+func newResponseCache(revision func(string) (string, bool)) *responseCache {
+	return &responseCache{revision, otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
 			return uint32(responseOverhead + len(k.request) + len(r.body))
 		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("creating the response cache: %w", err)
-	}
-	return &responseCache{rev, cache}, nil
+	})}
 }
 
 // get returns the response to a request if it is still current.

@@ -14,8 +14,8 @@ import (
 
 // TrustedDocument is a document that clients may name by its id.
 type TrustedDocument struct {
-	ID   string // what clients send, usually the lower-case hexadecimal SHA-256 of Text
-	Name string // where the document is from, for errors
+	IDs  []string // what clients send, usually the lower-case hexadecimal SHA-256 of Text
+	Name string   // where the document is from, for errors
 	Text string
 }
 
@@ -53,11 +53,9 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 		if err != nil {
 			return err
 		}
-		whole := string(data)
-		list = append(list, TrustedDocument{ID: hashText(whole), Name: path, Text: whole})
-		if bare := strings.TrimSpace(whole); bare != whole {
-			list = append(list, TrustedDocument{ID: hashText(bare), Name: path, Text: bare})
-		}
+		text := string(data)
+		ids := []string{hashText(text), hashText(strings.TrimSpace(text))}
+		list = append(list, TrustedDocument{IDs: ids, Name: path, Text: text})
 		return nil
 	})
 	return list, err
@@ -88,7 +86,7 @@ func readManifest(path string) ([]TrustedDocument, error) {
 			return nil, fmt.Errorf("%s: only version 1 of %s can be read", path, apolloFormat)
 		}
 		for _, op := range manifest.Operations {
-			list = append(list, TrustedDocument{ID: op.ID, Name: path + ": " + op.Name, Text: op.Body})
+			list = append(list, TrustedDocument{IDs: []string{op.ID}, Name: path + ": " + op.Name, Text: op.Body})
 		}
 		return list, nil
 	}
@@ -97,42 +95,41 @@ func readManifest(path string) ([]TrustedDocument, error) {
 		return nil, fmt.Errorf("%s: neither %s nor an object from id to document: %w", path, apolloFormat, err)
 	}
 	for id, text := range texts {
-		list = append(list, TrustedDocument{ID: id, Name: path + ": " + id, Text: text})
+		list = append(list, TrustedDocument{IDs: []string{id}, Name: path + ": " + id, Text: text})
 	}
-	slices.SortFunc(list, func(a, b TrustedDocument) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b TrustedDocument) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
 // addTrusted checks the trusted documents. All that would be refused are named.
 func (d *Documents) addTrusted() error {
 	d.byID, d.trusted = map[string]string{}, map[string]bool{}
-	problems := map[string]error{} // by name: a file may stand for two documents
+	var problems []error
 	for _, t := range d.Trusted {
-		parsed, err := d.parse(t.Text)
-		if err == nil {
-			if _, errs := d.check(parsed); len(errs) > 0 {
-				err = errs[0]
-			}
+		if problem := d.addOneTrusted(t); problem != nil {
+			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
 		}
-		switch known, ok := d.byID[t.ID]; {
-		case err != nil:
-			problems[t.Name] = err
-		case t.ID == "":
-			problems[t.Name] = errors.New("it has no id")
-		case ok && known != t.Text:
-			problems[t.Name] = errors.New("it has the id of another document")
-		default:
-			d.byID[t.ID] = t.Text
-			d.trusted[canonical(parsed)] = true
-		}
-	}
-	var all []error
-	for name, problem := range problems {
-		all = append(all, fmt.Errorf("trusted document %s: %w", name, problem))
 	}
 	if d.TrustedOnly && len(d.Trusted) == 0 {
-		all = append(all, errors.New("only trusted documents are accepted, but there are none"))
+		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
 	}
-	slices.SortFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(all...)
+	return errors.Join(problems...)
+}
+
+func (d *Documents) addOneTrusted(t TrustedDocument) error {
+	parsed, err := d.parse(t.Text)
+	if err != nil {
+		return err
+	}
+	if _, errs := d.check(parsed); len(errs) > 0 {
+		return errs[0]
+	}
+	for _, id := range t.IDs {
+		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
+			return fmt.Errorf("its id %q is missing or belongs to another document", id)
+		}
+		d.byID[id] = t.Text
+	}
+	d.trusted[canonical(parsed)] = true
+	return nil
 }
