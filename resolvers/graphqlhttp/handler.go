@@ -1,13 +1,9 @@
 // Package graphqlhttp serves GraphQL over HTTP, to the current draft of that name, with an executor of gqlgen.
 //
-// A request passes cheap checks first: size, media type, strict JSON, then limits on the parsed document, and
-// only then validation, which costs more than linear time on hostile documents. Parsed documents are cached, and so
-// are responses of public queries, as bytes, for as long as the content they were made from.
-//
-// Clients that ask for application/json get status 200 for every well-formed request; those that prefer
-// application/graphql-response+json get 4xx where nothing was executed. There are no batches, subscriptions,
-// uploads or incremental answers. A validation failure is 400, not the newer draft's 422: the public audit suite
-// asks for it.
+// A request passes cheap checks first: size, media type, strict JSON, then limits on the parsed document, and only then
+// validation, which takes more than linear time on hostile documents. Parsed documents are cached, and so are the
+// responses of public queries, for as long as the content they were made from. A validation failure is 400, not the
+// newer draft's 422, because the public audit suite asks for it.
 package graphqlhttp
 
 import (
@@ -28,7 +24,7 @@ type Options struct {
 	Executor  graphql.GraphExecutor
 	Documents *Documents
 	// Revision names the current content of a locale, false where none is at hand. It is asked before each use of
-	// a cached response, so it must not do any I/O. Content that changes and changes back has the same name.
+	// a cached response, so it must not do any I/O.
 	Revision func(locale string) (revision string, ok bool)
 }
 

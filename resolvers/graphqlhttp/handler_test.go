@@ -60,15 +60,6 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestUnknownField(t *testing.T) {
-	t.Parallel()
-	got := newEndpoint(t, nil).ask(t, "", `{ SiteSettings(id: "siteSettings") { contactPhon } }`)
-	message, code := got.firstError(t)
-	if message != `Cannot query field "contactPhon" on type "SiteSettings".` || code != "BAD_USER_INPUT" {
-		t.Errorf("got %s", got.body)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)

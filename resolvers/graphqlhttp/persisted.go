@@ -46,16 +46,11 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 		return "", err
 	case id == "" && req.Query == "":
 		return "", badInput("The request has no query.")
-	case id == "":
+	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
 		return "", nil
-	}
-	if req.Query != "" {
-		if d.TrustedOnly || d.byID[id] == req.Query {
-			return "", nil
-		}
-		if hashText(req.Query) != id {
-			return "", badInput("The hash is not the SHA-256 of the query.")
-		}
+	case req.Query != "" && hashText(req.Query) != id:
+		return "", badInput("The hash is not the SHA-256 of the query.")
+	case req.Query != "":
 		return id, nil
 	}
 	text, ok := d.byID[id]
@@ -79,14 +74,11 @@ func (req *request) documentName() (string, *schema.Error) {
 	if req.documentID != "" {
 		return strings.TrimPrefix(req.documentID, "sha256:"), nil
 	}
-	extension, ok := req.Extensions["persistedQuery"]
-	if !ok || extension == nil {
+	extension := req.Extensions["persistedQuery"]
+	if extension == nil {
 		return "", nil
 	}
-	fields, ok := extension.(map[string]any)
-	if !ok {
-		return "", badInput("extensions.persistedQuery must be an object.")
-	}
+	fields, _ := extension.(map[string]any)
 	if fields["version"] != json.Number("1") {
 		return "", badInput("extensions.persistedQuery.version must be 1.")
 	}

@@ -3,7 +3,6 @@ package graphqlhttp
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"unicode/utf8"
@@ -25,9 +24,7 @@ const maxPreallocated = 64 << 10
 
 // read returns the body of a POST or the query string of a GET, or the status and the error to answer with.
 func read(r *http.Request) ([]byte, int, *schema.Error) {
-	tooLarge := &schema.Error{
-		Code: schema.CodePayloadTooLarge, Message: fmt.Sprintf("The request is larger than %d bytes.", maxBody),
-	}
+	tooLarge := &schema.Error{Code: schema.CodePayloadTooLarge, Message: "The request is larger than 1 MiB."}
 	if r.Method != http.MethodPost {
 		if len(r.URL.RawQuery) > maxBody {
 			return nil, http.StatusRequestEntityTooLarge, tooLarge

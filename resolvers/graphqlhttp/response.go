@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,10 +19,9 @@ import (
 
 // response is a successful answer, ready to be sent any number of times.
 type response struct {
-	media        mediaType
-	cacheControl string
-	etag         string // empty: it must not be kept by anybody
-	body         []byte
+	header http.Header
+	etag   string
+	body   []byte
 }
 
 func newResponse(m mediaType, cacheControl string, body []byte) response {
@@ -29,23 +29,25 @@ func newResponse(m mediaType, cacheControl string, body []byte) response {
 	hash.Write([]byte(m)) // the same bytes as another media type are another representation
 	hash.Write(body)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`
-	return response{media: m, cacheControl: cacheControl, etag: etag, body: body}
+	return response{etag: etag, body: body, header: http.Header{
+		"Etag": {etag}, "Cache-Control": {cacheControl},
+		"Content-Type": {string(m) + "; charset=utf-8"}, "Content-Length": {strconv.Itoa(len(body))},
+	}}
 }
 
 // write sends the response, or 304 to a client that has it.
 func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Etag", res.etag)
-	header.Set("Cache-Control", res.cacheControl)
+	maps.Copy(header, res.header)
 	if r.Method != http.MethodPost { // no cache keeps the answer to a POST for anybody else
 		header.Add("Vary", "Accept")
 		if matches(r.Header["If-None-Match"], res.etag) {
+			header.Del("Content-Type")
+			header.Del("Content-Length")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	header.Set("Content-Type", string(res.media)+"; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(res.body)))
 	_, _ = w.Write(res.body) // the client may be gone
 }
 

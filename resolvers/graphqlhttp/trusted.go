@@ -55,7 +55,7 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 		}
 		text := string(data)
 		ids := []string{hashText(text), hashText(strings.TrimSpace(text))}
-		list = append(list, TrustedDocument{IDs: ids, Name: path, Text: text})
+		list = append(list, TrustedDocument{ids, path, text})
 		return nil
 	})
 	return list, err
