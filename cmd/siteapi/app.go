@@ -171,11 +171,11 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 	if err != nil {
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
-	options := resolvers.ExecutorOptions{Documents: docs, Suggestions: s.Environment == config.Development}
+	options := resolvers.ExecutorOptions{Documents: docs, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations()}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}
-	executor := a.traces.Executor(resolvers.NewExecutor(a.resolver, options))
+	executor := resolvers.NewExecutor(a.resolver, options)
 	api, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err

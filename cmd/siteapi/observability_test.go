@@ -80,7 +80,7 @@ func checkExpr(t *testing.T, where, expr string, known map[string][]string) {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	known := described(t)
-	data, err := os.ReadFile("grafana/siteapi.json")
+	data, err := os.ReadFile("deploy/dashboard.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestDashboard(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	known := described(t)
-	files, err := filepath.Glob("alerts/*.yaml")
+	files, err := filepath.Glob("deploy/alerts.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no rules: %v", err)
 	}

@@ -20,7 +20,7 @@ import (
 // lines of a packaging file without comments.
 func packaged(t *testing.T, name string) []string {
 	t.Helper()
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(filepath.Join("deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("the image lacks %q", want)
 		}
 	}
-	ignored := packaged(t, "../../.dockerignore")
+	ignored := packaged(t, "../../../.dockerignore")
 	for _, line := range file {
 		words := strings.Fields(line)
 		if words[0] != "COPY" || strings.HasPrefix(words[1], "--from") {
@@ -85,7 +85,7 @@ func TestDockerfile(t *testing.T) {
 
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("compose.yaml")
+	data, err := os.ReadFile("deploy/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestCompose(t *testing.T) {
 		}
 		for _, v := range s.Volumes {
 			from, _, _ := strings.Cut(v, ":")
-			if _, err := os.Stat(from); strings.HasPrefix(from, ".") && err != nil {
+			if _, err := os.Stat(filepath.Join("deploy", from)); strings.HasPrefix(from, ".") && err != nil {
 				t.Errorf("%s mounts %v", name, err)
 			} else if _, ok := file.Volumes[from]; !strings.HasPrefix(from, ".") && !ok {
 				t.Errorf("%s mounts %s, which is no volume", name, from)
@@ -170,7 +170,7 @@ func TestUnits(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"siteapi.service", "siteapi.socket"} {
-		data, err := os.ReadFile(name)
+		data, err := os.ReadFile(filepath.Join("deploy", name))
 		if err != nil {
 			t.Fatal(err)
 		}

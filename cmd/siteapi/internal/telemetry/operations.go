@@ -5,69 +5,62 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"siteapi/resolvers"
-	"siteapi/rest"
 	"siteapi/schema"
 )
 
-// Executor makes a span of each operation and of each of its root fields.
-func (t *Traces) Executor(e *resolvers.Executor) rest.Executor {
+// Operations is an extension of gqlgen's executor that makes a span of each operation and
+// of each of its root fields. Their names come from the schema alone: clients may name
+// their operations after anything.
+func (t *Traces) Operations() []graphql.HandlerExtension {
 	if t == nil {
-		return e
+		return nil
 	}
-	return &tracedExecutor{e, t.tracer}
+	return []graphql.HandlerExtension{operationSpans{t.tracer}}
 }
 
-// tracedExecutor runs operations within spans. Their names come from the schema alone:
-// clients may name their operations after anything.
-type tracedExecutor struct {
-	*resolvers.Executor
-	tracer trace.Tracer
-}
+type operationSpans struct{ tracer trace.Tracer }
 
-// CreateOperationContext prepares an operation whose root fields make spans.
-func (e *tracedExecutor) CreateOperationContext(
-	ctx context.Context, params *graphql.RawParams,
-) (*graphql.OperationContext, gqlerror.List) {
-	op, errs := e.Executor.CreateOperationContext(ctx, params)
-	if len(errs) > 0 || op == nil || op.RootResolverMiddleware == nil {
-		return op, errs
-	}
-	inner, parent := op.RootResolverMiddleware, "Query."
-	if op.Operation.Operation == ast.Mutation {
-		parent = "Mutation."
-	}
-	op.RootResolverMiddleware = func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-		ctx, span := e.tracer.Start(ctx, parent+graphql.GetRootFieldContext(ctx).Field.Name)
-		defer span.End()
-		return inner(ctx, next)
-	}
-	return op, nil
-}
+// ExtensionName implements [graphql.HandlerExtension].
+func (operationSpans) ExtensionName() string { return "OperationSpans" }
 
-// DispatchOperation runs an operation within a span.
-func (e *tracedExecutor) DispatchOperation(
-	ctx context.Context, op *graphql.OperationContext,
-) (graphql.ResponseHandler, context.Context) {
-	kind := string(op.Operation.Operation)
-	ctx, span := e.tracer.Start(ctx, kind+" "+rootField(op.Operation), trace.WithAttributes(
-		attribute.String("graphql.operation.type", kind), attribute.String("siteapi.request_id", schema.CallerFrom(ctx).RequestID)))
-	next, ctx := e.Executor.DispatchOperation(ctx, op)
+// Validate implements [graphql.HandlerExtension].
+func (operationSpans) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptOperation implements [graphql.OperationInterceptor].
+func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	op := graphql.GetOperationContext(ctx).Operation
+	kind := string(op.Operation)
+	ctx, span := o.tracer.Start(ctx, kind+" "+rootField(op), trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
+	handler := next(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		defer span.End()
-		resp := next(ctx)
-		if resp == nil {
-			span.SetStatus(codes.Error, "timeout")
-		} else if len(resp.Errors) > 0 {
-			setCode(span, resp.Errors[0])
+		response := handler(ctx)
+		if response != nil && len(response.Errors) > 0 {
+			code := schema.ErrorCode(response.Errors[0])
+			// Messages may quote what a client sent; codes don't. Only what is the service's
+			// fault counts as an error.
+			span.SetAttributes(attribute.String("siteapi.code", string(code)))
+			if code == schema.CodeInternal || code == schema.CodeUpstreamUnavailable {
+				span.SetStatus(codes.Error, string(code))
+			}
 		}
-		return resp
-	}, ctx
+		return response
+	}
+}
+
+// InterceptRootField implements [graphql.RootFieldInterceptor].
+func (o operationSpans) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+	parent := "Query."
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+		parent = "Mutation."
+	}
+	ctx, span := o.tracer.Start(ctx, parent+graphql.GetRootFieldContext(ctx).Field.Name)
+	defer span.End()
+	return next(ctx)
 }
 
 // rootField names the root field of an operation.
@@ -78,14 +71,4 @@ func rootField(op *ast.OperationDefinition) string {
 		}
 	}
 	return "multiple"
-}
-
-// setCode records what became of an operation. Messages may quote what a client sent; codes
-// don't. Only what is the service's fault counts as an error.
-func setCode(span trace.Span, err *gqlerror.Error) {
-	code, _ := err.Extensions[schema.ExtensionCode].(string)
-	span.SetAttributes(attribute.String("siteapi.code", code))
-	if code == string(schema.CodeInternal) || code == string(schema.CodeUpstreamUnavailable) {
-		span.SetStatus(codes.Error, code)
-	}
 }
