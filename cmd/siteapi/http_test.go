@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -36,27 +35,6 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// TestKeptDocument: a PDF that is sent again carries the id of its own request, and is
-// logged for debugging. How long one is kept is a fraction of a second.
-func TestKeptDocument(t *testing.T) {
-	t.Parallel()
-	s := startService(t, map[string]string{"LOG_LEVEL": "debug"})
-	pdf := "/api/quote/pdf?id=" + s.submit(t, "kept")
-	n := 0
-	eventually(t, "a PDF and its header are sent again", func() bool {
-		for _, method := range []string{"GET", "HEAD"} {
-			n++
-			id := fmt.Sprintf("pdf-%d", n)
-			if got := s.do(method, pdf, "", "X-Request-Id: "+id); got.status != http.StatusOK || got.header.Get("X-Request-Id") != id {
-				t.Errorf("%s %s: %d %v", method, id, got.status, got.header)
-			}
-		}
-		return slices.ContainsFunc(strings.Split(s.log.String(), "\n"), func(line string) bool {
-			return strings.Contains(line, `"level":"debug"`) && strings.Contains(line, `"method":"HEAD"`)
-		})
-	})
-}
-
 // TestWhatIsLoggedForDebugging: what comes in great numbers doesn't drown the log.
 func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
@@ -84,9 +62,9 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
-		want := []string{"read-0 info", "read-1 info", "wrong info", "bad-track info", "wrong-track info"} // kept the second time it is made
+		want := []string{"read-0 info", "wrong info", "bad-track info", "wrong-track info"}
 		if level == "debug" {
-			want = []string{"read-0 info", "read-1 info", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info",
+			want = []string{"read-0 info", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info",
 				"rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
 		}
 		if !slices.Equal(found, want) {

@@ -148,3 +148,15 @@ func TestManualOfSettings(t *testing.T) {
 		t.Errorf("there are %d settings", n)
 	}
 }
+
+// Each direct module earns its line in the manual.
+func TestManualOfDependencies(t *testing.T) {
+	t.Parallel()
+	text := manual(t, "cmd/siteapi/README.md")
+	for line := range strings.Lines(manual(t, "go.mod")) {
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(words) == 2 && strings.HasPrefix(words[1], "v") && !strings.Contains(text, "| `"+words[0]+"` |") {
+			t.Errorf("%s is missing", words[0])
+		}
+	}
+}
