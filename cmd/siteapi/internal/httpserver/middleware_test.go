@@ -1,0 +1,42 @@
+package httpserver
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+// A panic is answered with 500 and logged; a response that has begun is cut off.
+func TestRecoverPanics(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := &Server{Options: Options{Log: zerolog.New(&log)}}
+	server := httptest.NewServer(s.withCaller(s.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			_, _ = w.Write([]byte("half"))
+		}
+		panic("boom")
+	}))))
+	t.Cleanup(server.Close)
+	resp, err := http.Get(server.URL + "/early")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("got %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "middleware_test.go") {
+		t.Errorf("the log lacks the panic or its stack: %s", log.String())
+	}
+	if resp, err := http.Get(server.URL + "/late"); err == nil {
+		_ = resp.Body.Close()
+		if resp.ContentLength >= 0 {
+			t.Error("half a response looks like a whole one")
+		}
+	}
+}
