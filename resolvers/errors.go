@@ -10,7 +10,7 @@ import (
 	"siteapi/schema"
 )
 
-// retrySoon is what a client is told to wait while a backend is away.
+// retrySoon is the Retry-After while a backend is down.
 const retrySoon = 5 * time.Second
 
 func badInput(fields ...schema.FieldError) *schema.Error {
@@ -39,7 +39,7 @@ func unavailable(message string, err error) *schema.Error {
 }
 
 // translate turns the sentinels of the contracts into coded errors. What it does not
-// know stays as it is and becomes INTERNAL at the door.
+// know stays as it is and is presented as INTERNAL.
 func translate(err error) error {
 	switch {
 	case errors.Is(err, cache.ErrUnavailable):

@@ -1,7 +1,7 @@
 // Package resolvers holds all behaviour of the service. The generated
 // *.resolvers.go files are thin: they call the plain functions and small methods of
 // the files beside them, which speak to the outside through the contracts in
-// integrations. Both doors, GraphQL and REST, run what is here through [Executor].
+// integrations. Both endpoints, GraphQL and REST, run what is here through [Executor].
 package resolvers
 
 import (
@@ -52,7 +52,7 @@ type Deps struct {
 
 	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
 	Challenge *turnstile.Verifier              // nil: submissions need no token of a bot check
-	Trace     func(ctx context.Context) string // traceparent of what runs in a context, empty: none; nil: nothing is traced
+	Trace     func(ctx context.Context) string // traceparent of a context, empty: none; nil: nothing is traced
 
 	Development bool // report the names of the hints that track drops
 

@@ -77,7 +77,8 @@ func (a attack) request(endpoint string) (*http.Request, error) {
 func attacks() []attack {
 	list := []attack{
 		document("1,000 aliases", "{ "+numbered(1000, "a%d: __typename ")+"}"),
-		document("100 aliases of a costly field", `mutation { `+numbered(100, `a%d: trackQuote(input: {sessionId: "a"}) { success } `)+"}"),
+		document("100 aliases of a costly field", `mutation { `+numbered(100,
+			`a%d: trackQuote(input: {sessionId: "a"}) { success } `)+"}"),
 		document("selections 10,000 deep", strings.Repeat("{ a ", 10_000)+strings.Repeat("}", 10_000)),
 		document("selections 900 deep", strings.Repeat("{ a ", 900)+strings.Repeat("}", 900)),
 		document("inline fragments 500 deep", settings(strings.Repeat("... { contactPhone ", 320)+strings.Repeat("}", 320))),
@@ -91,7 +92,8 @@ func attacks() []attack {
 		document("500 fragments", "{ "+numbered(500, "...F%d ")+"} "+numbered(500, "fragment F%d on Query { __typename } ")),
 		document("fragments that double 40 times", doubling(40)),
 		document("a fragment in itself", "{ ...A } fragment A on Query { ...A }"),
-		document("fragments in a circle", "{ ...A } fragment A on Query { ...B } fragment B on Query { ...C } fragment C on Query { ...A }"),
+		document("fragments in a circle",
+			"{ ...A } fragment A on Query { ...B } fragment B on Query { ...C } fragment C on Query { ...A }"),
 		document("1,000 unknown fields", settings(numbered(900, "x%d "))),
 		document("a name of 900,000 characters", "{ "+strings.Repeat("a", 900_000)+" }"),
 		document("a string of 900,000 characters", `{ content(wrong: "`+strings.Repeat("a", 900_000)+`") { id } }`),
@@ -104,14 +106,16 @@ func attacks() []attack {
 		body("a name twice", `{"query":"{ __typename }","query":"{ cacheStats { success } }"}`),
 		body("invalid UTF-8", "{\"query\":\"{ __typename } # \xff\"}"),
 		body("half a body", `{"query":"{ __typename`),
-		{Name: "a mutation by GET", Method: http.MethodGet, Query: url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()},
+		{Name: "a mutation by GET", Method: http.MethodGet,
+			Query: url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()},
 	}
 	form := func(contentType, text string) attack {
 		return attack{Name: "a POST of " + contentType, Method: http.MethodPost, ContentType: contentType, Body: reader(text)}
 	}
 	list = append(list,
 		form("application/x-www-form-urlencoded", "query=%7B__typename%7D"),
-		form("multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"query\"\r\n\r\n{__typename}\r\n--x--\r\n"),
+		form("multipart/form-data; boundary=x",
+			"--x\r\nContent-Disposition: form-data; name=\"query\"\r\n\r\n{__typename}\r\n--x--\r\n"),
 		form("text/plain", `{"query":"{ __typename }"}`),
 		form("", `{"query":"{ __typename }"}`),
 		attack{Name: "10 MB", Method: http.MethodPost, ContentType: "application/json", Body: func() io.Reader {
@@ -158,5 +162,6 @@ func numbered(n int, format string) string {
 
 // doubling is a document whose fragments, spread out, are 2^n fields.
 func doubling(n int) string {
-	return settings("...F0") + numbered(n, "fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } fragment G%[1]d on SiteSettings { ...F%[1]d } ")
+	return settings("...F0") + numbered(n,
+		"fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } fragment G%[1]d on SiteSettings { ...F%[1]d } ")
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPublicAudit runs the audit suite of GraphQL over HTTP against the door. It needs
+// TestPublicAudit runs the audit suite of GraphQL over HTTP against the endpoint. It needs
 // Node and the packages of schema/clients.
 func TestPublicAudit(t *testing.T) {
 	t.Parallel()

@@ -158,7 +158,7 @@ func onlyValues(errs gqlerror.List) bool {
 	return true
 }
 
-// What a client is told at most.
+// Bounds of the errors that are sent.
 const (
 	maxErrors  = 20
 	maxMessage = 500 // bytes; the parser repeats what it stumbled over

@@ -1,6 +1,7 @@
 package graphqlhttp_test
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,13 +18,19 @@ func TestAnswers(t *testing.T) {
 		{"success has no errors key", "", `{ SiteSettings(id: "siteSettings") { contactPhone } }`, phone},
 		{"success as graphql-response", typeGraphQL, `{ SiteSettings(id: "siteSettings") { contactPhone } }`, phone},
 		{"no such document", "", `{ SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null},"errors":[]}`},
-		{"no such document as graphql-response", typeGraphQL, `{ SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null}}`},
+		{"no such document as graphql-response", typeGraphQL, `{ SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"SiteSettings":null}}`},
 		{"under an alias", "", `{ s: SiteSettings(id: "other") { contactPhone } }`, `{"data":{"s":null},"errors":[]}`},
-		{"through a fragment", "", `{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null},"errors":[]}`},
-		{"one of two is null", "", `{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`, `{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`},
-		{"beside another field", "", `{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`, `{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`},
-		{"a null further down is no missing document", "", `{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`, `{"data":{"SiteSettings":{"SiteSettings":null}}}`},
-		{"left out by a directive", "", `{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`, `{"data":{"__typename":"Query"}}`},
+		{"through a fragment", "", `{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"SiteSettings":null},"errors":[]}`},
+		{"one of two is null", "",
+			`{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`, `{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`},
+		{"beside another field", "", `{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`},
+		{"a null further down is no missing document", "",
+			`{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`, `{"data":{"SiteSettings":{"SiteSettings":null}}}`},
+		{"left out by a directive", "", `{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`,
+			`{"data":{"__typename":"Query"}}`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,70 +67,98 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// refusal is a request that is refused with a status, or with 200 if it is well-formed and application/json is asked for.
+type refusal struct {
+	name, method, query, body string // method: POST where it is left out
+	header                    http.Header
+	status                    int
+	wellFormed                bool
+	code, allow               string
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	valid := `{"query":"{ __typename }"}`
-	cases := []struct {
-		name, method, query string
-		header              http.Header
-		body                string
-		status, strict      int // for application/json, for graphql-response+json
-		code                string
-		allow               string
-	}{
-		{"not JSON", "POST", "", nil, `{"query":"{ secret`, 400, 400, "BAD_USER_INPUT", ""},
-		{"no body", "POST", "", nil, ``, 400, 400, "BAD_USER_INPUT", ""},
-		{"a batch", "POST", "", nil, `[` + valid + `,` + valid + `]`, 400, 400, "BAD_USER_INPUT", ""},
-		{"a string", "POST", "", nil, `"secret"`, 400, 400, "BAD_USER_INPUT", ""},
-		{"two values", "POST", "", nil, valid + valid, 400, 400, "BAD_USER_INPUT", ""},
-		{"a name twice", "POST", "", nil, `{"query":"{ a }","query":"{ __typename }"}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"a name twice, deep down", "POST", "", nil, `{"query":"{ __typename }","variables":{"a":{"b":1,"b":2}}}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"a name twice, in what is left out", "POST", "", nil, `{"query":"{ __typename }","more":{"b":1,"b":2}}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"invalid UTF-8", "POST", "", nil, "{\"query\":\"{ __typename } #\xff\"}", 400, 400, "BAD_USER_INPUT", ""},
-		{"a deferred part", "POST", "", nil, `{"query":"{ SiteSettings(id: \"x\") { ... @defer { contactPhone } } }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"query in capitals", "POST", "", nil, `{"Query":"{ __typename }"}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"query is a number", "POST", "", nil, `{"query":7}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"variables are a list", "POST", "", nil, `{"query":"{ __typename }","variables":["secret"]}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"extensions are a string", "POST", "", nil, `{"query":"{ __typename }","extensions":"secret"}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"operation name is a list", "POST", "", nil, `{"query":"{ __typename }","operationName":[]}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"nested too deeply", "POST", "", nil, `{"query":"{ __typename }","variables":{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`, 400, 400, "BAD_USER_INPUT", ""},
-		{"a form", "POST", "", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, `query={secret}`, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"a multipart form", "POST", "", http.Header{"Content-Type": {"multipart/form-data; boundary=x"}}, `--x--`, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"text", "POST", "", http.Header{"Content-Type": {"text/plain"}}, valid, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"no type", "POST", "", http.Header{"Content-Type": nil}, valid, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"a type that begins like JSON", "POST", "", http.Header{"Content-Type": {"application/jsonp"}}, valid, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"another charset", "POST", "", http.Header{"Content-Type": {"application/json; charset=utf-16"}}, valid, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"gzip", "POST", "", http.Header{"Content-Encoding": {"gzip"}}, valid, 415, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
-		{"PUT", "PUT", "", nil, valid, 405, 405, "METHOD_NOT_ALLOWED", "GET, HEAD, OPTIONS, POST"},
-		{"a mutation by GET", "GET", url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode(), nil, "", 405, 405, "METHOD_NOT_ALLOWED", "POST"},
-		{"a GET without a query", "GET", "", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a GET with two queries", "GET", "query=%7B__typename%7D&query=%7B__typename%7D", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a GET that can't be read", "GET", "query=%zz", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a GET in invalid UTF-8", "GET", "query=%ff", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a GET with variables that aren't JSON", "GET", "query=%7B__typename%7D&variables=secret", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a GET with more after the variables", "GET", "query=%7B__typename%7D&variables=%7B%7D%7B%7D", nil, "", 400, 400, "BAD_USER_INPUT", ""},
-		{"a document that does not parse", "POST", "", nil, `{"query":"{"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a document without an operation", "POST", "", nil, `{"query":"fragment F on Query { __typename }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a comment only", "POST", "", nil, `{"query":"# nothing"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"an unknown field", "POST", "", nil, `{"query":"{ nothing }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"which operation", "POST", "", nil, `{"query":"query A { __typename } query B { __typename }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"an unknown operation", "POST", "", nil, `{"query":"query A { __typename }","operationName":"B"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a variable that is missing", "POST", "", nil, `{"query":"query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a value of the wrong type", "POST", "", nil, `{"query":"{ content(documentType: 7) { id } }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a subscription", "POST", "", nil, `{"query":"subscription { a }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"introspection", "POST", "", nil, `{"query":"{ __schema { types { name } } }"}`, 200, 400, "BAD_USER_INPUT", ""},
-		{"a type of the schema", "POST", "", nil, `{"query":"{ ...F } fragment F on Query { __type(name: \"Query\") { name } }"}`, 200, 400, "BAD_USER_INPUT", ""},
+	var cases []refusal
+	for name, body := range map[string]string{ // malformed
+		"not JSON":                          `{"query":"{ secret`,
+		"no body":                           ``,
+		"a batch":                           `[` + valid + `,` + valid + `]`,
+		"a string":                          `"secret"`,
+		"two values":                        valid + valid,
+		"a name twice":                      `{"query":"{ a }","query":"{ __typename }"}`,
+		"a name twice, deep down":           `{"query":"{ __typename }","variables":{"a":{"b":1,"b":2}}}`,
+		"a name twice, in what is left out": `{"query":"{ __typename }","more":{"b":1,"b":2}}`,
+		"invalid UTF-8":                     "{\"query\":\"{ __typename } #\xff\"}",
+		"query in capitals":                 `{"Query":"{ __typename }"}`,
+		"query is a number":                 `{"query":7}`,
+		"variables are a list":              `{"query":"{ __typename }","variables":["secret"]}`,
+		"extensions are a string":           `{"query":"{ __typename }","extensions":"secret"}`,
+		"operation name is a list":          `{"query":"{ __typename }","operationName":[]}`,
+		"nested too deeply": `{"query":"{ a }","variables":{"a":` + strings.Repeat("[", 100) + strings.Repeat("]",
+			100) + `}}`,
+	} {
+		cases = append(cases, refusal{name: name, body: body, status: 400, code: "BAD_USER_INPUT"})
 	}
+	for name, query := range map[string]string{ // query strings that are malformed
+		"a GET without a query":                 "",
+		"a GET with two queries":                "query=%7B__typename%7D&query=%7B__typename%7D",
+		"a GET that can't be read":              "query=%zz",
+		"a GET in invalid UTF-8":                "query=%ff",
+		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
+		"a GET with more after the variables":   "query=%7B__typename%7D&variables=%7B%7D%7B%7D",
+	} {
+		cases = append(cases, refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
+	}
+	for name, body := range map[string]string{ // well-formed
+		"a deferred part": asBody(t,
+			map[string]any{"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`}),
+		"a document that does not parse":  asBody(t, map[string]any{"query": `{`}),
+		"a document without an operation": asBody(t, map[string]any{"query": `fragment F on Query { __typename }`}),
+		"a comment only":                  asBody(t, map[string]any{"query": `# nothing`}),
+		"an unknown field":                asBody(t, map[string]any{"query": `{ nothing }`}),
+		"which operation":                 asBody(t, map[string]any{"query": `query A { __typename } query B { __typename }`}),
+		"a variable that is missing": asBody(t,
+			map[string]any{"query": `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`}),
+		"a value of the wrong type": asBody(t, map[string]any{"query": `{ content(documentType: 7) { id } }`}),
+		"a subscription":            asBody(t, map[string]any{"query": `subscription { a }`}),
+		"introspection":             asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
+		"a type of the schema": asBody(t,
+			map[string]any{"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`}),
+		"an unknown operation": `{"query":"query A { __typename }","operationName":"B"}`,
+	} {
+		cases = append(cases, refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"})
+	}
+	for name, header := range map[string]http.Header{ // of a POST
+		"a form":                       {"Content-Type": {"application/x-www-form-urlencoded"}},
+		"a multipart form":             {"Content-Type": {"multipart/form-data; boundary=x"}},
+		"text":                         {"Content-Type": {"text/plain"}},
+		"no type":                      {"Content-Type": nil},
+		"a type that begins like JSON": {"Content-Type": {"application/jsonp"}},
+		"another charset":              {"Content-Type": {"application/json; charset=utf-16"}},
+		"gzip":                         {"Content-Encoding": {"gzip"}},
+	} {
+		cases = append(cases, refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})
+	}
+	mutation := url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()
+	cases = append(cases,
+		refusal{name: "PUT", method: "PUT", body: valid, status: 405, code: "METHOD_NOT_ALLOWED", allow: "GET, HEAD, OPTIONS, POST"},
+		refusal{name: "a mutation by GET", method: "GET", query: mutation, status: 405, code: "METHOD_NOT_ALLOWED", allow: "POST"},
+	)
 	for _, c := range cases {
-		for accept, want := range map[string]int{typeJSON: c.status, typeGraphQL: c.strict} {
+		for _, accept := range []string{typeJSON, typeGraphQL} {
+			want := c.status
+			if c.wellFormed && accept == typeJSON {
+				want = http.StatusOK
+			}
 			t.Run(c.name+"/"+accept, func(t *testing.T) {
 				t.Parallel()
 				header := http.Header{"Accept": {accept}, "Content-Type": {typeJSON}}
 				for name, values := range c.header {
 					header[name] = values
 				}
-				got := d.do(t, c.method, c.query, header, strings.NewReader(c.body))
+				got := d.do(t, cmp.Or(c.method, "POST"), c.query, header, strings.NewReader(c.body))
 				if got.status != want {
 					t.Errorf("status %d, want %d: %s", got.status, want, got.body)
 				}

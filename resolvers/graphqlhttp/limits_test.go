@@ -20,7 +20,8 @@ func TestLimits(t *testing.T) {
 		{"aliases", settings(fields(51)), settings(fields(52)), "more than 50 aliases"},
 		{"directives", settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 50)),
 			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51)), "more than 50 directives"},
-		{"cost", "{" + numbered(4, "...F%d ") + "} " + numbered(4, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+		{"cost", "{" + numbered(4, "...F%d ") + "} " + numbered(4,
+			"fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
 			"{" + numbered(5, "...F%d ") + "} " + numbered(5, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
 			"The operation costs 2005; the limit is 2000"},
 	}
@@ -99,7 +100,8 @@ func TestIntrospectionPassesTheLimits(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
 	got := d.ask(t, "", introspection())
-	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) || strings.Contains(got.body, `"errors"`) {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) || strings.Contains(got.body,
+		`"errors"`) {
 		t.Errorf("got %d %.300s", got.status, got.body)
 	}
 }

@@ -79,7 +79,8 @@ func TestPersistedQueriesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	cases := []struct{ name, body string }{
-		{"another document's hash", asBody(t, map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))})},
+		{"another document's hash", asBody(t, map[string]any{"query": phoneQuery,
+			"extensions": json.RawMessage(persistedExtension(sha("x")))})},
 		{"another version", `{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
 		{"no version", `{"extensions":{"persistedQuery":{"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
 		{"no hash", `{"extensions":{"persistedQuery":{"version":1}}}`},
@@ -182,7 +183,8 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: schema.AST(), Trusted: []graphqlhttp.TrustedDocument{
 		{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`}, {IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
 		{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
-		{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`}, {IDs: []string{"4"}, Name: "five.graphql", Text: `{ a: __typename }`},
+		{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`}, {IDs: []string{"4"}, Name: "five.graphql",
+			Text: `{ a: __typename }`},
 	}})
 	for _, name := range []string{"one", "two", "three", "five"} {
 		if err == nil || !strings.Contains(err.Error(), name+".graphql") {

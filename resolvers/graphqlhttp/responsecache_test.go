@@ -26,7 +26,8 @@ func TestHotResponseIsCached(t *testing.T) {
 	}
 	for range 3 {
 		got := d.ask(t, "", phoneQuery)
-		if said := <-d.said; !said.Cached || said.Operation != "query" || fmt.Sprint(said.RootFields) != "[SiteSettings]" || said.Code != "" {
+		if said := <-d.said; !said.Cached || said.Operation != "query" || fmt.Sprint(said.RootFields) != "[SiteSettings]" ||
+			said.Code != "" {
 			t.Errorf("the next: %+v", said)
 		}
 		got.header.Del("Date")
@@ -97,7 +98,10 @@ func TestWhatIsNeverCached(t *testing.T) {
 		{"a mutation", `mutation { trackQuote(input: {sessionId: "a"}) { success } }`, nil},
 		{"nothing but the type's name", `{ __typename }`, nil},
 		{"the schema", `{ __schema { queryType { name } } }`, func(s *setup) { s.documents.Introspection = true }},
-		{"an error", phoneQuery, func(s *setup) { s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."} }},
+		{"an error", phoneQuery, func(s *setup) {
+			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable,
+				Message: "Away."}
+		}},
 		{"an invalid document", `{ nothing }`, nil},
 		{"content without a revision", phoneQuery, func(s *setup) {
 			s.options.Revision = func(string) (string, bool) { return "", false }
@@ -164,15 +168,18 @@ func TestHeadersForCaches(t *testing.T) {
 	}
 	before := get(phoneQuery, nil).header.Get("ETag")
 	d.set("new")
-	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.status != http.StatusOK || got.body != phoneAnswer("new") {
+	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.status != http.StatusOK ||
+		got.body != phoneAnswer("new") {
 		t.Errorf("after a change: %d %s", got.status, got.body)
 	}
-	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public || got.header.Get("ETag") == "" || got.header.Get("Vary") != "" {
+	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public || got.header.Get("ETag") == "" ||
+		got.header.Get("Vary") != "" {
 		t.Errorf("POST: %v", got.header)
 	}
 	// A condition on a POST is not for reading.
 	header := http.Header{"Content-Type": {typeJSON}, "If-None-Match": {"*"}}
-	if got := d.do(t, http.MethodPost, "", header, strings.NewReader(asBody(t, map[string]any{"query": phoneQuery}))); got.status != http.StatusOK {
+	if got := d.do(t, http.MethodPost, "", header, strings.NewReader(asBody(t,
+		map[string]any{"query": phoneQuery}))); got.status != http.StatusOK {
 		t.Errorf("POST with a condition: %d", got.status)
 	}
 	for name, query := range map[string]string{
