@@ -171,7 +171,9 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 	if err != nil {
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
-	options := resolvers.ExecutorOptions{Documents: docs, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations()}
+	options := resolvers.ExecutorOptions{
+		Documents: docs, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations(),
+	}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}

@@ -121,7 +121,9 @@ func openChallenge(s *config.Settings, observe *observer) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
-	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.calls(), Transport: observe.transport("turnstile")})
+	return turnstile.New(turnstile.Options{
+		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.calls(), Transport: observe.transport("turnstile"),
+	})
 }
 
 // openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is

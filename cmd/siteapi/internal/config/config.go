@@ -145,9 +145,12 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 		}
 	}
 	sanity, hubspot := s.CMSDriver == "sanity", s.CRMDriver == "hubspot"
-	need(sanity, s.SanityProjectID, "SANITY_PROJECT_ID", "with CMS_DRIVER=sanity: copy it from the project's page in the management console")
-	need(sanity, s.SanityToken, "SANITY_TOKEN", "with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it")
-	need(hubspot, s.HubSpotToken, "HUBSPOT_TOKEN", "with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
+	need(sanity, s.SanityProjectID, "SANITY_PROJECT_ID",
+		"with CMS_DRIVER=sanity: copy it from the project's page in the management console")
+	need(sanity, s.SanityToken, "SANITY_TOKEN",
+		"with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it")
+	need(hubspot, s.HubSpotToken, "HUBSPOT_TOKEN",
+		"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
 	need(s.Operations == "trusted", s.OperationsPath, "GRAPHQL_DOCUMENTS",
 		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
 	if s.Environment == Development {

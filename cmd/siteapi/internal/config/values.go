@@ -200,7 +200,8 @@ func adminAddress(to *string) func(string) error {
 // WebAddress checks an absolute address of a web server.
 func WebAddress(value string) error {
 	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !validPort(u) || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		!validPort(u) || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be an address such as https://example.com")
 	}
 	return nil
@@ -232,7 +233,8 @@ func DatabaseURL(value string) (*url.URL, error) {
 		return nil, errors.New("must be an address such as postgres://user:password@host/database")
 	}
 	if _, err := pgxpool.ParseConfig(value); err != nil { // its text repeats the address
-		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database: its port or one of its parameters is wrong")
+		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database: " +
+			"its port or one of its parameters is wrong")
 	}
 	return u, nil
 }
@@ -263,7 +265,8 @@ func cacheURL(to **url.URL) func(string) error {
 			return errors.New("must be an address that begins with memory://, valkey://, valkeys://, redis:// or rediss://")
 		}
 		database, err := strconv.Atoi(strings.TrimPrefix(u.Path, "/"))
-		if named := strings.TrimPrefix(u.Path, "/") != ""; u.Hostname() == "" || !validPort(u) || named && (err != nil || database < 0) {
+		named := strings.TrimPrefix(u.Path, "/") != ""
+		if u.Hostname() == "" || !validPort(u) || named && (err != nil || database < 0) {
 			return errors.New("must be an address such as valkey://user:password@host:6379/0, with a number as the database")
 		}
 		return nil
@@ -281,7 +284,8 @@ func origins(to *[]string) func(string) error {
 			u, err := url.Parse(o)
 			if err != nil || WebAddress(o) != nil || o != strings.ToLower(o) || u.Scheme+"://"+u.Host != o ||
 				u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
-				return fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, and a port only where it is unusual, "+
+				return fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, "+
+					"and a port only where it is unusual, "+
 					"such as https://example.com", o)
 			}
 		}

@@ -37,7 +37,8 @@ type concurrency struct {
 
 func newConcurrency(maxRequests int, limitClients bool, m *metrics) *concurrency {
 	c := &concurrency{slots: map[string]*slots{
-		classGraphQL: {max: int64(maxRequests)}, classREST: {max: int64(maxRequests)}, classLarge: {max: int64(min(maxLarge, maxRequests))},
+		classGraphQL: {max: int64(maxRequests)}, classREST: {max: int64(maxRequests)},
+		classLarge: {max: int64(min(maxLarge, maxRequests))},
 	}}
 	for class, s := range c.slots {
 		s.shed = m.shed.WithLabelValues(class).Inc

@@ -105,7 +105,8 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 				panic(value)
 			}
 			id := schema.CallerFrom(r.Context()).RequestID
-			s.Log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(value)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+			s.Log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(value)).
+				Bytes("stack", debug.Stack()).Msg("a handler panicked")
 			if started.status != 0 {
 				panic(http.ErrAbortHandler)
 			}

@@ -73,6 +73,7 @@ func allow(ctx context.Context, limiter ratelimit.Limiter, route string, rule ra
 		return nil
 	}
 	return &schema.Error{
-		Code: schema.CodeRateLimited, Message: "There were too many requests from this address. Please wait a moment.", RetryAfter: retryAfter,
+		Code: schema.CodeRateLimited, RetryAfter: retryAfter,
+		Message: "There were too many requests from this address. Please wait a moment.",
 	}
 }

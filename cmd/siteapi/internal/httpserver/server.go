@@ -52,7 +52,10 @@ type Server struct {
 
 // New returns a server.
 func New(o Options) *Server {
-	s := &Server{Options: o, routeNames: newRouteNames(o.REST), proxies: o.TrustedProxies, cors: newCORS(o.CORSOrigins), metrics: newMetrics(o.Metrics)}
+	s := &Server{
+		Options: o, routeNames: newRouteNames(o.REST), proxies: o.TrustedProxies, cors: newCORS(o.CORSOrigins),
+		metrics: newMetrics(o.Metrics),
+	}
 	s.requests = newConcurrency(o.MaxRequests, o.RateLimits != nil, s.metrics)
 	s.connections = newConnections(o.MaxConnections, o.TrustedProxies, s.metrics)
 	trace := func(next http.Handler) http.Handler { return next }
