@@ -224,13 +224,6 @@ func newPlayground(s *config.Settings) (http.Handler, error) {
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
-	if a.settings.DatabaseURL == nil {
-		lock := serviceLock(a.settings)
-		if _, err := lock.TryRLock(); err != nil {
-			return fmt.Errorf("DATA_DIR: locking the folder: %w", err)
-		}
-		a.closers = append(a.closers, lock.Close)
-	}
 	if err := a.queue.Start(work); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}

@@ -1,16 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/cache"
+	"siteapi/integrations/store/sqlite"
 )
 
 // version is stamped by the build; a plain `go build` leaves it empty.
@@ -37,14 +45,15 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 }
 
 func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
-	return &cli.Command{
+	root := &cli.Command{
 		Name:  "siteapi",
 		Usage: "the backend of a multilingual marketing site",
-		Description: "Without a command it serves. Settings are environment variables: `siteapi config` lists them all, and every\n" +
-			"command needs those of the service it is for. Exit codes: 0 done, 1 it could not be done, 2 done, and something\n" +
-			"is amiss.\n\n" +
+		Description: "Without a command it serves. Settings are environment variables: `siteapi config` lists them all, and a command\n" +
+			"needs those it uses. Exit codes: 0 done, 1 it could not be done, 2 done, and something is wrong.\n\n" +
 			"   ENVIRONMENT=development siteapi\n   siteapi doctor\n   source <(siteapi completion bash)",
+		Version:               versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		Writer:                out,
+		Suggest:               true,
 		EnableShellCompletion: true,
 		DefaultCommand:        "serve",
 		ExitErrHandler:        func(context.Context, *cli.Command, error) {}, // main prints the error once
@@ -71,23 +80,11 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 					"   ENVIRONMENT=development siteapi serve\n   LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
 				Action: func(ctx context.Context, c *cli.Command) error {
 					if c.Args().Present() {
-						return fmt.Errorf("there is no command %q: see siteapi --help", c.Args().First())
+						return operator.UnknownCommand(c.Root(), c.Args().First())
 					}
 					return serve(ctx, getenv, out)
 				},
 			},
-			leadsCommand(getenv, out),
-			backupCommand(getenv, out),
-			restoreCommand(getenv, out),
-			funnelCommand(getenv, out),
-			doctorCommand(getenv, out),
-			readyCommand(getenv, out),
-			deliveriesCommand(getenv, out),
-			cmsCommand(getenv, out),
-			crmCommand(getenv, out),
-			sdlCommand(out),
-			migrateCommand(getenv, out),
-			storeCommand(getenv, out),
 			{
 				Name: "config", Usage: "print the effective settings, secrets redacted, and check them",
 				Description: "A line NAME=value for each setting, with defaults filled in. `siteapi doctor` checks more than the settings.\n\n" +
@@ -95,12 +92,63 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 				Action: func(context.Context, *cli.Command) error { return printConfig(getenv, out) },
 			},
 			{
-				Name: "version", Usage: "print the version",
-				Description: "The version, the version of Go and the platform.\n\n   siteapi version",
-				Action: func(context.Context, *cli.Command) error {
-					_, err := fmt.Fprintf(out, "siteapi %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-					return err
-				},
+				Name: "version", Usage: "print the version", Description: "As --version does.\n\n   siteapi version",
+				Action: func(_ context.Context, c *cli.Command) error { cli.ShowVersion(c.Root()); return nil },
+			},
+		},
+	}
+	root.Commands = append(root.Commands, operator.Commands(operatorDeps(getenv))...)
+	reportUsageOnce(root)
+	return root
+}
+
+// reportUsageOnce has errors of the command line returned, for main to print, instead of printed with the help text.
+func reportUsageOnce(c *cli.Command) {
+	c.OnUsageError = operator.UsageError
+	for _, sub := range c.Commands {
+		reportUsageOnce(sub)
+	}
+}
+
+// operatorDeps opens what the operator's commands work on. They log warnings only.
+func operatorDeps(getenv func(string) string) operator.Deps {
+	log := zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(os.Stderr.Fd()))}).
+		Level(zerolog.WarnLevel).With().Timestamp().Logger()
+	return operator.Deps{
+		Version:  versionText(),
+		Settings: func(names ...string) (*config.Settings, error) { return config.Read(getenv, names...) },
+		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
+			d, err := openDatabase(ctx, s, work{}, log)
+			if err != nil {
+				return nil, err
+			}
+			return &operator.Database{Quotes: d.quotes, Archive: d.archive, Queue: d.queue, Tables: d.tables, Close: d.close}, nil
+		},
+		OpenCMS: func(s *config.Settings) (operator.CMS, error) {
+			driver, err := openCMS(s, log, nil)
+			if able, ok := driver.(operator.CMS); ok {
+				return able, err
+			}
+			return nil, cmp.Or(err, errors.New("its driver can't find and erase leads"))
+		},
+		OpenCRM: func(s *config.Settings) (operator.CRM, error) {
+			driver, err := openCRM(s, log, nil, func() {})
+			if able, ok := driver.(operator.CRM); ok {
+				return able, err
+			}
+			return nil, cmp.Or(err, errors.New("its driver can't find and erase contacts"))
+		},
+		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
+			c, _, err := openCache(ctx, s, log)
+			return c, err
+		},
+		SQLite: operator.SQLite{
+			Lock:     func(s *config.Settings) (io.Closer, error) { return claimDatabase(s) },
+			Snapshot: sqlite.Snapshot,
+			Truncate: sqlite.Truncate,
+			Check: func(ctx context.Context, path string) (submissions, sessions int64, err error) {
+				c, err := sqlite.Check(ctx, path)
+				return c.Submissions, c.Sessions, err
 			},
 		},
 	}

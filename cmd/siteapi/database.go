@@ -108,7 +108,7 @@ func (d *database) queueOptions(s *config.Settings, w work, log zerolog.Logger) 
 func openSQLite(
 	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
 ) (_ *database, err error) {
-	lock, err := joinDatabase(ctx, s)
+	lock, err := shareDatabase(ctx, s)
 	if err != nil {
 		return nil, err
 	}

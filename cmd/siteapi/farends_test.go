@@ -176,18 +176,18 @@ func (s *service) submit(t *testing.T, session string) string {
 }
 
 // deliveries returns what `siteapi deliveries list` says of a submission, by target.
-func (s *service) deliveries(id string) map[string]deliveryView {
+func (s *service) deliveries(id string) map[string]listedDelivery {
 	s.t.Helper()
 	out, err := s.siteapi("deliveries", "list", "--json", "--submission", id)
 	if err != nil {
 		s.t.Error(err)
 		return nil
 	}
-	var list []deliveryView
+	var list []listedDelivery
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		s.t.Errorf("not JSON: %s", out)
 	}
-	byTarget := map[string]deliveryView{}
+	byTarget := map[string]listedDelivery{}
 	for _, d := range list {
 		if _, again := byTarget[d.Target]; again {
 			s.t.Errorf("a second delivery of %s to the %s: %s", id, d.Target, out)

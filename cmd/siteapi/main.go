@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"siteapi/cmd/siteapi/internal/operator"
 )
 
 func main() {
@@ -16,6 +18,6 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args, os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
-		os.Exit(exitCode(err))
+		os.Exit(operator.ExitCode(err))
 	}
 }

@@ -199,7 +199,7 @@ func TestReadyCommand(t *testing.T) {
 			t.Errorf("%v: %d %s", args, code, out)
 		}
 	}
-	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != exitFound || !strings.Contains(out, "does not answer") {
+	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 || !strings.Contains(out, "does not answer") {
 		t.Errorf("with nobody there: %d %s", code, out)
 	}
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -208,12 +208,7 @@ func TestReadyCommand(t *testing.T) {
 	}))
 	t.Cleanup(down.Close)
 	out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")}, "ready")
-	if code != exitFound || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {
+	if code != 2 || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {
 		t.Errorf("with its database away: %d %s", code, out)
-	}
-	for listen, want := range map[string]string{":8080": "127.0.0.1:8080", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "10.0.0.1:80": "10.0.0.1:80", "api:80": "api:80"} {
-		if got := ownAddress(listen); got != want {
-			t.Errorf("%s is reached at %s, want %s", listen, got, want)
-		}
 	}
 }

@@ -1,0 +1,375 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// contents returns every file of the data folder but the locks, with what it holds.
+func (s *site) contents() map[string]string {
+	s.t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "run":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		files[path] = string(data)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return files
+}
+
+// stored returns the ids of the leads in the database.
+func (s *site) stored() (ids []string) {
+	s.t.Helper()
+	var list []struct{ ID string }
+	s.json(&list, "leads", "list")
+	for _, l := range list {
+		ids = append(ids, l.ID)
+	}
+	return ids
+}
+
+// arrived waits until so many leads are in the files of the file drivers.
+func (s *site) arrived(n int) {
+	s.t.Helper()
+	files := &service{t: s.t, dataDir: s.dir}
+	eventually(s.t, fmt.Sprintf("%d leads arrive", n), func() bool { return len(files.files("cms")) == n && len(files.files("crm")) == n })
+}
+
+// A backup taken while visitors write holds every lead that was acknowledged before it.
+func TestBackupWhileVisitorsWrite(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	var mu sync.Mutex
+	var acknowledged []string
+	known := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(acknowledged)
+	}
+	done := make(chan struct{})
+	var visitors sync.WaitGroup
+	for v := range 4 {
+		visitors.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				status, reply := s.post("/api/quote/submit", lead(fmt.Sprintf("v%d-%d", v, i)))
+				if status != 200 {
+					t.Errorf("submit beside a backup: %d %v", status, reply)
+					return
+				}
+				mu.Lock()
+				acknowledged = append(acknowledged, reply["submissionId"].(string))
+				mu.Unlock()
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	eventually(t, "visitors write", func() bool { return len(known()) > 40 })
+	before := known()
+	out, code := s.run("backup", "--output", path)
+	close(done)
+	visitors.Wait()
+	if info, err := os.Stat(path); code != 0 || err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%d %s %v", code, out, err)
+	}
+	s.stop(t)
+	fresh := newSite(t)
+	fresh.says(said{"restore --from " + path, []string{"restored the backup of 20", "deliveries verify"}, []string{"before-restore"}})
+	held := fresh.stored()
+	for _, id := range before {
+		if !slices.Contains(held, id) {
+			t.Errorf("the lead %s was acknowledged before the backup and is missing", id)
+		}
+	}
+	fresh.start()
+	if status := fresh.pdf(before[0]); status != 200 {
+		t.Errorf("the PDF of a restored lead answers %d", status)
+	}
+	fresh.arrived(len(held))
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestRestoreKeepsWhatWasThere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	first := s.submit("first")
+	s.arrived(1)
+	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	s.says(said{"backup -o " + path, []string{": 1 submissions, 0 sessions"}, nil})
+	s.refuses(map[string]string{"backup -o " + path: "--overwrite"})
+	content := filepath.Join(s.dir, "content.json")
+	then, _ := os.ReadFile(content)
+	if err := os.WriteFile(content, bytes.Replace(then, []byte("hello@"), []byte("later@"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := s.submit("second")
+	s.arrived(2)
+	s.says(said{"backup -o " + path + "2", nil, nil})
+	s.refuses(map[string]string{"restore --from " + path: "in use"})
+	s.submit("third")
+	s.arrived(3)
+	if err := s.end(syscall.SIGKILL); err == nil { // its log is not copied back, its lock file is left
+		t.Fatal("not killed")
+	}
+	out, code := s.run("restore", "--from", path)
+	if code != 0 || !strings.Contains(out, "1 submissions") || !strings.Contains(out, "repeat those erasures") {
+		t.Fatalf("%d %s", code, out)
+	}
+	s.arrived(1)
+	if now, _ := os.ReadFile(content); !slices.Equal(s.stored(), []string{first}) || !bytes.Equal(now, then) {
+		t.Errorf("restored are %q and other content", s.stored())
+	}
+	// What was there is whole, with what only the log had held.
+	old := newSite(t)
+	old.dir = regexp.MustCompile(`\S*before-restore-[0-9T.Z]+`).FindString(out)
+	old.env = append(old.env, "DATA_DIR="+old.dir)
+	if got := old.stored(); len(got) != 3 || !slices.Contains(got, second) {
+		t.Errorf("kept aside are %q", got)
+	}
+	old.arrived(3)
+	s.says(said{"doctor", []string{"hold what restores have replaced"}, nil})
+	// Once more, by standard input.
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, binary, path+"2")
+	cmd.Env = s.env
+	if out, err := cmd.CombinedOutput(); err != nil || len(s.stored()) != 2 {
+		t.Errorf("%v %s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.dir, ".siteapi-backup-*")); len(left) != 0 {
+		t.Errorf("left behind are %q", left)
+	}
+}
+
+// rebuilt changes the files of a backup and returns it. A nil content drops a file.
+func rebuilt(t *testing.T, archive []byte, change func(name string, data []byte) []byte, more ...tar.Header) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	from, to := tar.NewReader(z), tar.NewWriter(w)
+	for {
+		h, err := from.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := io.ReadAll(from)
+		if data = change(h.Name, data); data != nil {
+			h.Size = int64(len(data))
+			_ = to.WriteHeader(h)
+			_, _ = to.Write(data)
+		}
+	}
+	for _, h := range more {
+		_ = to.WriteHeader(&h)
+		_, _ = to.Write(bytes.Repeat([]byte("x"), int(h.Size)))
+	}
+	if to.Close() != nil || w.Close() != nil {
+		t.Fatal("closing")
+	}
+	return out.Bytes()
+}
+
+// Nothing is touched unless the whole backup is found to be good.
+func TestRestoreRefusesDamage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	for i := range 20 {
+		s.submit(fmt.Sprint("d-", i))
+	}
+	s.arrived(20)
+	s.stop(t)
+	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	s.says(said{"backup -o " + path, nil, nil})
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := func(name string, edit func([]byte) []byte) []byte {
+		return rebuilt(t, good, func(file string, data []byte) []byte {
+			if file == name {
+				return edit(bytes.Clone(data))
+			}
+			return data
+		})
+	}
+	replaced := func(old, fresh string) []byte {
+		return edited("manifest.json", func(data []byte) []byte { return bytes.Replace(data, []byte(old), []byte(fresh), 1) })
+	}
+	drop := func([]byte) []byte { return nil }
+	flip := func(at int) func([]byte) []byte {
+		return func(data []byte) []byte { data[at%len(data)] ^= 0x40; return data }
+	}
+	extra := func(name string, kind byte) []byte {
+		h := tar.Header{Name: name, Typeflag: kind, Mode: 0o600}
+		if kind == tar.TypeReg {
+			h.Size = 3
+		} else {
+			h.Linkname = "/etc/passwd"
+		}
+		return rebuilt(t, good, func(_ string, data []byte) []byte { return data }, h)
+	}
+	before := s.contents()
+	for name, c := range map[string]struct {
+		archive []byte
+		want    string
+	}{
+		"nothing":                {nil, "not a backup"},
+		"no archive":             {[]byte("hello"), "not a backup"},
+		"cut in the middle":      {good[:len(good)/2], "damaged or cut short"},
+		"cut at the end":         {good[:len(good)-4], "damaged or cut short"},
+		"a byte of the archive":  {flip(len(good) / 2)(bytes.Clone(good)), ""},
+		"a byte of the database": {edited(databaseFile, flip(8192)), "can't be used"},
+		"no manifest":            {edited("manifest.json", drop), "no manifest"},
+		"no database":            {edited(databaseFile, drop), "no manifest or no database"},
+		"a manifest of another":  {replaced(`"siteapi"`, `"other"`), "no manifest"},
+		"a later format":         {replaced(`"format": 1`, `"format": 2`), "has format 2"},
+		"another count":          {replaced(`"submissions": 20`, `"submissions": 21`), "holds 20 submissions"},
+		"a way out":              {extra("../x.json", tar.TypeReg), "not a backup"},
+		"a folder in a folder":   {extra("cms/a/b.json", tar.TypeReg), "not a backup"},
+		"another file":           {extra("run.sh", tar.TypeReg), "not a backup"},
+		"a link":                 {extra("cms/x.json", tar.TypeSymlink), "not a backup"},
+		"a second database":      {extra(databaseFile, tar.TypeReg), "damaged"},
+	} {
+		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
+		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := s.run("restore", "--from", bad); code != 1 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %d %s, want %q", name, code, out, c.want)
+		}
+		if fmt.Sprint(s.contents()) != fmt.Sprint(before) {
+			t.Errorf("%s: the data folder is changed", name)
+		}
+	}
+}
+
+// A database that can't be read any more is the best reason for a restore; one that can't be moved is put back.
+func TestRestoreOverARuin(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	id := s.submit("first")
+	s.arrived(1)
+	s.stop(t)
+	path := filepath.Join(t.TempDir(), "b.tar.gz")
+	s.says(said{"backup -o " + path, nil, nil})
+	ruin := strings.Repeat("not a database ", 1000)
+	if err := os.WriteFile(filepath.Join(s.dir, databaseFile), []byte(ruin), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.run("backup", "-o", path+"2"); code != 1 {
+		t.Errorf("a ruin was backed up: %s", out)
+	}
+	s.says(said{"restore --from " + path, []string{"1 submissions"}, nil})
+	kept, _ := filepath.Glob(filepath.Join(s.dir, "before-restore-*", databaseFile))
+	if len(kept) != 1 {
+		t.Fatalf("kept aside: %q", kept)
+	}
+	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != ruin {
+		t.Errorf("the ruin was not kept: %v", err)
+	}
+	if got := s.stored(); !slices.Equal(got, []string{id}) {
+		t.Errorf("restored are %q", got)
+	}
+}
+
+// With PostgreSQL the commands print the lines for its own tools, which work as they are printed.
+func TestBackupOfPostgres(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).start()
+	id := s.submit("dumped")
+	s.arrives(id)
+	folder := t.TempDir()
+	shell := func(prefix string, args ...string) {
+		t.Helper()
+		out, code := s.run(args...)
+		_, line, found := strings.Cut(out, prefix)
+		if code != 1 || !found {
+			t.Fatalf("no line in %d %s", code, out)
+		}
+		line, _, _ = strings.Cut(prefix+line, "\n")
+		tools, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir, cmd.Env = folder, append(s.env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v %s", line, err, out)
+		}
+	}
+	shell("pg_dump ", "backup", "-o", "x")
+	s.run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.base)
+	if len(s.stored()) != 0 {
+		t.Fatal("the lead is not gone")
+	}
+	s.stop(t)
+	shell("pg_restore ", "restore", "--from", "x")
+	if got := s.stored(); !slices.Equal(got, []string{id}) {
+		t.Errorf("restored are %q", got)
+	}
+}
+
+func TestBackupRefuses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.refuses(map[string]string{"backup -o x": "there is no database"})
+	s.says(said{"migrate", []string{"up to date"}, nil})
+	s.refuses(map[string]string{
+		"backup":                    "--output: name the file",
+		"backup -o x y":             "one argument too many",
+		"backup -o /nowhere/b":      "/nowhere",
+		"restore":                   "--from: name the backup",
+		"restore --from /nowhere/b": "--from: ",
+	})
+	// What a killed backup left is removed once it is old.
+	old, young := filepath.Join(s.dir, ".siteapi-backup-old"), filepath.Join(s.dir, ".siteapi-backup-young")
+	for path, age := range map[string]time.Duration{old: 25 * time.Hour, young: time.Hour} {
+		then := time.Now().Add(-age)
+		if err := errors.Join(os.Mkdir(path, 0o700), os.Chtimes(path, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, code := s.run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
+		t.Errorf("the backup on standard output: %d", code)
+	}
+	left, _ := filepath.Glob(filepath.Join(s.dir, ".siteapi-backup-*"))
+	if !slices.Equal(left, []string{young}) {
+		t.Errorf("left are %q", left)
+	}
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v3"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/schema"
+)
+
+// Every command says what it is for and how it is called.
+func TestHelpOfEveryCommand(t *testing.T) {
+	t.Parallel()
+	n := 0
+	var visit func(c *cli.Command, name string)
+	visit = func(c *cli.Command, name string) {
+		n++
+		if c.Usage == "" || strings.HasSuffix(c.Usage, ".") {
+			t.Errorf("%s: its usage is %q", name, c.Usage)
+		}
+		if !strings.Contains(c.Description, name) || !strings.HasPrefix(c.Description, "   ") && !strings.Contains(c.Description, "\n   ") {
+			t.Errorf("%s has no example of its own:\n%s", name, c.Description)
+		}
+		for _, f := range c.Flags {
+			if d, ok := f.(cli.DocGenerationFlag); !ok || d.GetUsage() == "" {
+				t.Errorf("%s: the flag %v is not explained", name, f.Names())
+			}
+		}
+		for _, sub := range c.Commands {
+			visit(sub, name+" "+sub.Name)
+		}
+	}
+	visit(newCommand(func(string) string { return "" }, t.Output()), "siteapi")
+	if n < 25 {
+		t.Errorf("only %d commands were found", n)
+	}
+	s := newSite(t)
+	s.says(
+		said{"--help", []string{"leads", "completion "}, nil},
+		said{"leads list --help", []string{"list leads, newest first", "DESCRIPTION:", "--since"}, nil},
+		said{"--version", []string{"siteapi", "go1."}, nil},
+		said{"version", []string{"siteapi", "go1."}, nil},
+	)
+}
+
+// A mistyped word is refused once, on standard error, with the word that was probably meant.
+func TestMistypedCommands(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"leasd":                     `Did you mean "leads"?`,
+		"leads lst":                 `Did you mean "list"?`,
+		"leads list --sicne 7d":     `Did you mean "--since"?`,
+		"deliveries verify --fxi":   `Did you mean "--fix"?`,
+		"leads list --limit x":      "limit",
+		"serve leads":               `there is no command "leads"`,
+		"leads export --bom=maybe":  "bom",
+		"deliveries retry --target": "target",
+	} {
+		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
+		cmd.Env = []string{"ENVIRONMENT=development", "DATA_DIR=" + t.TempDir()}
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 || strings.Count(errOut.String(), "siteapi: ") != 1 || strings.Count(errOut.String(), "\n") != 1 ||
+			!strings.Contains(errOut.String(), want) {
+			t.Errorf("%s: exit code %d, %q, want %s on standard error:\n%s", args, code, out.String(), want, errOut.String())
+		}
+	}
+}
+
+// A command needs the settings it uses, and no others.
+func TestCommandsNeedFewSettings(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	s.arrives(s.submit("lead"))
+	s.env = []string{"DATA_DIR=" + s.dir, "CONTENT_TTL=nonsense"} // production, without its tokens
+	s.says(
+		said{"leads list", []string{"lead@example.com"}, nil},
+		said{"deliveries list", []string{"no deliveries"}, nil},
+		said{"funnel", []string{"0 sessions"}, nil},
+		said{"backup -o " + filepath.Join(t.TempDir(), "b"), []string{"1 submissions"}, nil},
+		said{"deliveries verify", []string{"1 submissions compared"}, nil},
+		said{"leads erase --email nobody@example.com", []string{"out of reach"}, nil},
+	)
+	if out, code := s.run("doctor"); code != 1 || !strings.Contains(out, "CONTENT_TTL: must be") {
+		t.Errorf("the doctor uses all: %d %s", code, out)
+	}
+	if out, code := command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 || !strings.Contains(out, "set DATA_DIR to the folder of the service") {
+		t.Errorf("without a database: %d %s", code, out)
+	}
+}
+
+// On a terminal the lines of a table are as wide as it, and states have colours; elsewhere there are neither.
+func TestTablesOnATerminal(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Skip("script is not installed")
+	}
+	s := newSite(t)
+	s.keep(nil, odd())
+	terminal := func(command string) string {
+		cmd := exec.CommandContext(t.Context(), "script", "-qec", "stty cols 60; exec "+binary+" "+command, "/dev/null")
+		cmd.Env = append(s.env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
+		cmd.Stdin = strings.NewReader("")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\r", "")
+	out := terminal("leads list")
+	for line := range strings.Lines(plain.Replace(out)) {
+		if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > 60 {
+			t.Errorf("%q is wider than the terminal", line)
+		}
+	}
+	if !strings.Contains(out, "\x1b[1m") || !strings.Contains(out, "ODD1ODD2") {
+		t.Errorf("on a terminal it says %q", out)
+	}
+	if out := terminal("doctor"); !strings.Contains(out, "\x1b[32mok") {
+		t.Errorf("on a terminal the doctor says %q", out)
+	}
+	s.says(said{"leads list", []string{"odd@example.com"}, []string{"\x1b"}})
+}
+
+// bash completes commands, their commands and their flags, without a service and without settings.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
+		if out, code := command(t, nil, "completion", shell); code != 0 || !strings.Contains(out, "generate-shell-completion") {
+			t.Errorf("%s: %d %s", shell, code, out)
+		}
+	}
+	for line, want := range map[string]string{
+		"siteapi le": "leads", "siteapi leads er": "erase", "siteapi deliveries list --st": "--state", "siteapi do": "doctor",
+	} {
+		// What readline does: words, the index of the last one, and the function it was told.
+		script := `PATH="$(dirname "$0"):$PATH"; _get_comp_words_by_ref() { cur="${COMP_WORDS[COMP_CWORD]}"; }
+source <(siteapi completion bash)
+COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+__siteapi_bash_autocomplete siteapi
+echo "${COMPREPLY[@]}"`
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, binary, line)
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "DATA_DIR=/nowhere"}
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSpace(string(out)); err != nil || got != want {
+			t.Errorf("%s<TAB>: %v %q, want %q", line, err, got, want)
+		}
+	}
+}
+
+// The printed schema has everything a client can ask for, and nothing of the REST routes.
+func TestSDL(t *testing.T) {
+	t.Parallel()
+	out, code := command(t, nil, "sdl")
+	printed, err := gqlparser.LoadSchema(&ast.Source{Name: "printed", Input: out})
+	if err != nil || code != 0 {
+		t.Fatal(code, err)
+	}
+	for name, def := range schema.AST().Types {
+		_, found := printed.Types[name]
+		if hidden := name == "RestMethod" || name == "RestAnswer"; found == hidden {
+			t.Errorf("%s: printed %v", name, found)
+		}
+		for _, f := range def.Fields {
+			if found && printed.Types[name].Fields.ForName(f.Name) == nil {
+				t.Errorf("%s.%s is not printed", name, f.Name)
+			}
+		}
+	}
+	if strings.Contains(out, "@rest") {
+		t.Error("@rest is printed")
+	}
+}
+
+func TestCRMSetup(t *testing.T) {
+	t.Parallel()
+	setup := func(far *farEnds, env ...string) (string, int) {
+		return command(t, append(far.environ(), env...), "crm", "setup")
+	}
+	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+	far.crm.Fail(hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0), hubspottest.Answer(503, nil))
+	if out, code := setup(far); code != 1 || !strings.Contains(out, "run the command again") {
+		t.Errorf("away in the middle: %d %s", code, out)
+	}
+	far.recover()
+	if out, code := setup(far); code != 0 || !strings.Contains(out, "quote_pdf_url: created") {
+		t.Errorf("once more: %d %s", code, out)
+	}
+	if out, code := setup(far); code != 0 || strings.Count(out, ": exists already") != 11 {
+		t.Errorf("again: %d %s", code, out)
+	}
+	if out, code := setup(far, "CRM_DRIVER=file"); code != 0 || !strings.Contains(out, "needs no preparation") {
+		t.Errorf("of files: %d %s", code, out)
+	}
+	unable := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
+	if out, code := setup(unable); code != 1 || !strings.Contains(out, "crm.schemas.contacts.write") {
+		t.Errorf("a token without the right: %d %s", code, out)
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// checkup is what the doctor says.
+type checkup struct {
+	State  string
+	Checks []struct{ Check, State, Detail, Advice string }
+}
+
+// doctor runs the command with some settings changed.
+func (s *site) doctor(env []string, args ...string) (c checkup, code int) {
+	s.t.Helper()
+	changed := *s
+	changed.env = append(append([]string{}, s.env...), env...)
+	out, code := changed.run(append([]string{"doctor", "--json"}, args...)...)
+	readJSON(s.t, out, &c)
+	for _, secret := range []string{"hush", "@example.com"} {
+		if strings.Contains(out, secret) {
+			s.t.Errorf("%q is in %s", secret, out)
+		}
+	}
+	return c, code
+}
+
+// says fails unless a check has that state, with those words, and advice where something is wrong.
+func (c checkup) says(t *testing.T, check, state, words string) {
+	t.Helper()
+	for _, d := range c.Checks {
+		if d.Check == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) && (d.Advice != "") == (state != "ok") {
+			return
+		}
+	}
+	t.Errorf("%s does not say %s: %q, but\n%+v", check, state, words, c.Checks)
+}
+
+// strict are settings for production in which the doctor finds nothing.
+func strict() []string {
+	return []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=hush-0123456789-0123456789", "CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
+		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555", "RATE_LIMITS=on", "SITE_URL=https://api.example", "TRUSTED_PROXIES=127.0.0.1"}
+}
+
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	s := newFarSite(t, strict()...)
+	s.start()
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.arrives(s.submit("lead"))
+	documents := len(s.far.cms.Documents())
+	c, code := s.doctor(nil, "--strict", "--server", s.base)
+	for _, d := range c.Checks {
+		// The disk of a busy machine may be slow.
+		if d.State != "ok" && !strings.Contains(d.Detail, "a commit took") {
+			t.Errorf("%d %+v", code, d)
+		}
+	}
+	for check, words := range map[string]string{
+		"settings": "for production", "data folder": "written and synced", "deliveries": "none is late", "cache": "in the memory",
+		"cms": "sanity: ", "crm": "hubspot: answered", "clock": "as that of the C", "service": "is ready",
+	} {
+		c.says(t, check, "ok", words)
+	}
+	if len(s.far.cms.Documents()) != documents || len(s.far.crm.Contacts()) != 1 {
+		t.Error("the doctor left something at the CMS or the CRM")
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	s.says(said{"doctor --server " + s.base, []string{"ok    settings     they can be used", "ok    cms"}, []string{"\x1b"}})
+	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
+	c.says(t, "service", "warn", "a process has the database open")
+}
+
+func TestDoctorOnSettings(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, strict()...)
+	risky := []string{"CACHE_API_TOKEN=hush", "SITE_URL=http://x.example", "GRAPHQL_PLAYGROUND=on", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR=:9090"}
+	c, code := s.doctor(risky)
+	if code != 0 || c.State != "warn" {
+		t.Errorf("warnings alone: %d %+v", code, c)
+	}
+	for _, words := range []string{"short enough to be guessed", "SITE_URL is not an https", "GRAPHQL_PLAYGROUND", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR", "CRM_DRIVER=file"} {
+		c.says(t, "settings", "warn", words)
+	}
+	if _, code := s.doctor(risky, "--strict"); code != 2 {
+		t.Errorf("warnings, strictly: %d", code)
+	}
+	c, code = s.doctor([]string{"TRUSTED_PROXIES=::/0"})
+	if c.says(t, "settings", "fail", "pretend to be any client"); code != 2 {
+		t.Errorf("a failure: %d", code)
+	}
+	// Before the first start: nothing is created by looking.
+	fresh := newSite(t)
+	fresh.dir += "/none"
+	c, code = fresh.doctor([]string{"DATA_DIR=" + fresh.dir})
+	for _, check := range []string{"data folder", "database", "cms"} {
+		c.says(t, check, "warn", "first start")
+	}
+	if _, err := os.Stat(fresh.dir); code != 0 || err == nil {
+		t.Errorf("looking for a folder made it: %d", code)
+	}
+	s.refuses(map[string]string{"doctor x": "one argument too many", "doctor --server ftp://x": "--server"})
+}
+
+func TestDoctorOnUpstreams(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.far = newFarEnds(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
+	s.env = append(s.env, s.far.environ()...)
+	answers := func(status int) func() {
+		return func() { s.far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always}) }
+	}
+	for _, tt := range []struct {
+		fail                func()
+		env                 string
+		check, state, words string
+	}{
+		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "fail", "are not lost"},
+		{nil, "SANITY_TOKEN=hush-reader", "cms", "fail", "role Editor"},
+		{answers(429), "A=b", "cms", "fail", "quota"},
+		{func() { _ = s.far.cms.Replace() }, "A=b", "cms", "warn", "no published document of type siteSettings"},
+		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "fail", "are not lost"},
+		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "fail", "HUBSPOT_TOKEN"},
+	} {
+		if tt.fail != nil {
+			tt.fail()
+		}
+		c, _ := s.doctor([]string{tt.env})
+		c.says(t, tt.check, tt.state, tt.words)
+		s.far.recover()
+	}
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+	}))
+	defer late.Close()
+	c, _ := s.doctor([]string{"HUBSPOT_API_URL=" + late.URL})
+	c.says(t, "clock", "warn", "ahead of that of the CRM")
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	c, code := s.doctor(nil, "--server", other.URL)
+	if c.says(t, "service", "fail", "is not this service"); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorOnBackends(t *testing.T) {
+	t.Parallel()
+	cache, database := valkeyserver.Start(t), pgserver.Start(t)
+	s := newSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
+	c, _ := s.doctor(nil)
+	c.says(t, "cache", "ok", "valkey: stored, read and removed")
+	cache.Stop()
+	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
+	c.says(t, "cache", "fail", "")
+	c.says(t, "database", "fail", "nosuch")
+	c.says(t, "deliveries", "ok", "can't be opened")
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorOnDeliveries(t *testing.T) {
+	t.Parallel()
+	s, _, _, _ := troubled(t)
+	bot := lead("bot")
+	bot["website"] = "https://spam.example"
+	s.post("/api/quote/submit", bot)
+	c, _ := s.doctor(nil, "--server", s.base)
+	c.says(t, "deliveries", "warn", "1 leads were refused by the cms for good")
+	c.says(t, "deliveries", "warn", "1 leads are in review")
+}

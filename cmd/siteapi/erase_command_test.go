@@ -1,0 +1,296 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/store/storetest/pgserver"
+)
+
+// erased is the receipt of an erasure.
+type erased struct {
+	Email             string
+	Erasing, Complete bool
+	Submissions       []string
+	Remains           []string
+	Places            []erasedPlace
+}
+
+type erasedPlace struct {
+	Place, Unit, State, Detail string
+	Found                      *int
+	Erased                     int
+}
+
+// at returns what a receipt says of the place where something is counted.
+func (r erased) at(unit string) erasedPlace {
+	for _, p := range r.Places {
+		if p.Unit == unit {
+			return p
+		}
+	}
+	return erasedPlace{}
+}
+
+// says fails unless a receipt counts so many things as found and erased.
+func (r erased) says(t *testing.T, unit string, found, removed int, state string) {
+	t.Helper()
+	if p := r.at(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
+		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s", unit, p, found, removed, state)
+	}
+}
+
+// erase runs `leads erase` beside the running service.
+func (s *site) erase(args ...string) (r erased, code int) {
+	s.t.Helper()
+	out, code := s.run(append([]string{"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.base}, args...)...)
+	readJSON(s.t, out, &r)
+	return r, code
+}
+
+// populate has a person leave traces everywhere: two leads, PDFs, a session with no more than a hint; and somebody else.
+func (s *site) populate() (hers []string, theirs string) {
+	s.t.Helper()
+	again := lead("hers-2")
+	again["contact"].(object)["email"] = "HERS@example.com"
+	_, second := s.post("/api/quote/submit", again)
+	hers = []string{s.submit("hers"), second["submissionId"].(string)}
+	theirs = s.submit("theirs")
+	s.post("/api/quote/track", object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}})
+	s.post("/api/quote/track", object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
+	for _, id := range append([]string{theirs}, hers...) {
+		s.arrives(id)
+		if s.pdf(id) != http.StatusOK {
+			s.t.Error("no PDF")
+		}
+	}
+	return hers, theirs
+}
+
+// gone fails if anything is left of her at this site, or if anything is missing of somebody else.
+func (s *site) gone(hers []string, theirs string) {
+	s.t.Helper()
+	for _, id := range hers {
+		if status := s.pdf(id); status != http.StatusNotFound {
+			s.t.Errorf("the PDF of %s answers %d", id, status)
+		}
+		if len(s.deliveriesOf(id)) != 0 {
+			s.t.Errorf("%s has deliveries", id)
+		}
+	}
+	s.says(
+		said{"leads list", []string{"theirs@example.com"}, []string{"ers@example.com ", "HERS"}},
+		said{"leads show " + theirs, []string{"cms", "crm"}, nil},
+	)
+	if s.pdf(theirs) != http.StatusOK {
+		s.t.Error("somebody else's PDF is gone")
+	}
+	if s.far != nil && (len(s.far.contacts("hers@example.com")) != 0 || len(s.far.documents("hers"))+len(s.far.documents("hers-2")) != 0) {
+		s.t.Error("the CMS or the CRM holds something still")
+	}
+}
+
+// clean fails if a file in the data folder holds her address.
+func (s *site) clean() {
+	s.t.Helper()
+	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(strings.ToLower(string(data)), "hers@example") {
+			s.t.Errorf("%s holds the address", path)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+func TestEraseEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newFarSite(t).start()
+	hers, theirs := s.populate()
+	// A rehearsal changes nothing.
+	r, code := s.erase("--email", " hers@Example.com ")
+	if code != 2 || r.Erasing || r.Complete || r.Email != "hers@example.com" || len(r.Submissions) != 2 {
+		t.Errorf("%d %+v", code, r)
+	}
+	counts := map[string]int{"deliveries": 4, "documents": 2, "contacts": 1, "submissions": 2, "sessions": 1}
+	for unit, n := range counts {
+		r.says(t, unit, n, 0, "found")
+	}
+	if p := r.at("PDFs"); p.Found != nil || p.State != "unknown" {
+		t.Errorf("the receipt says of the cache: %+v", p)
+	}
+	s.arrives(hers[0])
+
+	path := filepath.Join(t.TempDir(), "receipt.json")
+	if r, code = s.erase("--yes", "--receipt", path); code != 0 || !r.Complete || len(r.Remains) == 0 {
+		t.Errorf("%d %+v", code, r)
+	}
+	for unit, n := range counts {
+		r.says(t, unit, n, n, "erased")
+	}
+	if r.at("PDFs").Erased < 2 {
+		t.Errorf("the receipt says of the cache: %+v", r.at("PDFs"))
+	}
+	var filed erased
+	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &filed) != nil || !filed.Complete {
+		t.Errorf("the filed receipt: %v %s", err, data)
+	}
+	s.gone(hers, theirs)
+	s.far.checkLead(t, "theirs", theirs)
+	s.stop(t)
+	s.clean()
+	// Once more, without a service: there is nothing left to do.
+	if r, code = s.erase("--yes"); code != 0 || !r.Complete {
+		t.Errorf("again: %d %+v", code, r)
+	}
+	for _, p := range r.Places {
+		r.says(t, p.Unit, 0, 0, "nothing there")
+	}
+	s.refuses(map[string]string{
+		"leads erase --yes":                           "--email: must be one e-mail address",
+		"leads erase --email a@b.co,c@d.co":           "must be one e-mail address",
+		"leads erase --email @":                       "must be one e-mail address",
+		"leads erase --email a@b.co --server ftp://x": "--server",
+		"leads erase --email a@b.co x":                "one argument too many",
+	})
+}
+
+// What fails at one place is said, what a repetition needs is kept, and the repetition completes it.
+func TestErasePlacesThatFail(t *testing.T) {
+	t.Parallel()
+	cms := func(f sanitytest.Fault) func(*farEnds) {
+		return func(far *farEnds) { f.Times = always; far.cms.Fail(f) }
+	}
+	for _, tt := range []struct {
+		name         string
+		fail         func(far *farEnds)
+		failed, done string // units
+	}{
+		{"the CMS can't be asked", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
+		{"the CMS does not delete", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}), "documents", "contacts"},
+		{"the CRM is away", func(far *farEnds) { far.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts", "documents"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newFarSite(t).start()
+			s.t = t
+			hers, theirs := s.populate()
+			tt.fail(s.far)
+			r, code := s.erase("--yes")
+			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 || p.Detail == "" || strings.Contains(p.Detail, "hers@") {
+				t.Errorf("%d %+v", code, r)
+			}
+			if p := r.at(tt.done); p.State != "erased" {
+				t.Errorf("the receipt says %+v", p)
+			}
+			r.says(t, "submissions", 2, 0, "kept")
+			s.far.recover()
+			if r, code := s.erase("--yes"); code != 0 || !r.Complete {
+				t.Errorf("the repetition: %d %+v", code, r)
+			}
+			s.gone(hers, theirs)
+		})
+	}
+}
+
+// A delivery that is being tried is waited for, and one that waits never arrives after the erasure.
+func TestEraseBeforeDelivery(t *testing.T) {
+	t.Parallel()
+	s := newFarSite(t).start()
+	s.far.crm.Fail(hubspottest.Hang().Times(1))
+	id := s.submit("hers")
+	s.reaches(id, "crm", "running")
+	if r, code := s.erase("--yes"); code != 0 || !r.Complete {
+		t.Errorf("%d %+v", code, r)
+	}
+	s.far.recover()
+	s.arrives(s.submit("later"))
+	if len(s.far.contacts("hers@example.com"))+len(s.far.documents("hers"))+len(s.deliveriesOf(id)) != 0 {
+		t.Error("a delivery arrived after the erasure")
+	}
+}
+
+// The memory of a running service has to be reached for a complete erasure; the rest does not wait for it.
+func TestEraseWithoutTheService(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	hers, theirs := s.populate()
+	for name, server := range map[string]http.HandlerFunc{
+		"another token":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"another server": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) },
+	} {
+		other := httptest.NewServer(server)
+		r, code := s.erase("--yes", "--server", other.URL)
+		other.Close()
+		if p := r.at("PDFs"); code != 1 || r.Complete || p.State != "failed" || !strings.Contains(p.Detail, other.URL) {
+			t.Errorf("%s: %d %+v", name, code, p)
+		}
+	}
+	if r, code := s.erase("--yes", "--server", "http://127.0.0.1:1"); code != 1 || r.at("PDFs").State != "failed" {
+		t.Errorf("nobody listens: %d %+v", code, r)
+	}
+	if r, code := s.erase("--yes"); code != 0 || !r.Complete || r.at("PDFs").Erased < 2 {
+		t.Errorf("the repetition: %d %+v", code, r)
+	}
+	s.gone(hers, theirs)
+	s.clean()
+}
+
+// With several instances the shared cache is cleared, and the table says what was done.
+func TestEraseWithPostgresAndValkey(t *testing.T) {
+	t.Parallel()
+	database, cache := pgserver.Start(t), valkeyserver.Start(t)
+	s := newSite(t, "DATABASE_URL="+database.NewDatabase(t), "CACHE_URL="+cache.URL()).start()
+	hers, theirs := s.populate()
+	out, code := s.run("leads", "erase", "--email", "hers@example.com", "--yes")
+	if code != 0 || !strings.Contains(out, "complete: nothing is left") || !strings.Contains(out, "VACUUM") {
+		t.Errorf("%d %s", code, out)
+	}
+	s.gone(hers, theirs)
+	cache.Stop()
+	if r, code := s.erase("--yes"); code != 1 || r.at("PDFs").State != "failed" {
+		t.Errorf("with the cache away: %d %+v", code, r)
+	}
+}
+
+// The address may come by standard input, which no list of processes shows.
+func TestEraseFromStandardInput(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).start()
+	id := s.submit("hers")
+	run := func(input string, args ...string) (string, int) {
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"leads", "erase", "--email", "-", "--server", s.base}, args...)...)
+		cmd.Env = s.env
+		cmd.Stdin = strings.NewReader(input)
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	for _, tt := range []struct {
+		input, want string
+		code        int
+		args        []string
+	}{
+		{"", "must be one e-mail address", 1, nil}, {"hers@example.com\n", "add --yes", 2, nil}, {"hers@example.com", "complete", 0, []string{"--yes"}},
+	} {
+		if out, code := run(tt.input, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
+			t.Errorf("%q: %d %s", tt.input, code, out)
+		}
+	}
+	if status := s.pdf(id); status != http.StatusNotFound {
+		t.Errorf("the PDF answers %d", status)
+	}
+}

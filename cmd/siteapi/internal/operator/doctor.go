@@ -1,0 +1,183 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// checkTime is how long one check may take.
+const checkTime = 20 * time.Second
+
+// doctor is `siteapi doctor`.
+func (d Deps) doctor() *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Usage: "check settings, disk, database, deliveries, cache, CMS, CRM and clock, and say what to do",
+		Description: "Makes a real round trip to everything the service depends on, before its start or beside it, and removes the\n" +
+			"traces again. Exit code 2: something has to be repaired.\n\n" +
+			"   siteapi doctor\n   siteapi doctor --json | jq '.checks[] | select(.state != \"ok\")'",
+		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "strict", Usage: "exit code 2 for warnings too"}, serverFlag()},
+		Action: d.action(nil, d.examine),
+	}
+}
+
+// States of a check.
+const (
+	stateOK   = "ok"
+	stateWarn = "warn" // it works, and should not stay so
+	stateFail = "fail" // it does not work, or is dangerous
+)
+
+// diagnosis is one result of a check.
+type diagnosis struct {
+	Check  string `json:"check"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"` // what to do
+}
+
+// diagnoses collects the results of one check.
+type diagnoses struct {
+	check string
+	found []diagnosis
+}
+
+func (d *diagnoses) ok(format string, args ...any) {
+	d.found = append(d.found, diagnosis{d.check, stateOK, fmt.Sprintf(format, args...), ""})
+}
+
+func (d *diagnoses) warn(advice, format string, args ...any) {
+	d.found = append(d.found, diagnosis{d.check, stateWarn, fmt.Sprintf(format, args...), advice})
+}
+
+func (d *diagnoses) fail(advice string, err error) {
+	d.found = append(d.found, diagnosis{d.check, stateFail, strings.Join(strings.Fields(err.Error()), " "), advice})
+}
+
+// examination is one run of the doctor.
+type examination struct {
+	Deps
+	settings *config.Settings
+	server   string // address of the running service
+	running  bool   // another process has the SQLite database open
+}
+
+// examine runs all checks at the same time.
+func (d Deps) examine(ctx context.Context, c *cli.Command, s *config.Settings) error {
+	server, err := serverAddress(c, s)
+	if err != nil {
+		return err
+	}
+	e := &examination{d, s, server, s.DatabaseURL == nil && exists(databasePath(s)) && !d.nobodyElse(s)}
+	names := []string{"settings", "data folder", "database", "deliveries", "cache", "cms", "crm", "clock", "service"}
+	checks := []func(context.Context, *diagnoses){
+		e.checkSettings, e.checkFolder, e.checkDatabase, e.checkDeliveries, e.checkCache, e.checkCMS, e.checkCRM, e.checkClock, e.checkService,
+	}
+	results := make([]diagnoses, len(checks))
+	var group sync.WaitGroup
+	for i, check := range checks {
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, checkTime)
+			defer cancel()
+			results[i].check = names[i]
+			check(ctx, &results[i])
+		})
+	}
+	group.Wait()
+	var found []diagnosis
+	worst := stateOK
+	for _, r := range results {
+		found = append(found, r.found...)
+		for _, f := range r.found {
+			if f.State == stateFail || f.State == stateWarn && worst == stateOK {
+				worst = f.State
+			}
+		}
+	}
+	if c.Bool("json") {
+		err = printJSON(c.Root().Writer, map[string]any{"state": worst, "checks": found})
+	} else {
+		printDiagnoses(c.Root().Writer, found)
+	}
+	switch {
+	case err != nil:
+		return err
+	case worst == stateFail:
+		return finding("something has to be repaired: see what failed")
+	case worst == stateWarn && c.Bool("strict"):
+		return finding("there are warnings")
+	}
+	return nil
+}
+
+func printDiagnoses(out io.Writer, found []diagnosis) {
+	colours := map[string]text.Color{stateOK: text.FgGreen, stateWarn: text.FgYellow, stateFail: text.FgRed}
+	for _, f := range found {
+		state := fmt.Sprintf("%-5s", f.State)
+		if terminalWidth(out) > 0 {
+			state = colours[f.State].Sprint(state)
+		}
+		_, _ = fmt.Fprintf(out, "%s %-12s %s\n", state, f.Check, f.Detail)
+		if f.Advice != "" {
+			_, _ = fmt.Fprintf(out, "%19s-> %s\n", "", f.Advice)
+		}
+	}
+}
+
+// checkSettings finds settings that can be used and should not, in production.
+func (e *examination) checkSettings(_ context.Context, found *diagnoses) {
+	s := e.settings
+	if s.Environment != "production" {
+		found.ok("they can be used, for %s", s.Environment)
+		return
+	}
+	for _, doubt := range []struct {
+		applies        bool
+		detail, advice string
+	}{
+		{slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets), func(secret string) bool { return len(secret) < 20 }),
+			"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed", "set long random values, for instance from `openssl rand -hex 32`"},
+		{s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0, "CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
+			"set a secret in the CMS's webhook, and the same one here"},
+		{s.CRMDriver == "file", "CRM_DRIVER=file: contacts are files in DATA_DIR, which nobody is told of", "set CRM_DRIVER=hubspot"},
+		{!strings.HasPrefix(s.SiteURL, "https://"), "SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
+			"set it to the public address of this service"},
+		{s.Playground || s.Introspection, "GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on", "set both to off, unless the API is meant for strangers"},
+		{!s.RateLimits, "RATE_LIMITS=off: one address can use up everything", "set it to on, unless a proxy limits each client"},
+		{slices.Contains(s.CORSOrigins, "*"), "CORS_ALLOWED_ORIGINS=*: every site may call the service from its visitors' browsers",
+			"list the origins of your own sites"},
+		{s.AdminAddr != "" && !isLoopback(s.AdminAddr), "ADMIN_ADDR is not on this machine only: metrics and profiles have no guard of their own",
+			"listen on 127.0.0.1, or make sure that only your own network reaches it"},
+		{isLoopback(s.ListenAddr) && len(s.TrustedProxies) == 0, "TRUSTED_PROXIES names no proxy, and LISTEN_ADDR needs one: all visitors share one rate limit",
+			"set TRUSTED_PROXIES=127.0.0.1,::1"},
+	} {
+		if doubt.applies {
+			found.warn(doubt.advice, "%s", doubt.detail)
+		}
+	}
+	for _, p := range s.TrustedProxies {
+		if p.Bits() < 8 {
+			found.fail("name the networks of your proxies only", fmt.Errorf("TRUSTED_PROXIES holds %v: strangers can pretend to be any client", p))
+		}
+	}
+	if len(found.found) == 0 {
+		found.ok("they can be used, for production")
+	}
+}
+
+// isLoopback reports whether a listener is reached from its own machine only.
+func isLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}

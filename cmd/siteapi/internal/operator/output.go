@@ -1,0 +1,142 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// columnMost is how wide a column of a table is at most, in characters.
+const columnMost = 40
+
+// newTable returns an empty table. On a terminal it has colours, and its lines are as wide as the terminal at most.
+func newTable(out io.Writer, header ...any) table.Writer {
+	style := table.Style{
+		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
+		Options: table.OptionsNoBordersAndSeparators,
+	}
+	if width := terminalWidth(out); width > 0 {
+		style.Size.WidthMax, style.Color.Header = width, text.Colors{text.Bold}
+	}
+	columns := make([]table.ColumnConfig, len(header))
+	for i := range columns {
+		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: columnMost, WidthMaxEnforcer: shortened}
+	}
+	columns[len(columns)-1].WidthMax *= 3
+	t := table.NewWriter()
+	t.SetStyle(style)
+	t.SetColumnConfigs(columns)
+	t.SuppressTrailingSpaces()
+	t.SetOutputMirror(out)
+	t.AppendHeader(header)
+	return t
+}
+
+// terminalWidth returns the width of the terminal that out writes to, or 0.
+func terminalWidth(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// shortened makes one line of a text, of at most so many characters.
+func shortened(line string, most int) string {
+	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
+}
+
+// printLines prints names and values, leaving out those without a value.
+func printLines(out io.Writer, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			_, _ = fmt.Fprintf(out, "%-12s%s\n", pairs[i], printable(pairs[i+1]))
+		}
+	}
+}
+
+// printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
+// and without those that change the direction of writing.
+func printable(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), r == unicode.ReplacementChar:
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// printJSON prints a value for other programs.
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// span writes a duration with its two largest units.
+func span(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// stamp writes a time with its distance from now. The zero time is empty.
+func stamp(at, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case at.After(now):
+		return fmt.Sprintf("%s, in %s", at.Format(time.RFC3339), span(at.Sub(now)))
+	}
+	return fmt.Sprintf("%s, %s ago", at.Format(time.RFC3339), span(now.Sub(at)))
+}
+
+// writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.
+func writeFile(path string, overwrite bool, write func(*os.File) error) (err error) {
+	if exists(path) && !overwrite {
+		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("writing a file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// exists reports whether there is a file or folder at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,89 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cache"
+)
+
+// pdfPattern matches the cached PDFs of one submission. Of several, or of none, it matches all PDFs: those of
+// others are drawn again, and an earlier erasure may have ended after it had removed the ids.
+func pdfPattern(ids []string) string {
+	const prefix = "quote:pdf:"
+	if len(ids) != 1 {
+		return prefix + "*"
+	}
+	return cache.Escape(prefix+ids[0]+":") + "*"
+}
+
+// clearShared clears PDFs from a cache that this process can reach itself.
+func (d Deps) clearShared(ctx context.Context, s *config.Settings, ids []string) (n int, err error) {
+	pattern, err := cache.ParsePattern(pdfPattern(ids))
+	if err != nil {
+		return 0, err
+	}
+	c, err := d.OpenCache(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return c.Clear(ctx, pattern)
+}
+
+// clearMemory clears PDFs from the memory of the running service. If no service is running there are none.
+func clearMemory(ctx context.Context, server string, tokens, ids []string, alone bool) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	address := server + "/api/cache/clear?" + url.Values{"pattern": {pdfPattern(ids)}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(tokens) > 0 {
+		req.Header.Set("Authorization", "Bearer "+tokens[0])
+	}
+	const advice = "PDFs stay in the memory of a running service for an hour: run the command again with --server, or restart the service"
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		if _, dialing := errors.AsType[*net.OpError](err); dialing && alone {
+			return 0, nil
+		}
+		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", server, err, advice)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	var answer struct{ Cleared *int }
+	if err = errors.Join(err, resp.Body.Close()); err == nil && resp.StatusCode == http.StatusOK {
+		err = json.Unmarshal(body, &answer)
+	}
+	if err != nil || answer.Cleared == nil {
+		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)", server, resp.Status, advice)
+	}
+	return *answer.Cleared, nil
+}
+
+// serverAddress reads --server, by default the address of this machine that LISTEN_ADDR names.
+func serverAddress(c *cli.Command, s *config.Settings) (string, error) {
+	if server := c.String("server"); server != "" {
+		if err := config.WebAddress(server); err != nil {
+			return "", fmt.Errorf("--server: %w", err)
+		}
+		return strings.TrimSuffix(server, "/"), nil
+	}
+	host, port, err := net.SplitHostPort(s.ListenAddr)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
