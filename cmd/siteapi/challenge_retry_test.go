@@ -65,7 +65,7 @@ func TestRetryAfter503KeepsItsChallenge(t *testing.T) {
 	if status, answer := r.post("/api/quote/submit", other); status != http.StatusOK {
 		t.Fatalf("another lead: %d %v", status, answer)
 	}
-	out, code := command(t, append(env, "ENVIRONMENT=development"), "leads", "list", "--held")
+	out, code := command(t, append(env, "ENVIRONMENT=development"), "leads", "list", "--in-review")
 	if code != 0 || strings.Count(out, "@example.com") != 1 {
 		t.Errorf("in review are (%d):\n%s", code, out)
 	}

@@ -9,14 +9,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/store/sqlite"
 )
@@ -112,7 +111,7 @@ func reportUsageOnce(c *cli.Command) {
 
 // operatorDeps opens what the operator's commands work on. They log warnings only.
 func operatorDeps(getenv func(string) string) operator.Deps {
-	log := zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(os.Stderr.Fd()))}).
+	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	return operator.Deps{
 		Version:  versionText(),
