@@ -117,7 +117,10 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	if status := fresh.pdf(before[0]); status != 200 {
 		t.Errorf("the PDF of a restored lead answers %d", status)
 	}
-	fresh.arrived(len(held))
+	var deliveries []listedDelivery
+	if fresh.json(&deliveries, "deliveries", "list", "--state", "all"); len(deliveries) != 2*len(held) {
+		t.Errorf("%d leads were restored with %d deliveries", len(held), len(deliveries))
+	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}

@@ -102,8 +102,12 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 }
 
 // reportUsageOnce has errors of the command line returned, for main to print, instead of printed with the help text.
+// The flags after a mistyped command are not read: the command is what is wrong.
 func reportUsageOnce(c *cli.Command) {
 	c.OnUsageError = operator.UsageError
+	if one := 1; len(c.Commands) > 0 || c.Name == "serve" {
+		c.StopOnNthArg = &one
+	}
 	for _, sub := range c.Commands {
 		reportUsageOnce(sub)
 	}

@@ -59,6 +59,8 @@ func TestMistypedCommands(t *testing.T) {
 	for args, want := range map[string]string{
 		"leasd":                     `Did you mean "leads"?`,
 		"leads lst":                 `Did you mean "list"?`,
+		"leasd --since 7d":          `Did you mean "leads"?`,
+		"leads lst --since 7d":      `Did you mean "list"?`,
 		"leads list --sicne 7d":     `Did you mean "--since"?`,
 		"deliveries verify --fxi":   `Did you mean "--fix"?`,
 		"leads list --limit x":      "limit",

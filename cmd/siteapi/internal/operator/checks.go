@@ -96,7 +96,7 @@ func (e *examination) checkDeliveries(ctx context.Context, found *diagnoses) {
 	}
 	for _, c := range counts {
 		switch age := time.Since(c.Oldest); {
-		case c.Number == 0 || c.State == queue.Delivered:
+		case c.Number == 0:
 		case c.State == queue.Failed:
 			found.warn("see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`",
 				"%d leads were refused by the %s for good", c.Number, c.Target)

@@ -129,7 +129,7 @@ func printDeliveries(out io.Writer, list []queue.Delivery) {
 	t.Render()
 }
 
-// printCounts prints how many deliveries are in which state, a line for each target.
+// printCounts prints how many deliveries have not arrived, by state, a line for each target.
 func printCounts(ctx context.Context, out io.Writer, q *queue.Queue) error {
 	all, err := q.Counts(ctx)
 	if err != nil {
@@ -138,11 +138,13 @@ func printCounts(ctx context.Context, out io.Writer, q *queue.Queue) error {
 	for _, target := range queue.Targets() {
 		var parts []string
 		for _, n := range all {
-			if n.Target == target && (n.Number > 0 || n.State == queue.Delivered) {
+			if n.Target == target && n.Number > 0 {
 				parts = append(parts, fmt.Sprintf("%d %s", n.Number, n.State))
 			}
 		}
-		_, _ = fmt.Fprintf(out, "%s: %s\n", target, strings.Join(parts, ", "))
+		if len(parts) > 0 {
+			_, _ = fmt.Fprintf(out, "%s: %s\n", target, strings.Join(parts, ", "))
+		}
 	}
 	return nil
 }
