@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/term"
 
 	"siteapi/cmd/siteapi/internal/config"
 )
@@ -28,7 +28,7 @@ func NewLogger(s *config.Settings, out io.Writer) (zerolog.Logger, func()) {
 // terminal only.
 func ConsoleWriter(out io.Writer) io.Writer {
 	file, ok := out.(*os.File)
-	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !ok || !isatty.IsTerminal(file.Fd())}
+	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !ok || !term.IsTerminal(int(file.Fd()))}
 }
 
 // TraceFields adds the trace and the span to log lines of what is traced.
