@@ -55,10 +55,10 @@ playground: ## build the GraphiQL page that the binary embeds, with npm
 	npm --prefix schema/playground run check
 	npm --prefix schema/playground run build
 
-schema/playground/web/dist/manifest.json: schema/playground/package-lock.json schema/playground/build.mjs $(wildcard schema/playground/src/*)
+schema/playground/web/dist/index.html: schema/playground/package-lock.json schema/playground/build.mjs $(wildcard schema/playground/src/* schema/playground/web/*.html schema/playground/web/static/*)
 	$(MAKE) playground
 
-browser-test: schema/playground/web/dist/manifest.json ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+browser-test: schema/playground/web/dist/index.html ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
 	$(MAKE) build
 	npm --prefix schema/playground test
 

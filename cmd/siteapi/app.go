@@ -213,10 +213,10 @@ func newPlayground(s *config.Settings) (http.Handler, error) {
 		return placeholder
 	}
 	return playground.New(playground.Options{
-		Path: httpserver.PlaygroundPath, GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
+		GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
 		CacheToken:   shown(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
 		WebhookToken: shown(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-		Random:       rand.Text, Refuse: httpserver.WriteError,
+		Refuse:       httpserver.WriteError,
 	})
 }
 

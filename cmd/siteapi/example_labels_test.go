@@ -33,7 +33,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	}
 	var slugs []string
 	for _, pattern := range []string{
-		"../../schema/*.graphqls", "../../schema/playground/web/operations/*.json", "../../rest/operations/*.graphql",
+		"../../schema/*.graphqls", "../../schema/playground/web/static/operations.js", "../../rest/operations/*.graphql",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

@@ -1,5 +1,5 @@
 // Builds the GraphiQL page into web/dist, which the Go package embeds where it is there:
-// hashed files, each gzipped once here, and a manifest that names what the page loads.
+// hashed files, each gzipped once here, and index.html, which loads them.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, extname, join, relative } from "node:path";
@@ -79,18 +79,19 @@ async function keep(name, contents) {
   packed += gz.length;
   await writeFile(join(dist, `${name}.gz`), gz);
 }
-const manifest = { script: "", style: "", licences: "" };
+const names = { SCRIPT: "", STYLE: "", LICENCES: "" };
 for (const file of [...workers.outputFiles, ...page.outputFiles]) {
   const name = relative(dist, file.path);
   if (name.startsWith("playground-")) {
-    manifest[extname(name) === ".css" ? "style" : "script"] = name;
+    names[extname(name) === ".css" ? "STYLE" : "SCRIPT"] = name;
   }
   // Style sheets of parts that load later are in the page's own already.
   if (name.startsWith("chunk-") && name.endsWith(".css")) continue;
   await keep(name, file.contents);
 }
 const terms = Buffer.from(await licences());
-manifest.licences = `licences-${createHash("sha256").update(terms).digest("hex").slice(0, 8).toUpperCase()}.txt`;
-await keep(manifest.licences, terms);
-await writeFile(join(dist, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+names.LICENCES = `licences-${createHash("sha256").update(terms).digest("hex").slice(0, 8).toUpperCase()}.txt`;
+await keep(names.LICENCES, terms);
+const html = await readFile(join(here, "web", "graphiql.html"), "utf8");
+await writeFile(join(dist, "index.html"), html.replace(/SCRIPT|STYLE|LICENCES/g, (name) => names[name]));
 console.log(`${(plain / 1e6).toFixed(1)} MB of GraphiQL, ${(packed / 1e6).toFixed(1)} MB gzipped, in web/dist`);

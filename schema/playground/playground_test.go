@@ -1,10 +1,7 @@
 package playground
 
 import (
-	"bytes"
 	"compress/gzip"
-	"encoding/json"
-	"html"
 	"io"
 	"io/fs"
 	"net/http"
@@ -15,13 +12,14 @@ import (
 	"testing/fstest"
 
 	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
 )
 
-// withoutBundle are the committed files, as a fresh clone has them.
-func withoutBundle(t *testing.T) fstest.MapFS {
+// start returns the playground as a fresh clone has it, or with a GraphiQL of few words.
+func start(t *testing.T, built bool, change func(*Options)) http.Handler {
 	t.Helper()
 	files := fstest.MapFS{}
 	err := fs.WalkDir(web, ".", func(path string, d fs.DirEntry, err error) error {
@@ -35,46 +33,23 @@ func withoutBundle(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
-}
-
-// withBundle are the files with a GraphiQL of one line.
-func withBundle(t *testing.T) fstest.MapFS {
-	t.Helper()
-	files := withoutBundle(t)
-	for name, text := range map[string]string{
-		"playground-AAAA.js": "run()", "playground-BBBB.css": "a{}", "licences-CCCC.txt": "MIT", "codicon-DDDD.ttf": "font",
-	} {
-		files["web/dist/"+name+".gz"] = &fstest.MapFile{Data: pack([]byte(text))}
+	if built {
+		for name, text := range map[string]string{"page-A.js": "run()", "page-B.css": "a{}", "terms-C.txt": "MIT", "icons-D.ttf": "font"} {
+			var packed strings.Builder
+			w := gzip.NewWriter(&packed)
+			_, _ = io.WriteString(w, text)
+			_ = w.Close()
+			files["web/dist/"+name+".gz"] = &fstest.MapFile{Data: []byte(packed.String())}
+		}
+		files["web/dist/index.html"] = files["web/graphiql.html"] // as the build copies it
 	}
-	files["web/dist/manifest.json"] = &fstest.MapFile{
-		Data: []byte(`{"script":"playground-AAAA.js","style":"playground-BBBB.css","licences":"licences-CCCC.txt"}`),
-	}
-	return files
-}
-
-func options() Options {
-	return Options{
-		Path: "/playground", GraphQLPath: "/graphql", Introspection: true, CacheToken: "cache-word", WebhookToken: "<webhook>",
-		Random: func() string { return "R4ND0M" },
+	o := Options{
+		GraphQLPath: "/graphql", Introspection: true, CacheToken: "cache-word", WebhookToken: "<webhook>",
 		Refuse: func(w http.ResponseWriter, _ *http.Request, e *schema.Error) { w.WriteHeader(e.Code.Status()) },
 	}
-}
-
-func get(t *testing.T, h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(method, path, nil)
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		r.Header.Set(name, value)
+	if change != nil {
+		change(&o)
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	return w
-}
-
-func mustOpen(t *testing.T, o Options, files fs.FS) *Handler {
-	t.Helper()
 	h, err := open(o, files)
 	if err != nil {
 		t.Fatal(err)
@@ -82,217 +57,145 @@ func mustOpen(t *testing.T, o Options, files fs.FS) *Handler {
 	return h
 }
 
+func get(h http.Handler, path, acceptEncoding string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept-Encoding", acceptEncoding)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
 func TestPage(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		files   fs.FS
-		built   bool
+	quiet := func(o *Options) { o.Introspection = false }
+	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]{26})'`)
+	for name, c := range map[string]struct {
+		handler http.Handler
 		says    []string
-		policy  []string
-		without []string // in the policy
 	}{
-		"as a fresh clone has it": {
-			files: withoutBundle(t), says: []string{"make playground", `action="/graphql"`, "fallback-"},
-			policy:  []string{"style-src 'self'", "form-action 'self'"},
-			without: []string{"unsafe", "nonce"},
-		},
-		"with GraphiQL": {
-			files: withBundle(t), built: true,
-			says: []string{
-				"/playground/assets/playground-AAAA.js", "/playground/assets/playground-BBBB.css", `nonce="R4ND0M"`,
-				`data-introspection="on"`, `data-graphql-path="/graphql"`, "licences-CCCC.txt",
-			},
-			policy:  []string{"style-src 'self' 'nonce-R4ND0M'", "worker-src 'self'", "form-action 'none'"},
-			without: []string{"unsafe-eval", "script-src 'self' '", "style-src 'self' 'unsafe"},
-		},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := mustOpen(t, options(), c.files)
-			if h.Built() != c.built {
-				t.Errorf("Built() = %v", h.Built())
-			}
-			for _, path := range []string{"/playground", "/playground/"} {
-				r := get(t, h, http.MethodGet, path)
-				text := r.Body.String()
-				for _, want := range c.says {
-					if !strings.Contains(text, want) {
-						t.Errorf("%s does not say %s", path, want)
-					}
-				}
-				if strings.Contains(text, "//") && regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
-					t.Errorf("%s loads from elsewhere", path)
-				}
-				policy := r.Header().Get("Content-Security-Policy")
-				for _, want := range append(c.policy, "default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'") {
-					if !strings.Contains(policy, want) {
-						t.Errorf("the policy %q does not say %s", policy, want)
-					}
-				}
-				for _, bad := range c.without {
-					if strings.Contains(policy, bad) {
-						t.Errorf("the policy %q says %s", policy, bad)
-					}
-				}
-				for name, want := range map[string]string{
-					"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
-					"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
-				} {
-					if got := r.Header().Get(name); got != want {
-						t.Errorf("%s: %s, want %s", name, got, want)
-					}
+		"fresh clone": {start(t, false, nil), []string{
+			"make playground", `action="/graphql"`, `data-cache-token="cache-word"`, `data-webhook-token="&lt;webhook&gt;"`,
+		}},
+		"with GraphiQL": {start(t, true, nil), []string{
+			`data-introspection="on"`, `data-graphql-path="/graphql"`, `data-cache-token="cache-word"`,
+		}},
+		"without introspection": {start(t, true, quiet), []string{`data-introspection="off"`}},
+	} {
+		nonces := map[string]bool{}
+		for _, path := range []string{"/playground", "/playground/"} {
+			r := get(c.handler, path, "gzip")
+			text := r.Body.String()
+			for _, want := range c.says {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: %s does not say %s", name, path, want)
 				}
 			}
-		})
-	}
-}
-
-func TestIntrospectionOff(t *testing.T) {
-	t.Parallel()
-	o := options()
-	o.Introspection = false
-	if text := get(t, mustOpen(t, o, withBundle(t)), http.MethodGet, "/playground").Body.String(); !strings.Contains(text, `data-introspection="off"`) {
-		t.Error("the page is not told")
-	}
-}
-
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	h := mustOpen(t, options(), withoutBundle(t))
-	cases := map[string]struct {
-		method, path string
-		status       int
-	}{
-		"unknown file":         {http.MethodGet, "/playground/assets/nothing.js", http.StatusNotFound},
-		"unhashed name":        {http.MethodGet, "/playground/assets/fallback.js", http.StatusNotFound},
-		"folder":               {http.MethodGet, "/playground/assets/", http.StatusNotFound},
-		"way out":              {http.MethodGet, "/playground/assets/../graphiql.html", http.StatusNotFound},
-		"template":             {http.MethodGet, "/playground/fallback.html", http.StatusNotFound},
-		"form sent to it":      {http.MethodPost, "/playground", http.StatusMethodNotAllowed},
-		"file of GraphiQL's":   {http.MethodGet, "/playground/assets/playground-AAAA.js", http.StatusNotFound},
-		"only the headers":     {http.MethodHead, "/playground", http.StatusOK},
-		"preflight of nothing": {http.MethodOptions, "/playground", http.StatusMethodNotAllowed},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := get(t, h, c.method, c.path)
-			if r.Code != c.status {
-				t.Errorf("status %d, want %d", r.Code, c.status)
+			if regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
+				t.Errorf("%s: %s loads from elsewhere", name, path)
 			}
-			if c.status == http.StatusMethodNotAllowed && r.Header().Get("Allow") != "GET, HEAD" {
-				t.Errorf("Allow: %s", r.Header().Get("Allow"))
+			policy := r.Header().Get("Content-Security-Policy")
+			found := nonce.FindStringSubmatch(policy)
+			if found == nil || nonces[found[1]] || strings.Contains(text, "nonce=") && !strings.Contains(text, `nonce="`+found[1]+`"`) {
+				t.Fatalf("%s: the policy %q has no nonce of this page's own", name, policy)
 			}
-		})
+			nonces[found[1]] = true
+			for _, want := range []string{
+				"default-src 'none'; ", "script-src 'self'; ", "connect-src 'self'; ", "frame-ancestors 'none'", "base-uri 'none'; ",
+			} {
+				if !strings.Contains(policy, want) {
+					t.Errorf("%s: the policy %q does not say %s", name, policy, want)
+				}
+			}
+			for header, want := range map[string]string{
+				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+				"Cross-Origin-Resource-Policy": "same-origin",
+			} {
+				if got := r.Header().Get(header); got != want {
+					t.Errorf("%s: %s: %s, want %s", name, header, got, want)
+				}
+			}
+		}
 	}
 }
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	h := mustOpen(t, options(), withBundle(t))
-	for name, contentType := range map[string]string{
-		"playground-AAAA.js": "text/javascript; charset=utf-8", "playground-BBBB.css": "text/css; charset=utf-8",
-		"licences-CCCC.txt": "text/plain; charset=utf-8", "codicon-DDDD.ttf": "font/ttf", h.assets.names["icon.svg"]: "image/svg+xml",
+	h := start(t, true, nil)
+	const script, forGood = "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
+	for name, want := range map[string]struct{ contentType, caching string }{
+		"page-A.js": {script, forGood}, "page-B.css": {"text/css; charset=utf-8", forGood}, "icons-D.ttf": {"font/ttf", forGood},
+		"terms-C.txt": {"text/plain; charset=utf-8", forGood}, "operations.js": {script, "no-cache"}, "icon.svg": {"image/svg+xml", "no-cache"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := "/playground/assets/" + name
-			plain := get(t, h, http.MethodGet, path, "Accept-Encoding: br")
-			packed := get(t, h, http.MethodGet, path, "Accept-Encoding: br, gzip;q=0.5")
-			if plain.Header().Get("Content-Encoding") != "" || packed.Header().Get("Content-Encoding") != "gzip" {
-				t.Fatalf("encodings %q and %q", plain.Header().Get("Content-Encoding"), packed.Header().Get("Content-Encoding"))
+		plain, packed := get(h, "/playground/assets/"+name, "br"), get(h, "/playground/assets/"+name, "br, gzip;q=0.5")
+		for _, r := range []*httptest.ResponseRecorder{plain, packed} {
+			if r.Header().Get("Content-Type") != want.contentType || r.Header().Get("Cache-Control") != want.caching {
+				t.Errorf("%s: %v", name, r.Header())
 			}
-			reader, err := gzip.NewReader(packed.Body)
-			if err != nil {
+		}
+		body := io.Reader(packed.Body)
+		if want.caching == forGood {
+			if packed.Header().Get("Content-Encoding") != "gzip" || plain.Header().Get("Content-Encoding") != "" {
+				t.Fatalf("%s: encodings of %v and %v", name, packed.Header(), plain.Header())
+			}
+			var err error
+			if body, err = gzip.NewReader(body); err != nil {
 				t.Fatal(err)
 			}
-			unpacked, err := io.ReadAll(reader)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text := plain.Body.String(); text == "" || text != string(unpacked) {
-				t.Errorf("%q and %q", text, unpacked)
-			}
-			for _, r := range []*httptest.ResponseRecorder{plain, packed} {
-				for header, want := range map[string]string{
-					"Content-Type": contentType, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding",
-				} {
-					if got := r.Header().Get(header); got != want {
-						t.Errorf("%s: %s, want %s", header, got, want)
-					}
-				}
-			}
-		})
+		}
+		unpacked, err := io.ReadAll(body)
+		if text := plain.Body.String(); err != nil || text == "" || text != string(unpacked) {
+			t.Errorf("%s: %q and %q, %v", name, text, unpacked, err)
+		}
+	}
+	for _, path := range []string{
+		"nothing.js", "", "../graphiql.html", "../dist/page-A.js", "page-A.js.gz", "../../playground.go", "page-A.js/",
+	} {
+		if r := get(h, "/playground/assets/"+path, "gzip"); r.Code != http.StatusNotFound {
+			t.Errorf("%q: status %d", path, r.Code)
+		}
+	}
+	if r := get(h, "/playground/fallback.html", "gzip"); r.Code != http.StatusNotFound {
+		t.Errorf("the template is served with status %d", r.Code)
 	}
 }
 
-// TestOperations holds every prepared operation to the schema, variables included, and
-// its token to the guard of its field.
+// TestOperations compares the prepared operations with the schema, and their tokens with the guards of their fields.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	text := get(t, mustOpen(t, options(), withoutBundle(t)), http.MethodGet, "/playground").Body.String()
-	_, after, _ := strings.Cut(text, `id="operations">`)
-	data, _, _ := strings.Cut(after, "</script>")
-	var list []Operation
-	if err := json.Unmarshal([]byte(data), &list); err != nil {
-		t.Fatal(err)
-	}
-	tokens := map[string]string{
-		"SiteSettings": "", "content": "", "trackQuote": "", "submitQuote": "", "quotePdf": "", "cacheStats": "",
-		"clearCache": "cache-word", "invalidateCache": "cache-word", "receiveCmsWebhook": "<webhook>",
-	}
-	for _, op := range list {
-		doc, err := gqlparser.LoadQueryWithRules(schema.AST(), op.Query, rules.NewDefaultRules())
-		if err != nil {
-			t.Errorf("%s: %v", op.Title, err)
-			continue
-		}
-		root := regexp.MustCompile(`(?m)^  (\w+)`).FindStringSubmatch(op.Query)[1]
-		want, ok := tokens[root]
-		if !ok || op.Token != want {
-			t.Errorf("%s has the token %q, want %q", op.Title, op.Token, want)
-		}
-		delete(tokens, root)
-		if doc.Operations[0].Name == "" || op.Title == "" {
-			t.Errorf("%s has no name", op.Query)
-		}
-		var variables map[string]any
-		if op.Variables != "" {
-			if err := json.Unmarshal([]byte(op.Variables), &variables); err != nil {
-				t.Errorf("%s: %v", op.Title, err)
-			}
-		}
-		for _, v := range doc.Operations[0].VariableDefinitions {
-			if _, given := variables[v.Variable]; !given && v.Type.NonNull {
-				t.Errorf("%s: no value for $%s", op.Title, v.Variable)
-			}
-		}
-		if strings.Contains(op.Variables, sessionMark) || strings.Contains(op.Variables, "sessionId") && !strings.Contains(op.Variables, "playground-R4ND0M") {
-			t.Errorf("%s has no session: %s", op.Title, op.Variables)
-		}
-	}
-	for root := range tokens {
-		t.Errorf("nothing is prepared for %s", root)
-	}
-	if !strings.Contains(html.UnescapeString(text), list[0].Query) {
-		t.Error("without scripts the form is empty")
-	}
-}
-
-// TestEmbedded opens what is really in the binary, built or not.
-func TestEmbedded(t *testing.T) {
-	t.Parallel()
-	h, err := New(options())
+	text, err := fs.ReadFile(web, "web/static/operations.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, file := range h.assets.files {
-		if file.contentType == "" {
-			t.Errorf("%s has no content type", name)
+	missing := map[string]bool{}
+	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
+		for _, f := range root.Fields {
+			missing[f.Name] = !strings.HasPrefix(f.Name, "__")
 		}
-		if _, err := gzip.NewReader(bytes.NewReader(file.packed)); err != nil {
-			t.Errorf("%s: %v", name, err)
+	}
+	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").FindAllStringSubmatch(string(text), -1) {
+		doc, err := gqlparser.LoadQueryWithRules(schema.AST(), example[1], rules.NewDefaultRules())
+		if err != nil {
+			t.Errorf("%s: %v", example[1], err)
+			continue
+		}
+		field := doc.Operations[0].SelectionSet[0].(*ast.Field)
+		missing[field.Name] = false
+		want := ""
+		if auth := field.Definition.Directives.ForName("auth"); auth != nil {
+			want = `token: "` + strings.ToLower(auth.Arguments.ForName("token").Value.Raw) + `"`
+		}
+		if !strings.Contains(example[2], want) || want == "" && strings.Contains(example[2], "token:") {
+			t.Errorf("%s should have %q and has %s", field.Name, want, example[2])
+		}
+		for _, v := range doc.Operations[0].VariableDefinitions {
+			if v.Type.NonNull && v.DefaultValue == nil && !strings.Contains(example[2], v.Variable+": ") {
+				t.Errorf("%s has no value for $%s", field.Name, v.Variable)
+			}
+		}
+	}
+	for name, isMissing := range missing {
+		if isMissing {
+			t.Errorf("operations.js has no example for %s", name)
 		}
 	}
 }

@@ -1,14 +1,5 @@
-// What the service says to the page: settings on its root element, operations beside it.
-
-/** One prepared operation. */
-export interface Operation {
-  title: string;
-  query: string;
-  /** JSON, empty where the operation has no variables. */
-  variables: string;
-  /** Bearer token to put into the headers; empty where none is needed. */
-  token: string;
-}
+// What the service says to the page, on its root element.
+import { operations } from "../web/static/operations.js";
 
 /** What the page was served with. */
 export interface Page {
@@ -17,19 +8,18 @@ export interface Page {
   /** Whether the service tells its schema. */
   introspection: boolean;
   licencesPath: string;
-  operations: Operation[];
+  operations: ReturnType<typeof operations>;
 }
 
 /** Reads what the page was served with. */
 export function readPage(): Page {
   const root = document.getElementById("playground");
-  const operations = document.getElementById("operations");
-  if (!root || !operations) throw new Error("the page has no #playground or no #operations");
+  if (!root) throw new Error("the page has no #playground");
   return {
     root,
     graphqlPath: root.dataset.graphqlPath ?? "/graphql",
     introspection: root.dataset.introspection === "on",
     licencesPath: root.dataset.licencesPath ?? "",
-    operations: JSON.parse(operations.textContent ?? "[]") as Operation[],
+    operations: operations(root.dataset),
   };
 }

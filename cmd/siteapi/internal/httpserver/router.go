@@ -6,12 +6,13 @@ import (
 
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/playground"
 )
 
 // Paths of the endpoints beside those of REST.
 const (
 	GraphQLPath    = "/graphql"
-	PlaygroundPath = "/playground"
+	PlaygroundPath = playground.Path
 	livePath       = "/healthz"
 	readyPath      = "/readyz"
 )

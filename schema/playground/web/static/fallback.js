@@ -1,11 +1,13 @@
 // The small playground: fills the form with prepared operations and shows what comes back.
+import { operations } from "./operations.js";
+
 const form = document.getElementById("run");
 const { example, query, variables, token } = form.elements;
 const status = document.getElementById("status");
 const result = document.getElementById("result");
-const operations = JSON.parse(document.getElementById("operations").textContent);
+const examples = operations(form.dataset);
 
-for (const { title } of operations) example.add(new Option(title));
+for (const { title } of examples) example.add(new Option(title));
 for (const part of [example, ...example.labels]) part.hidden = false;
 example.addEventListener("change", fill);
 form.addEventListener("submit", run);
@@ -15,7 +17,7 @@ form.addEventListener("keydown", (event) => {
 fill();
 
 function fill() {
-  const chosen = operations[example.selectedIndex];
+  const chosen = examples[example.selectedIndex];
   query.value = chosen.query;
   variables.value = chosen.variables;
   token.value = chosen.token;

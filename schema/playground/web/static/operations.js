@@ -1,0 +1,227 @@
+// The operations that both pages have ready. A test holds them to the schema and their tokens to @auth.
+
+/** The session that the examples track and submit; each visit of the page has its own. */
+const session = `playground-${Math.random().toString(36).slice(2)}`;
+
+const examples = [
+  {
+    query: `# Site settings
+# Everything the site shows of itself.
+query SiteSettings {
+  SiteSettings(id: "siteSettings") {
+    contactPhones {
+      number
+      label {
+        en
+        es
+        ro
+      },
+      displayLocation
+    }
+    contactPhone
+    contactEmail
+    logo {
+      asset {
+        url
+      },
+    }
+    socialLinks {
+      facebook
+      twitter
+      linkedin
+      instagram
+      github
+    }
+    address {
+      street
+      city
+      state
+      zipCode
+      country
+    }
+    businessHours {
+      monday
+      tuesday
+      wednesday
+      thursday
+      friday
+      saturday
+      sunday
+    }
+  }
+}
+`,
+  },
+  {
+    query: `# Content
+# Published documents of a type, in a language.
+query Content($documentType: String!, $locale: Locale! = en) {
+  content(documentType: $documentType, locale: $locale) {
+    id
+    type
+    locale
+    updatedAt
+    fields
+  }
+}
+`,
+    variables: {
+      documentType: "heroSection",
+      locale: "es",
+    },
+  },
+  {
+    query: `# Track a visitor's choices
+# May be incomplete; sent at every change.
+mutation TrackQuote($input: TrackQuoteInput!) {
+  trackQuote(input: $input) {
+    success
+    sessionId
+  }
+}
+`,
+    variables: {
+      input: {
+        sessionId: session,
+        selections: {
+          projectType: "web-app",
+          features: ["auth", "payments"],
+        },
+        estimate: { min: 12000, max: 18000, currency: "EUR" },
+        formData: { firstName: "Ana" },
+      },
+    },
+  },
+  {
+    query: `# Submit a quote request
+# Take the submissionId to the next tab.
+mutation SubmitQuote($input: SubmitQuoteInput!) {
+  submitQuote(input: $input) {
+    success
+    submissionId
+    pdfUrl
+  }
+}
+`,
+    variables: {
+      input: {
+        sessionId: session,
+        contact: {
+          firstName: "Ana",
+          lastName: "Ionescu",
+          email: "ana@example.com",
+          phone: "+40 712 345 678",
+          company: "Exemplu SRL",
+        },
+        selections: {
+          projectType: "web-app",
+          features: ["auth", "payments"],
+          complexity: "medium",
+          timeline: "3-months",
+        },
+        estimate: { min: 12000, max: 18000, currency: "EUR" },
+        locale: "ro",
+      },
+    },
+  },
+  {
+    query: `# The PDF of a quote
+# Add the field "content" for its bytes, in base64.
+# As a download: /api/quote/pdf?id=<submissionId>
+query QuotePdf($id: ID!, $locale: Locale) {
+  quotePdf(id: $id, locale: $locale) {
+    fileName
+    contentType
+    size
+    etag
+    locale
+  }
+}
+`,
+    variables: {
+      id: "<submissionId>",
+      locale: "ro",
+    },
+  },
+  {
+    query: `# Cache statistics
+query CacheStats {
+  cacheStats {
+    success
+    stats {
+      type
+      size
+      available
+    }
+  }
+}
+`,
+  },
+  {
+    query: `# Clear the cache
+# Needs the cache token, as a bearer token.
+mutation ClearCache($all: Boolean, $pattern: String) {
+  clearCache(all: $all, pattern: $pattern) {
+    success
+    cleared
+  }
+}
+`,
+    variables: {
+      pattern: "content:*",
+    },
+    token: "cache",
+  },
+  {
+    query: `# Invalidate a document type
+# Needs the cache token, as a bearer token.
+mutation InvalidateCache($input: InvalidateCacheInput!) {
+  invalidateCache(input: $input) {
+    success
+    invalidated
+  }
+}
+`,
+    variables: {
+      input: {
+        type: "documentType",
+        documentType: "heroSection",
+        locale: "en",
+      },
+    },
+    token: "cache",
+  },
+  {
+    query: `# Webhook of the CMS
+# Needs the webhook secret, as a bearer token.
+mutation ReceiveCmsWebhook($payload: JSON!) {
+  receiveCmsWebhook(payload: $payload) {
+    success
+    invalidated
+  }
+}
+`,
+    variables: {
+      payload: {
+        _id: "heroSection-es",
+        _type: "heroSection",
+        language: "es",
+      },
+    },
+    token: "webhook",
+  },
+];
+
+/**
+ * Returns the examples with their variables as text and the bearer tokens they need; empty texts where there are none.
+ * @param {{cacheToken?: string, webhookToken?: string}} tokens
+ */
+export function operations(tokens) {
+  const bearer = { cache: tokens.cacheToken, webhook: tokens.webhookToken };
+  return examples.map(({ query, variables, token }) => ({
+    title: query.slice(2, query.indexOf("\n")),
+    query,
+    variables: variables ? JSON.stringify(variables, null, 2) : "",
+    token: (token && bearer[token]) ?? "",
+  }));
+}
