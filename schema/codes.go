@@ -2,54 +2,56 @@ package schema
 
 import "net/http"
 
-// Code names a kind of failure. It is the same through GraphQL, where it stands in
-// `extensions.code`, and through REST, where it is the problem's `code`.
+// Code names a kind of failure. It is the same through GraphQL, where it is `extensions.code`, and through REST, where it
+// is the problem's `code`.
 type Code string
 
-// The codes of the contract, with the HTTP status each has at the REST door.
+// The codes of the contract.
 const (
-	CodeBadUserInput         Code = "BAD_USER_INPUT"         // 400
-	CodeUnauthenticated      Code = "UNAUTHENTICATED"        // 401
-	CodeNotFound             Code = "NOT_FOUND"              // 404
-	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"     // 405
-	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"      // 413
-	CodeUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE" // 415
-	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED" // 422
-	CodeRateLimited          Code = "RATE_LIMITED"           // 429
-	CodeUpstreamUnavailable  Code = "UPSTREAM_UNAVAILABLE"   // 503
-	CodeInternal             Code = "INTERNAL"               // 500
+	CodeBadUserInput         Code = "BAD_USER_INPUT"
+	CodeUnauthenticated      Code = "UNAUTHENTICATED"
+	CodeNotFound             Code = "NOT_FOUND"
+	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
+	CodeUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
+	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
+	CodeRateLimited          Code = "RATE_LIMITED"
+	CodeUpstreamUnavailable  Code = "UPSTREAM_UNAVAILABLE"
+	CodeInternal             Code = "INTERNAL"
 )
 
-// Status returns the HTTP status of a code at the REST door, 500 for an unknown one.
+// statuses are the codes in the order they are documented, each with its HTTP status at the REST endpoint.
+var statuses = []struct {
+	code   Code
+	status int
+}{
+	{CodeBadUserInput, http.StatusBadRequest},
+	{CodeUnauthenticated, http.StatusUnauthorized},
+	{CodeNotFound, http.StatusNotFound},
+	{CodeMethodNotAllowed, http.StatusMethodNotAllowed},
+	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge},
+	{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType},
+	{CodeIdempotencyKeyReused, http.StatusUnprocessableEntity},
+	{CodeRateLimited, http.StatusTooManyRequests},
+	{CodeUpstreamUnavailable, http.StatusServiceUnavailable},
+	{CodeInternal, http.StatusInternalServerError},
+}
+
+// Status returns the HTTP status of a code, 500 for an unknown one.
 func (c Code) Status() int {
-	switch c {
-	case CodeBadUserInput:
-		return http.StatusBadRequest
-	case CodeUnauthenticated:
-		return http.StatusUnauthorized
-	case CodeNotFound:
-		return http.StatusNotFound
-	case CodeMethodNotAllowed:
-		return http.StatusMethodNotAllowed
-	case CodePayloadTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case CodeUnsupportedMediaType:
-		return http.StatusUnsupportedMediaType
-	case CodeIdempotencyKeyReused:
-		return http.StatusUnprocessableEntity
-	case CodeRateLimited:
-		return http.StatusTooManyRequests
-	case CodeUpstreamUnavailable:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusInternalServerError
+	for _, s := range statuses {
+		if s.code == c {
+			return s.status
+		}
 	}
+	return http.StatusInternalServerError
 }
 
 // Codes lists every code, in the order they are documented.
 func Codes() []Code {
-	return []Code{
-		CodeBadUserInput, CodeUnauthenticated, CodeNotFound, CodeMethodNotAllowed, CodePayloadTooLarge,
-		CodeUnsupportedMediaType, CodeIdempotencyKeyReused, CodeRateLimited, CodeUpstreamUnavailable, CodeInternal,
+	codes := make([]Code, len(statuses))
+	for i, s := range statuses {
+		codes[i] = s.code
 	}
+	return codes
 }

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"fmt"
+	"math"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,35 +21,30 @@ const (
 	MaxSessionLength = 128
 	MaxFeatures      = 50
 	MaxAmount        = 1e9
-	minPhoneDigits   = 5
 )
 
-// constraint is a @constraint directive. Nil bounds nothing.
+// constraint is a @constraint directive.
 type constraint struct {
-	maxLength   int
+	maxLength   int // 0: unbounded
+	maxDistinct int // 0: unbounded
+	min, max    float64
 	format      ConstraintFormat
-	min, max    *float64
-	notAbove    string
-	maxDistinct int
+	notAbove    string // name of the field beside it
 	notEmpty    bool
 }
 
-func newConstraint(list ast.DirectiveList) *constraint {
-	d := list.ForName("constraint")
-	if d == nil {
-		return nil
-	}
+func newConstraint(d *ast.Directive) *constraint {
 	args := d.ArgumentMap(nil)
-	c := &constraint{}
-	whole := func(name string) int { n, _ := args[name].(int64); return int(n) }
-	float := func(name string) *float64 {
+	bound := func(name string, otherwise float64) float64 {
 		if f, ok := number(args[name]); ok {
-			return &f
+			return f
 		}
-		return nil
+		return otherwise
 	}
-	c.maxLength, c.maxDistinct = whole("maxLength"), whole("maxDistinctItems")
-	c.min, c.max = float("min"), float("max")
+	c := &constraint{
+		maxLength: int(bound("maxLength", 0)), maxDistinct: int(bound("maxDistinctItems", 0)),
+		min: bound("min", math.Inf(-1)), max: bound("max", math.Inf(1)),
+	}
 	format, _ := args["format"].(string)
 	c.format = ConstraintFormat(format)
 	c.notAbove, _ = args["notAbove"].(string)
@@ -63,36 +60,20 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 		return FieldError{Code: FieldCodeControlCharacters, Message: "must not contain line breaks or other control characters"}
 	case c.maxLength > 0 && utf8.RuneCountInString(s) > c.maxLength:
 		return TooLong("", c.maxLength)
-	case c.format == ConstraintFormatEmail && !formats.Email(s):
-		return FieldError{Code: FieldCodeInvalidEmail, Message: "must be an e-mail address such as ana@example.com"}
-	case c.format == ConstraintFormatCurrency && !formats.Currency(s):
-		return FieldError{Code: FieldCodeInvalidCurrency, Message: "must be a currency code in capitals, such as EUR"}
-	case c.format == ConstraintFormatPhone && !formats.Phone(s):
-		return FieldError{
-			Code: FieldCodeInvalidPhone, Message: fmt.Sprintf("must be a telephone number with at least %d digits", minPhoneDigits),
-		}
-	case c.format == ConstraintFormatSlug && !formats.Slug(raw):
-		return FieldError{
-			Code: FieldCodeNotASlug, Message: "must be lower-case letters, digits and hyphens, such as web-app",
-		}
-	case c.format == ConstraintFormatSessionID && !formats.SessionID(raw):
-		return FieldError{
-			Code: FieldCodeInvalidSessionID, Message: "must be 1 to 128 letters, digits and the characters . _ : -",
-		}
 	}
-	return FieldError{}
+	return formats.check(c.format, s, raw)
 }
 
 // number returns what is wrong with a number.
 func (c *constraint) number(n float64) FieldError {
 	switch {
-	case c.min != nil && n < *c.min:
+	case n < c.min:
 		return FieldError{
-			Code: FieldCodeBelowMin, Params: map[string]any{"min": *c.min}, Message: fmt.Sprintf("must be at least %.10g", *c.min),
+			Code: FieldCodeBelowMin, Params: map[string]any{"min": c.min}, Message: fmt.Sprintf("must be at least %.10g", c.min),
 		}
-	case c.max != nil && n > *c.max:
+	case n > c.max:
 		return FieldError{
-			Code: FieldCodeAboveMax, Params: map[string]any{"max": *c.max}, Message: fmt.Sprintf("must be at most %.10g", *c.max),
+			Code: FieldCodeAboveMax, Params: map[string]any{"max": c.max}, Message: fmt.Sprintf("must be at most %.10g", c.max),
 		}
 	}
 	return FieldError{}
@@ -100,11 +81,16 @@ func (c *constraint) number(n float64) FieldError {
 
 // Formats tells whether single values have the format that their field asks for.
 type Formats struct {
-	validate *validator.Validate
+	validate        *validator.Validate
+	slug, sessionID *regexp.Regexp
 }
 
 // NewFormats returns the checks of single values.
-func NewFormats() *Formats { return &Formats{validate: validator.New()} }
+func NewFormats() *Formats {
+	return &Formats{
+		validate: validator.New(), slug: regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`), sessionID: regexp.MustCompile(`^[A-Za-z0-9._:-]+$`),
+	}
+}
 
 // Email reports whether s is a bare e-mail address of at most 254 characters whose domain has a dot.
 func (f *Formats) Email(s string) bool {
@@ -116,35 +102,34 @@ func (f *Formats) Email(s string) bool {
 func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
 
 // Slug reports whether s is lower-case letters and digits joined by single - or _, at most 64 of them.
-func (f *Formats) Slug(s string) bool {
-	joined := true // a - or _ is not allowed here, nor is the end
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-			joined = false
-		case (c == '-' || c == '_') && !joined:
-			joined = true
-		default:
-			return false
-		}
-	}
-	return !joined && len(s) <= MaxSlugLength
-}
+func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && f.slug.MatchString(s) }
 
-// SessionID reports whether s is 1 to 128 characters of A-Z a-z 0-9 . _ : -.
-func (f *Formats) SessionID(s string) bool {
-	return s != "" && len(s) <= MaxSessionLength && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._:-", r)
-	})
-}
-
-// Phone reports whether s has at least 5 digits. People write numbers in too many ways to ask for more.
-func (f *Formats) Phone(s string) bool {
+// phone reports whether s has at least 5 digits. People write numbers in too many ways to ask for more.
+func phone(s string) bool {
 	digits := 0
 	for _, r := range s {
 		if unicode.IsDigit(r) {
 			digits++
 		}
 	}
-	return digits >= minPhoneDigits
+	return digits >= 5
+}
+
+// check returns what is wrong with the format of a text. Identifiers may not have white space around them.
+func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
+	switch {
+	case format == ConstraintFormatEmail && !f.Email(trimmed):
+		return FieldError{Code: FieldCodeInvalidEmail, Message: "must be an e-mail address such as ana@example.com"}
+	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
+		return FieldError{Code: FieldCodeInvalidCurrency, Message: "must be a currency code in capitals, such as EUR"}
+	case format == ConstraintFormatPhone && !phone(trimmed):
+		return FieldError{Code: FieldCodeInvalidPhone, Message: "must be a telephone number with at least 5 digits"}
+	case format == ConstraintFormatSlug && !f.Slug(raw):
+		return FieldError{Code: FieldCodeNotASlug, Message: "must be lower-case letters, digits and hyphens, such as web-app"}
+	case format == ConstraintFormatSessionID && (len(raw) > MaxSessionLength || !f.sessionID.MatchString(raw)):
+		return FieldError{
+			Code: FieldCodeInvalidSessionID, Message: "must be 1 to 128 letters, digits and the characters . _ : -",
+		}
+	}
+	return FieldError{}
 }

@@ -89,12 +89,8 @@ const (
 
 // ErrorCode returns the code of a presented GraphQL error, CodeInternal where it has none.
 func ErrorCode(err *gqlerror.Error) Code {
-	switch code := err.Extensions[ExtensionCode].(type) {
-	case Code:
-		return code
-	case string:
+	if code, ok := err.Extensions[ExtensionCode].(string); ok {
 		return Code(code)
-	default:
-		return CodeInternal
 	}
+	return CodeInternal
 }

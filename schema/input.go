@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,29 +18,35 @@ import (
 type InputChecker struct {
 	schema      *ast.Schema
 	formats     *Formats
-	constraints map[*ast.FieldDefinition]*constraint // of input fields
-	arguments   map[*ast.ArgumentDefinition]*constraint
+	constraints map[*ast.Directive]*constraint
 }
 
 // NewInputChecker reads the constraints of a schema.
 func NewInputChecker(s *ast.Schema) *InputChecker {
-	c := &InputChecker{
-		schema: s, formats: NewFormats(), constraints: map[*ast.FieldDefinition]*constraint{},
-		arguments: map[*ast.ArgumentDefinition]*constraint{},
+	c := &InputChecker{schema: s, formats: NewFormats(), constraints: map[*ast.Directive]*constraint{}}
+	read := func(list ast.DirectiveList) {
+		if d := list.ForName("constraint"); d != nil {
+			c.constraints[d] = newConstraint(d)
+		}
 	}
 	for _, def := range s.Types {
 		for _, f := range def.Fields {
-			c.constraints[f] = newConstraint(f.Directives)
+			read(f.Directives)
 			for _, a := range f.Arguments {
-				c.arguments[a] = newConstraint(a.Directives)
+				read(a.Directives)
 			}
 		}
 	}
 	return c
 }
 
-// Check returns the invalid values in the arguments of an operation's root fields, at most MaxFieldErrors. Paths are
-// relative to the argument named `input` where the field has only that one. The document need not have been validated.
+// constraint returns the constraint of a field or argument, nil if it has none.
+func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
+	return c.constraints[list.ForName("constraint")]
+}
+
+// Check returns the invalid values in the arguments of an operation's root fields, at most MaxFieldErrors. Paths leave
+// out the argument's name if it is the only one and named `input`. The document need not have been validated.
 func (c *InputChecker) Check(doc *ast.QueryDocument, op *ast.OperationDefinition, vars map[string]any) []FieldError {
 	root := c.schema.Query
 	if op.Operation == ast.Mutation {
@@ -63,12 +71,15 @@ type inputCheck struct {
 // full reports whether no more invalid fields are looked for.
 func (c *inputCheck) full() bool { return len(c.found) >= MaxFieldErrors }
 
-func (c *inputCheck) add(at *place, e FieldError) {
+func (c *inputCheck) add(at ast.Path, e FieldError) {
 	if e.Code != "" && !c.full() {
-		e.Field = at.String()
+		e.Field = cmp.Or(at.String(), "input")
 		c.found = append(c.found, e)
 	}
 }
+
+// below returns the path of a field or an item.
+func below(at ast.Path, element ast.PathElement) ast.Path { return append(slices.Clip(at), element) }
 
 func (c *inputCheck) selections(root *ast.Definition, set ast.SelectionSet, depth int) {
 	if root == nil || depth > maxFragmentDepth {
@@ -95,52 +106,41 @@ func (c *inputCheck) selections(root *ast.Definition, set ast.SelectionSet, dept
 
 func (c *inputCheck) field(def *ast.FieldDefinition, field *ast.Field) {
 	for _, arg := range def.Arguments {
-		at := &place{name: arg.Name}
-		at.hidden = arg.Name == "input" && len(def.Arguments) == 1
-		value, given, err := c.argument(field, arg.Name)
-		switch {
-		case err != nil:
-			c.add(at, FieldError{Code: FieldCodeUnreadable, Message: "has a value that cannot be read, such as a number out of range"})
-		case given || arg.DefaultValue == nil:
-			c.value(at, arg.Type, c.arguments[arg], value)
+		at := ast.Path{ast.PathName(arg.Name)}
+		if arg.Name == "input" && len(def.Arguments) == 1 {
+			at = nil
+		}
+		var value any
+		if given := field.Arguments.ForName(arg.Name); given != nil && given.Value != nil {
+			var err error
+			if value, err = given.Value.Value(c.vars); err != nil {
+				c.add(at, FieldError{Code: FieldCodeUnreadable, Message: "has a value that cannot be read, such as a number out of range"})
+				continue
+			}
+		}
+		if value != nil || arg.DefaultValue == nil {
+			c.value(at, arg.Type, c.constraint(arg.Directives), value)
 		}
 	}
-}
-
-// argument returns the value of an argument with its variables filled in.
-func (c *inputCheck) argument(field *ast.Field, name string) (value any, given bool, err error) {
-	arg := field.Arguments.ForName(name)
-	if arg == nil || arg.Value == nil {
-		return nil, false, nil
-	}
-	if arg.Value.Kind == ast.Variable {
-		value, given = c.vars[arg.Value.Raw]
-		return value, given, nil
-	}
-	value, err = arg.Value.Value(c.vars)
-	return value, true, err
 }
 
 // withDefaults adds the defaults of the variables that were not given.
 func withDefaults(op *ast.OperationDefinition, vars map[string]any) map[string]any {
-	full := vars
 	for _, def := range op.VariableDefinitions {
-		if _, given := full[def.Variable]; given || def.DefaultValue == nil {
+		if _, given := vars[def.Variable]; given || def.DefaultValue == nil {
 			continue
 		}
-		if len(full) == len(vars) {
-			full = make(map[string]any, len(vars)+1)
-			for name, value := range vars {
-				full[name] = value
-			}
+		vars = maps.Clone(vars)
+		if vars == nil {
+			vars = map[string]any{}
 		}
-		full[def.Variable], _ = def.DefaultValue.Value(nil)
+		vars[def.Variable], _ = def.DefaultValue.Value(nil)
 	}
-	return full
+	return vars
 }
 
 // value checks one value, which may be missing.
-func (c *inputCheck) value(at *place, typ *ast.Type, con *constraint, value any) {
+func (c *inputCheck) value(at ast.Path, typ *ast.Type, con *constraint, value any) {
 	def := c.schema.Types[typ.NamedType]
 	switch text, isText := value.(string); {
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
@@ -168,7 +168,7 @@ func (c *inputCheck) value(at *place, typ *ast.Type, con *constraint, value any)
 }
 
 // missingObject reports the fields that a missing object would have to have, so that a person learns of all of them.
-func (c *inputCheck) missingObject(at *place, def *ast.Definition) {
+func (c *inputCheck) missingObject(at ast.Path, def *ast.Definition) {
 	before := len(c.found)
 	c.object(at, def, map[string]any{})
 	if len(c.found) == before {
@@ -176,7 +176,7 @@ func (c *inputCheck) missingObject(at *place, def *ast.Definition) {
 	}
 }
 
-func (c *inputCheck) object(at *place, def *ast.Definition, value any) {
+func (c *inputCheck) object(at ast.Path, def *ast.Definition, value any) {
 	fields, ok := value.(map[string]any)
 	if !ok {
 		c.add(at, wrongType("object", "an object"))
@@ -187,10 +187,10 @@ func (c *inputCheck) object(at *place, def *ast.Definition, value any) {
 		if c.full() || !given && f.DefaultValue != nil {
 			continue
 		}
-		con, below := c.constraints[f], &place{parent: at, name: f.Name}
-		c.value(below, f.Type, con, v)
+		con, path := c.constraint(f.Directives), below(at, ast.PathName(f.Name))
+		c.value(path, f.Type, con, v)
 		if con != nil && con.notAbove != "" {
-			c.order(below, v, con.notAbove, fields[con.notAbove])
+			c.order(path, v, con.notAbove, fields[con.notAbove])
 		}
 	}
 	var unknown []string
@@ -201,14 +201,14 @@ func (c *inputCheck) object(at *place, def *ast.Definition, value any) {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(&place{parent: at, name: printable(name)}, FieldError{
+		c.add(below(at, ast.PathName(printable(name))), FieldError{
 			Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name,
 		})
 	}
 }
 
 // order checks a number that may not be above the one of the field beside it.
-func (c *inputCheck) order(at *place, low any, name string, high any) {
+func (c *inputCheck) order(at ast.Path, low any, name string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
@@ -218,7 +218,7 @@ func (c *inputCheck) order(at *place, low any, name string, high any) {
 	}
 }
 
-func (c *inputCheck) list(at *place, typ *ast.Type, con *constraint, value any) {
+func (c *inputCheck) list(at ast.Path, typ *ast.Type, con *constraint, value any) {
 	items, ok := value.([]any)
 	if !ok {
 		items = []any{value} // a single value stands for a list of one
@@ -228,7 +228,7 @@ func (c *inputCheck) list(at *place, typ *ast.Type, con *constraint, value any) 
 		if c.full() {
 			return
 		}
-		c.value(&place{parent: at, index: i}, typ.Elem, con, item)
+		c.value(below(at, ast.PathIndex(i)), typ.Elem, con, item)
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
 			distinct[strings.TrimSpace(s)] = true
 		}
@@ -241,7 +241,7 @@ func (c *inputCheck) list(at *place, typ *ast.Type, con *constraint, value any) 
 	}
 }
 
-func (c *inputCheck) enum(at *place, def *ast.Definition, value any) {
+func (c *inputCheck) enum(at ast.Path, def *ast.Definition, value any) {
 	if s, ok := value.(string); ok && def.EnumValues.ForName(s) != nil {
 		return
 	}
@@ -252,25 +252,18 @@ func (c *inputCheck) enum(at *place, def *ast.Definition, value any) {
 	c.add(at, NotAllowed("", names))
 }
 
-func (c *inputCheck) scalar(at *place, name string, con *constraint, value any) {
+func (c *inputCheck) scalar(at ast.Path, name string, con *constraint, value any) {
 	switch name {
 	case "String", "ID":
 		s, ok := value.(string)
-		if _, isNumber := integer(value); name == "ID" && isNumber {
-			return
-		}
+		_, isNumber := number(value)
 		switch {
+		case name == "ID" && isNumber:
 		case !ok:
 			c.add(at, wrongType("string", "a string"))
 		case con != nil: // a text without bounds is a hint, which is dropped where it is not usable
 			c.add(at, con.text(s, c.formats))
 		}
-	case "Int":
-		if n, ok := integer(value); !ok || n < math.MinInt32 || n > math.MaxInt32 {
-			c.add(at, wrongType("integer", "a whole number of at most 32 bits"))
-			return
-		}
-		fallthrough
 	case "Float":
 		n, ok := number(value)
 		switch {
@@ -284,7 +277,8 @@ func (c *inputCheck) scalar(at *place, name string, con *constraint, value any) 
 			c.add(at, wrongType("boolean", "true or false"))
 		}
 	default:
-		if con != nil && con.notEmpty && empty(value) {
+		object, isObject := value.(map[string]any)
+		if con != nil && con.notEmpty && isObject && len(object) == 0 {
 			c.add(at, FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 		}
 	}
@@ -294,70 +288,18 @@ func wrongType(name, words string) FieldError {
 	return FieldError{Code: FieldCodeWrongType, Params: map[string]any{"type": name}, Message: "must be " + words}
 }
 
-// place is where a value stands in the arguments of a field.
-type place struct {
-	parent *place
-	name   string // empty: an item of a list
-	index  int
-	hidden bool // the only argument, `input`, which paths leave out
-}
-
-// String returns a path such as contact.email or selections.features[2].
-func (p *place) String() string {
-	if p.name == "" {
-		return fmt.Sprintf("%s[%d]", p.parent, p.index)
-	}
-	if p.parent == nil || p.parent.hidden {
-		return p.name
-	}
-	return p.parent.String() + "." + p.name
-}
-
 // number returns a JSON or GraphQL number as a finite float.
 func number(v any) (float64, bool) {
-	var f float64
 	switch v := v.(type) {
 	case float64:
-		f = v
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
 	case int64:
-		f = float64(v)
+		return float64(v), true
 	case json.Number:
-		parsed, err := v.Float64()
-		if err != nil {
-			return 0, false
-		}
-		f = parsed
-	default:
-		return 0, false
+		f, err := v.Float64() // infinity is an error
+		return f, err == nil
 	}
-	return f, !math.IsNaN(f) && !math.IsInf(f, 0)
-}
-
-func integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case float64:
-		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<53
-	case json.Number:
-		n, err := v.Int64()
-		return n, err == nil
-	default:
-		return 0, false
-	}
-}
-
-func empty(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	case string:
-		return v == ""
-	default:
-		return false
-	}
+	return 0, false
 }
 
 // printable returns a name that a client chose, unless it is too long or too odd to repeat in an error.

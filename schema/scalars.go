@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -58,24 +57,19 @@ func MarshalBase64(b []byte) graphql.ContextMarshaler {
 			_, err := io.WriteString(w, `""`)
 			return err
 		}
-		buf := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
-		buf = append(buf, '"')
-		buf = base64.StdEncoding.AppendEncode(buf, b)
-		buf = append(buf, '"')
-		_, err := w.Write(buf)
+		text, err := json.Marshal(b) // base64 in quotes
+		if err == nil {
+			_, err = w.Write(text)
+		}
 		return err
 	})
 }
 
 // UnmarshalBase64 reads standard base64 with padding.
 func UnmarshalBase64(_ context.Context, v any) ([]byte, error) {
-	s, ok := v.(string)
-	if !ok {
-		return nil, errors.New("must be a string in base64")
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
+	s, err := graphql.UnmarshalString(v)
 	if err != nil {
-		return nil, errors.New("must be standard base64 with padding")
+		return nil, err
 	}
-	return b, nil
+	return base64.StdEncoding.DecodeString(s)
 }

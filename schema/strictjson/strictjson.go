@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,7 +65,10 @@ type decoder struct {
 }
 
 // spend counts a value before it is built.
-func (d *decoder) spend(cost int) error {
+func (d *decoder) spend(depth, cost int) error {
+	if depth > MaxDepth {
+		return errDepth
+	}
 	d.values++
 	d.budget -= cost
 	if d.values > MaxValues || d.budget < 0 {
@@ -75,6 +77,7 @@ func (d *decoder) spend(cost int) error {
 	return nil
 }
 
+// value reads one value, depth levels below the outermost.
 func (d *decoder) value(depth int) (any, error) {
 	token, err := d.json.ReadToken()
 	if err != nil {
@@ -87,22 +90,19 @@ func (d *decoder) value(depth int) (any, error) {
 		return d.list(depth + 1)
 	case '"':
 		text := token.String()
-		return text, d.spend(valueCost + len(text))
+		return text, d.spend(0, valueCost+len(text))
 	case '0':
 		text := token.String()
-		return json.Number(text), d.spend(valueCost + len(text))
+		return json.Number(text), d.spend(0, valueCost+len(text))
 	case 't', 'f':
-		return token.Bool(), d.spend(valueCost)
+		return token.Bool(), d.spend(0, valueCost)
 	default:
-		return nil, d.spend(valueCost)
+		return nil, d.spend(0, valueCost)
 	}
 }
 
 func (d *decoder) object(depth int) (any, error) {
-	if depth > MaxDepth {
-		return nil, errDepth
-	}
-	if err := d.spend(valueCost + objectCost); err != nil {
+	if err := d.spend(depth, valueCost+objectCost); err != nil {
 		return nil, err
 	}
 	fields := map[string]any{}
@@ -122,10 +122,7 @@ func (d *decoder) object(depth int) (any, error) {
 }
 
 func (d *decoder) list(depth int) (any, error) {
-	if depth > MaxDepth {
-		return nil, errDepth
-	}
-	if err := d.spend(valueCost); err != nil {
+	if err := d.spend(depth, valueCost); err != nil {
 		return nil, err
 	}
 	items := []any{}
@@ -152,8 +149,6 @@ func (d *decoder) explain(data []byte, err error) error {
 		err = errTwice
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, err = int64(len(data)), errCut
-	case errors.As(err, &syntax) && strings.Contains(syntax.Err.Error(), "depth"):
-		err = errDepth
 	case errors.As(err, &syntax):
 		at, err = syntax.ByteOffset, errInvalid
 	default:

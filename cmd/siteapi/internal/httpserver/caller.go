@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -30,7 +31,7 @@ func requestID(h http.Header) string {
 	if id := h.Get("X-Request-Id"); isRequestID(id) {
 		return id
 	}
-	return schema.NewRequestID()
+	return rand.Text()
 }
 
 // isRequestID tells what is accepted as a request id from outside: it ends up in logs.
