@@ -72,3 +72,17 @@ func TestOddSettingsBecomeNull(t *testing.T) {
 		t.Error("the logo's address is lost")
 	}
 }
+
+func TestLabelsComeInEveryLocale(t *testing.T) {
+	t.Parallel()
+	label := ""
+	for _, locale := range schema.AllLocale {
+		label += `,"` + string(locale) + `":"word-` + string(locale) + `"`
+	}
+	phones := settingsOf(t, `{"contactPhones":[{"number":"1","label":{`+label[1:]+`},"displayLocation":["contact"]}]}`).ContactPhones
+	for _, locale := range schema.AllLocale {
+		if got := localized(phones[0].Label, locale); got == nil || *got != "word-"+string(locale) {
+			t.Errorf("phones in site.go or localized in quotepdf.go leaves out the label in %s", locale)
+		}
+	}
+}

@@ -89,8 +89,8 @@ const (
 
 // ErrorCode returns the code of a presented GraphQL error, CodeInternal where it has none.
 func ErrorCode(err *gqlerror.Error) Code {
-	if code, ok := err.Extensions[ExtensionCode].(string); ok {
-		return Code(code)
+	if code, ok := err.Extensions[ExtensionCode]; ok {
+		return Code(fmt.Sprint(code)) // a string or a Code
 	}
 	return CodeInternal
 }

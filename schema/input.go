@@ -264,6 +264,12 @@ func (c *inputCheck) scalar(at ast.Path, name string, con *constraint, value any
 		case con != nil: // a text without bounds is a hint, which is dropped where it is not usable
 			c.add(at, con.text(s, c.formats))
 		}
+	case "Int":
+		if n, ok := number(value); !ok || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32 {
+			c.add(at, wrongType("integer", "a whole number of at most 32 bits"))
+			return
+		}
+		fallthrough
 	case "Float":
 		n, ok := number(value)
 		switch {
@@ -278,7 +284,8 @@ func (c *inputCheck) scalar(at ast.Path, name string, con *constraint, value any
 		}
 	default:
 		object, isObject := value.(map[string]any)
-		if con != nil && con.notEmpty && isObject && len(object) == 0 {
+		list, isList := value.([]any)
+		if con != nil && con.notEmpty && (isObject && len(object) == 0 || isList && len(list) == 0) {
 			c.add(at, FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 		}
 	}

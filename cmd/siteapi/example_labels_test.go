@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	cmsfile "siteapi/integrations/cms/file"
+	"siteapi/integrations/pdf"
 	"siteapi/integrations/quote"
 	"siteapi/schema"
 )
@@ -90,9 +91,9 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	}
 }
 
-// TestEveryLocaleHasContent fails for a locale of the schema that the sample content or the studio
-// lacks.
-func TestEveryLocaleHasContent(t *testing.T) {
+// TestEveryLocaleIsComplete names what a locale of the schema lacks: the words of the PDF, a field of LocalizedString, the
+// sample content, the studio.
+func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
 	if err != nil {
@@ -109,17 +110,23 @@ func TestEveryLocaleHasContent(t *testing.T) {
 	}
 	for _, locale := range schema.AllLocale {
 		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
-			t.Errorf("studio/locales.ts lacks %s", locale)
+			t.Errorf("integrations/cms/sanity/studio/locales.ts lacks %s", locale)
+		}
+		if !slices.Contains(pdf.Locales(), string(locale)) {
+			t.Errorf("integrations/pdf/words.go has no words in %s", locale)
+		}
+		if schema.AST().Types["LocalizedString"].Fields.ForName(string(locale)) == nil {
+			t.Errorf("LocalizedString in schema/site.graphqls has no field %s", locale)
 		}
 		hero := false
 		for _, doc := range docs {
 			hero = hero || doc.Type == "heroSection" && doc.Language == string(locale)
 			if doc.Type == "quoteOption" && doc.Label[string(locale)] == "" {
-				t.Errorf("the sample's %s has no label in %s", doc.ID, locale)
+				t.Errorf("integrations/cms/file/sample.json: %s has no label in %s", doc.ID, locale)
 			}
 		}
 		if !hero {
-			t.Errorf("the sample has no heroSection in %s", locale)
+			t.Errorf("integrations/cms/file/sample.json has no heroSection in %s", locale)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package pdf
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/text/language"
@@ -31,16 +33,20 @@ type words struct {
 	codeFirst   bool       // whether the currency stands before the number
 }
 
+// languages returns the texts by locale.
+func languages() map[string]*words {
+	return map[string]*words{"en": english(), "es": spanish(), "ro": romanian()}
+}
+
+// Locales lists the languages that a document can be written in.
+func Locales() []string { return slices.Sorted(maps.Keys(languages())) }
+
 // wordsIn returns the texts in a locale, in English for an unknown one.
 func wordsIn(locale string) *words {
-	switch locale {
-	case "es":
-		return spanish()
-	case "ro":
-		return romanian()
-	default:
-		return english()
+	if w, ok := languages()[locale]; ok {
+		return w
 	}
+	return english()
 }
 
 // dateOf spells a day out, as UTC has it.
