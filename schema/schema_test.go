@@ -49,27 +49,6 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 }
 
-func TestCodesHaveTheirStatus(t *testing.T) {
-	t.Parallel()
-	want := map[schema.Code]int{
-		"BAD_USER_INPUT": 400, "UNAUTHENTICATED": 401, "NOT_FOUND": 404, "METHOD_NOT_ALLOWED": 405,
-		"PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "IDEMPOTENCY_KEY_REUSED": 422, "RATE_LIMITED": 429,
-		"UPSTREAM_UNAVAILABLE": 503, "INTERNAL": 500,
-	}
-	codes := schema.Codes()
-	if len(codes) != len(want) {
-		t.Errorf("there are %d codes, want %d", len(codes), len(want))
-	}
-	for _, code := range codes {
-		if code.Status() != want[code] {
-			t.Errorf("%s has status %d, want %d", code, code.Status(), want[code])
-		}
-	}
-	if got := schema.Code("OTHER").Status(); got != 500 {
-		t.Errorf("an unknown code has status %d, want 500", got)
-	}
-}
-
 func TestBase64(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
