@@ -93,6 +93,8 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		said{"backup -o " + filepath.Join(t.TempDir(), "b"), []string{"1 submissions"}, nil},
 		said{"deliveries verify", []string{"1 submissions compared"}, nil},
 		said{"leads erase --email nobody@example.com", []string{"out of reach"}, nil},
+		said{"crm setup", []string{"needs no preparation"}, nil},
+		said{"cms setup", []string{"needs no webhook"}, nil},
 	)
 	if out, code := s.run("doctor"); code != 1 || !strings.Contains(out, "CONTENT_TTL: must be") {
 		t.Errorf("the doctor uses all: %d %s", code, out)

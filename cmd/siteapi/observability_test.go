@@ -179,7 +179,7 @@ func TestLoadMetrics(t *testing.T) {
 	}{
 		{"siteapi_cache_reads_total", map[string]string{"family": "content", "outcome": "miss"}, 1, 10},
 		{"siteapi_dependency_up", map[string]string{"dependency": "database"}, 1, 1},
-		{"siteapi_leads_held", nil, 1, 1},
+		{"siteapi_leads_in_review", nil, 1, 1},
 		{"siteapi_events_total", map[string]string{"event": "spam_signal", "detail": "honeypot"}, 1, 1},
 		{"siteapi_database_connections", map[string]string{"state": "idle"}, 1, 100},
 		{"siteapi_database_bytes", nil, 4096, 1e9},

@@ -1,6 +1,48 @@
 package operator
 
-import "testing"
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"siteapi/integrations/crm/crmtest"
+	"siteapi/integrations/quote"
+)
+
+// An export has a column for every field of a lead.
+func TestColumnsOfExport(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	buffered := bufio.NewWriter(&out)
+	if err := csvWriter(buffered, false)(newLead(*crmtest.Lead(crmtest.Ana, nil).Submission)); err != nil || buffered.Flush() != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	renamed := map[string]string{"id": "submission_id", "estimate.min": "estimate_min", "estimate.max": "estimate_max"}
+	for _, path := range quote.Fields() {
+		column, ok := renamed[path]
+		if !ok {
+			var name strings.Builder
+			for _, r := range path[strings.LastIndex(path, ".")+1:] {
+				if unicode.IsUpper(r) {
+					name.WriteByte('_')
+				}
+				name.WriteRune(unicode.ToLower(r))
+			}
+			column = name.String()
+		}
+		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
+			t.Errorf("the field %s has no column %s, or an empty cell there: add it to csvWriter", path, column)
+		}
+	}
+}
 
 // No cell of an export begins a formula in a spreadsheet, whatever separates cells there.
 func TestInert(t *testing.T) {

@@ -138,7 +138,7 @@ func (d Deps) cms() *cli.Command {
 				"if the token may manage webhooks.\n\n" +
 				"   CMS_DRIVER=sanity SANITY_PROJECT_ID=… SITE_URL=https://api.example siteapi cms setup",
 			Flags:  []cli.Flag{&cli.BoolFlag{Name: "create", Usage: "create the webhook, unless one for this address exists"}},
-			Action: d.action(nil, d.setUpCMS),
+			Action: d.action([]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "SITE_URL"}, d.setUpCMS),
 		}},
 	}
 }

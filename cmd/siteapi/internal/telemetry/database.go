@@ -81,7 +81,7 @@ type databaseCollector struct {
 	load    func() store.Load
 	files   []string // of SQLite
 
-	waiting, connections, size, held, oldest *prometheus.Desc
+	waiting, connections, size, inReview, oldest *prometheus.Desc
 }
 
 // WatchDatabase adds the database to the metrics, with the size of its files where it has
@@ -92,14 +92,14 @@ func (m *Metrics) WatchDatabase(archive store.Archive, load func() store.Load, f
 		waiting:     prometheus.NewDesc("siteapi_database_waiting", "Requests that wait for the write lock.", nil, nil),
 		connections: prometheus.NewDesc("siteapi_database_connections", "Connections to the database by state.", []string{"state"}, nil),
 		size:        prometheus.NewDesc("siteapi_database_bytes", "Size of SQLite's files, the write-ahead log included.", nil, nil),
-		held:        prometheus.NewDesc("siteapi_leads_held", "Leads in review.", nil, nil),
-		oldest:      prometheus.NewDesc("siteapi_lead_held_seconds", "Age of the oldest lead in review; 0: there is none.", nil, nil),
+		inReview:    prometheus.NewDesc("siteapi_leads_in_review", "Leads in review.", nil, nil),
+		oldest:      prometheus.NewDesc("siteapi_lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", nil, nil),
 	})
 }
 
 // Describe implements [prometheus.Collector].
 func (c *databaseCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.waiting, c.connections, c.size, c.held, c.oldest} {
+	for _, d := range []*prometheus.Desc{c.waiting, c.connections, c.size, c.inReview, c.oldest} {
 		ch <- d
 	}
 }
@@ -124,14 +124,14 @@ func (c *databaseCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	held, oldest, err := c.archive.InReview(ctx)
+	inReview, oldest, err := c.archive.InReview(ctx)
 	if err != nil {
 		return // dependency_up says so
 	}
 	age := 0.0
-	if held > 0 {
+	if inReview > 0 {
 		age = time.Since(oldest).Seconds()
 	}
-	gauge(c.held, float64(held))
+	gauge(c.inReview, float64(inReview))
 	gauge(c.oldest, age)
 }
