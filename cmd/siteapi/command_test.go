@@ -61,7 +61,7 @@ func TestMistypedCommands(t *testing.T) {
 		"leads lst":                 `Did you mean "list"?`,
 		"leasd --since 7d":          `Did you mean "leads"?`,
 		"leads lst --since 7d":      `Did you mean "list"?`,
-		"leads list --sicne 7d":     `Did you mean "--since"?`,
+		"leads list --sinse 7d":     `Did you mean "--since"?`,
 		"deliveries verify --fxi":   `Did you mean "--fix"?`,
 		"leads list --limit x":      "limit",
 		"serve leads":               `there is no command "leads"`,

@@ -198,9 +198,10 @@ func (s *site) says(list ...said) {
 		if code != 0 {
 			s.t.Errorf("%s: exit code %d, %s", a.args, code, out)
 		}
-		rest, ok := out, true
+		rest := out
 		for _, want := range a.want {
-			if _, rest, ok = strings.Cut(rest, want); !ok {
+			_, after, ok := strings.Cut(rest, want)
+			if rest = after; !ok {
 				s.t.Errorf("%s does not say %q where it belongs:\n%s", a.args, want, out)
 				break
 			}

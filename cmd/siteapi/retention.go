@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// leadRetentionLeast is the shortest time that a submission is kept.
-const leadRetentionLeast = 24 * time.Hour
-
 // forgetOld removes what is older than TRACK_RETENTION and SUBMISSION_RETENTION, now
 // and then. Every instance does it: what one has removed the others don't find.
 func (a *app) forgetOld(ctx context.Context) {

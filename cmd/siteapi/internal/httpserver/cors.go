@@ -18,7 +18,7 @@ func newCORS(origins []string) cors {
 // Headers a page may send and read beyond those every page may.
 const (
 	corsRequestHeaders  = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Apollo-Require-Preflight, CF-Turnstile-Response"
-	corsResponseHeaders = "X-Request-Id, ETag, Retry-After, Content-Disposition"
+	corsResponseHeaders = "X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields"
 	corsMethods         = "GET, HEAD, POST, OPTIONS"
 	corsMaxAge          = "7200" // seconds a browser keeps a preflight's answer
 )
