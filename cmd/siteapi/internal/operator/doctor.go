@@ -78,7 +78,7 @@ func (d Deps) examine(ctx context.Context, c *cli.Command, s *config.Settings) e
 	if err != nil {
 		return err
 	}
-	e := &examination{d, s, server, s.DatabaseURL == nil && exists(databasePath(s)) && !d.nobodyElse(s)}
+	e := &examination{d, s, server, s.DatabaseURL == nil && exists(databasePath(s)) && !d.databaseIdle(s)}
 	names := []string{"settings", "data folder", "database", "deliveries", "cache", "cms", "crm", "clock", "service"}
 	checks := []func(context.Context, *diagnoses){
 		e.checkSettings, e.checkFolder, e.checkDatabase, e.checkDeliveries, e.checkCache, e.checkCMS, e.checkCRM, e.checkClock, e.checkService,
@@ -149,7 +149,7 @@ func (e *examination) checkSettings(_ context.Context, found *diagnoses) {
 			"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed", "set long random values, for instance from `openssl rand -hex 32`"},
 		{s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0, "CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
 			"set a secret in the CMS's webhook, and the same one here"},
-		{s.CRMDriver == "file", "CRM_DRIVER=file: contacts are files in DATA_DIR, which nobody is told of", "set CRM_DRIVER=hubspot"},
+		{s.CRMDriver == "file", "CRM_DRIVER=file: contacts are only written to files in DATA_DIR", "set CRM_DRIVER=hubspot"},
 		{!strings.HasPrefix(s.SiteURL, "https://"), "SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
 			"set it to the public address of this service"},
 		{s.Playground || s.Introspection, "GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on", "set both to off, unless the API is meant for strangers"},

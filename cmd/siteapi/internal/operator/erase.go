@@ -50,7 +50,7 @@ func (d Deps) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings
 	if err != nil {
 		return err
 	}
-	alone := d.nobodyElse(s) // before this process has the database open itself
+	idle := d.databaseIdle(s) // before this process has the database open itself
 	if e.db, e.cms, e.crm, err = d.openAll(ctx, s); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d Deps) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings
 	e.progress = func(text string) { _, _ = fmt.Fprintln(c.Root().ErrWriter, text) }
 	e.clearPDFs = func(ctx context.Context) (int, error) {
 		if s.CacheURL.Scheme == "memory" {
-			return clearMemory(ctx, server, s.CacheTokens, e.known, alone)
+			return clearMemory(ctx, server, s.CacheTokens, e.known, idle)
 		}
 		return d.clearShared(ctx, s, e.known)
 	}
@@ -106,8 +106,8 @@ func addressFlag(c *cli.Command) (string, error) {
 	return email, nil
 }
 
-// nobodyElse reports whether no other process has the SQLite database open. With PostgreSQL it is not known.
-func (d Deps) nobodyElse(s *config.Settings) bool {
+// databaseIdle reports whether no other process has the SQLite database open. With PostgreSQL it is not known.
+func (d Deps) databaseIdle(s *config.Settings) bool {
 	if s.DatabaseURL != nil {
 		return false
 	}

@@ -42,8 +42,8 @@ func (d Deps) clearShared(ctx context.Context, s *config.Settings, ids []string)
 	return c.Clear(ctx, pattern)
 }
 
-// clearMemory clears PDFs from the memory of the running service. If no service is running there are none.
-func clearMemory(ctx context.Context, server string, tokens, ids []string, alone bool) (int, error) {
+// clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
+func clearMemory(ctx context.Context, server string, tokens, ids []string, idle bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	address := server + "/api/cache/clear?" + url.Values{"pattern": {pdfPattern(ids)}}.Encode()
@@ -57,7 +57,7 @@ func clearMemory(ctx context.Context, server string, tokens, ids []string, alone
 	const advice = "PDFs stay in the memory of a running service for an hour: run the command again with --server, or restart the service"
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		if _, dialing := errors.AsType[*net.OpError](err); dialing && alone {
+		if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 			return 0, nil
 		}
 		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", server, err, advice)
