@@ -61,7 +61,7 @@ func TestMistypedCommands(t *testing.T) {
 		"leads lst":                 `Did you mean "list"?`,
 		"leasd --since 7d":          `Did you mean "leads"?`,
 		"leads lst --since 7d":      `Did you mean "list"?`,
-		"leads list --sinse 7d":     `Did you mean "--since"?`,
+		"leads list --snce 7d":      `Did you mean "--since"?`,
 		"deliveries verify --fxi":   `Did you mean "--fix"?`,
 		"leads list --limit x":      "limit",
 		"serve leads":               `there is no command "leads"`,
@@ -187,25 +187,25 @@ func TestSDL(t *testing.T) {
 
 func TestCRMSetup(t *testing.T) {
 	t.Parallel()
-	setup := func(far *farEnds, env ...string) (string, int) {
-		return command(t, append(far.environ(), env...), "crm", "setup")
+	setup := func(stubs *vendorStubs, env ...string) (string, int) {
+		return command(t, append(stubs.environ(), env...), "crm", "setup")
 	}
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	far.crm.Fail(hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0), hubspottest.Answer(503, nil))
-	if out, code := setup(far); code != 1 || !strings.Contains(out, "run the command again") {
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.crm.Fail(hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0), hubspottest.Answer(503, nil))
+	if out, code := setup(stubs); code != 1 || !strings.Contains(out, "run the command again") {
 		t.Errorf("away in the middle: %d %s", code, out)
 	}
-	far.recover()
-	if out, code := setup(far); code != 0 || !strings.Contains(out, "quote_pdf_url: created") {
+	stubs.recover()
+	if out, code := setup(stubs); code != 0 || !strings.Contains(out, "quote_pdf_url: created") {
 		t.Errorf("once more: %d %s", code, out)
 	}
-	if out, code := setup(far); code != 0 || strings.Count(out, ": exists already") != 11 {
+	if out, code := setup(stubs); code != 0 || strings.Count(out, ": exists already") != 11 {
 		t.Errorf("again: %d %s", code, out)
 	}
-	if out, code := setup(far, "CRM_DRIVER=file"); code != 0 || !strings.Contains(out, "needs no preparation") {
+	if out, code := setup(stubs, "CRM_DRIVER=file"); code != 0 || !strings.Contains(out, "needs no preparation") {
 		t.Errorf("of files: %d %s", code, out)
 	}
-	unable := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
+	unable := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
 	if out, code := setup(unable); code != 1 || !strings.Contains(out, "crm.schemas.contacts.write") {
 		t.Errorf("a token without the right: %d %s", code, out)
 	}

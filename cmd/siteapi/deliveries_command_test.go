@@ -18,11 +18,11 @@ func troubled(t *testing.T) (s *site, arrived, rejected, waiting string) {
 	s = newFarSite(t).start()
 	arrived = s.submit("arrived")
 	s.arrives(arrived)
-	s.far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 400, On: "mutate"})
+	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 400, On: "mutate"})
 	rejected = s.submit("rejected")
 	s.reaches(rejected, "cms", "failed")
 	s.reaches(rejected, "crm", "delivered")
-	s.far.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	waiting = s.submit("waiting")
 	s.reaches(waiting, "cms", "delivered")
 	s.reaches(waiting, "crm", "retrying")
@@ -71,7 +71,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		"deliveries verify --target fax":      "must be cms or crm",
 	})
 
-	s.far.recover()
+	s.stubs.recover()
 	s.says(
 		said{"deliveries retry " + failed, []string{"delivery " + failed + " is due now"}, nil},
 		said{"deliveries retry --all --target cms", []string{"deliveries are due now"}, nil},
@@ -80,11 +80,11 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.arrives(rejected)
 	s.arrives(waiting)
 	s.arrives(arrived)
-	s.far.crm.Remove("arrived@example.com")
+	s.stubs.crm.Remove("arrived@example.com")
 	s.says(said{"deliveries resend " + pdf.Reference(arrived) + " --target crm", []string{"is due for the crm"}, nil})
-	eventually(t, "it is sent again", func() bool { return len(s.far.contacts("arrived@example.com")) == 1 })
+	eventually(t, "it is sent again", func() bool { return len(s.stubs.contacts("arrived@example.com")) == 1 })
 	for session, id := range map[string]string{"arrived": arrived, "rejected": rejected, "waiting": waiting} {
-		s.far.checkLead(t, session, id)
+		s.stubs.checkLead(t, session, id)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestDeliveriesVerify(t *testing.T) {
 		noPersonalData(t, out)
 		return v, code
 	}
-	s.far.recover()
+	s.stubs.recover()
 	// What failed is missing; what waits is under way or has arrived by now.
 	v, code := verify()
 	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 || cms.Missing != 1 || crm.Present+crm.UnderWay != 3 {
@@ -121,13 +121,13 @@ func TestDeliveriesVerify(t *testing.T) {
 		t.Errorf("since later: %d %+v", code, v)
 	}
 	// Somebody deletes what had arrived. What was delivered a moment ago may not show yet, and is left alone that long.
-	docs := s.far.cms.Documents()
+	docs := s.stubs.cms.Documents()
 	delete(docs, "quoteSubmission."+arrived)
 	var left []json.RawMessage
 	for _, raw := range docs {
 		left = append(left, raw)
 	}
-	if err := s.far.cms.Replace(left...); err != nil {
+	if err := s.stubs.cms.Replace(left...); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is found missing", func() bool {
@@ -144,7 +144,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	s.arrives(arrived)
 	s.arrives(rejected)
 	// A target that can't answer is an error and not a finding, and hides nothing of the other.
-	s.far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: always})
+	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: always})
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS away: %d %+v", code, v)
 	}

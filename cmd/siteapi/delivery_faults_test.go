@@ -65,20 +65,20 @@ func faultTable() []fault {
 // column is a call of the service that is made to fail.
 type column struct {
 	name, target string
-	fail         func(f *farEnds, row fault)
+	fail         func(f *vendorStubs, row fault)
 	// harmless are rows after which the lead arrives although nothing has recovered.
 	harmless map[string]bool
 }
 
 func columns() []column {
 	return []column{
-		{"CMS", "cms", func(f *farEnds, row fault) {
+		{"CMS", "cms", func(f *vendorStubs, row fault) {
 			row.cms.On, row.cms.Times = "mutate", always
 			f.cms.Fail(row.cms)
 		}, nil},
-		{"CRM reading", "crm", func(f *farEnds, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
+		{"CRM reading", "crm", func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
 			map[string]bool{"404": true}}, // there is no such contact yet
-		{"CRM writing", "crm", func(f *farEnds, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) }, nil},
+		{"CRM writing", "crm", func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) }, nil},
 	}
 }
 
@@ -89,23 +89,23 @@ func TestFaultTable(t *testing.T) {
 	for _, col := range columns() {
 		t.Run(col.name, func(t *testing.T) {
 			t.Parallel()
-			far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-			s := startService(t, far.env(), quick)
+			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+			s := startService(t, stubs.env(), quick)
 			for i, row := range faultTable() {
 				t.Run(row.name, func(t *testing.T) { // one after the other: they share a service
-					faultCase(t, s, far, col, row, fmt.Sprintf("row-%d", i))
+					faultCase(t, s, stubs, col, row, fmt.Sprintf("row-%d", i))
 				})
 			}
 		})
 	}
 }
 
-func faultCase(t *testing.T, s *service, far *farEnds, col column, row fault, session string) {
-	before := met(far, col)
-	col.fail(far, row)
-	defer far.recover()
+func faultCase(t *testing.T, s *service, stubs *vendorStubs, col column, row fault, session string) {
+	before := met(stubs, col)
+	col.fail(stubs, row)
+	defer stubs.recover()
 	id := s.submit(t, session)
-	eventually(t, "the fault is met", func() bool { return met(far, col) > before })
+	eventually(t, "the fault is met", func() bool { return met(stubs, col) > before })
 	byHand := row.byHand && !col.harmless[row.name]
 	if byHand {
 		eventually(t, "an operator sees why it waits", func() bool {
@@ -113,7 +113,7 @@ func faultCase(t *testing.T, s *service, far *farEnds, col column, row fault, se
 			return d.State == "failed" && len(d.Errors) == 1 || d.Paused != ""
 		})
 	}
-	far.recover()
+	stubs.recover()
 	// A call that hangs takes ten seconds to be given up.
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		d := s.deliveries(id)
@@ -129,12 +129,12 @@ func faultCase(t *testing.T, s *service, far *farEnds, col column, row fault, se
 			t.Fatalf("both deliveries are to be made: %+v", d)
 		}
 	}
-	far.checkLead(t, session, id)
+	stubs.checkLead(t, session, id)
 }
 
 // met is how often a column's calls were made to fail.
-func met(far *farEnds, col column) int {
-	inCMS, inCRM := far.faults()
+func met(stubs *vendorStubs, col column) int {
+	inCMS, inCRM := stubs.faults()
 	if col.target == "cms" {
 		return inCMS
 	}
@@ -148,11 +148,11 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Hang, On: "mutate", Times: always})
-	far.crm.Fail(hubspottest.Hang().On("POST", "/objects/contacts").AfterStoring().Times(-1))
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Hang, On: "mutate", Times: always})
+	stubs.crm.Fail(hubspottest.Hang().On("POST", "/objects/contacts").AfterStoring().Times(-1))
 	dir := t.TempDir()
-	first := launch(t, dir, far.environ()...)
+	first := launch(t, dir, stubs.environ()...)
 	ids := map[string]string{}
 	for i := range 5 {
 		session := fmt.Sprintf("killed-%d", i)
@@ -163,22 +163,22 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 		ids[session] = answer["submissionId"].(string)
 	}
 	eventually(t, "both targets are called", func() bool {
-		inCMS, inCRM := far.faults()
+		inCMS, inCRM := stubs.faults()
 		return inCMS > 0 && inCRM > 0
 	})
 	if err := first.end(syscall.SIGKILL); err == nil {
 		t.Fatal("the process was not killed")
 	}
-	far.recover()
-	launch(t, dir, far.environ()...)
+	stubs.recover()
+	launch(t, dir, stubs.environ()...)
 	deadline := time.Now().Add(90 * time.Second)
 	for session, id := range ids {
-		for len(far.documents(session)) == 0 || len(far.contacts(session+"@example.com")) == 0 {
+		for len(stubs.documents(session)) == 0 || len(stubs.contacts(session+"@example.com")) == 0 {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s did not arrive within 90 s of the restart", session)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		far.checkLead(t, session, id)
+		stubs.checkLead(t, session, id)
 	}
 }

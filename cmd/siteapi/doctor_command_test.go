@@ -61,7 +61,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.arrives(s.submit("lead"))
-	documents := len(s.far.cms.Documents())
+	documents := len(s.stubs.cms.Documents())
 	c, code := s.doctor(nil, "--strict", "--server", s.base)
 	for _, d := range c.Checks {
 		// The disk of a busy machine may be slow.
@@ -75,7 +75,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	} {
 		c.says(t, check, "ok", words)
 	}
-	if len(s.far.cms.Documents()) != documents || len(s.far.crm.Contacts()) != 1 {
+	if len(s.stubs.cms.Documents()) != documents || len(s.stubs.crm.Contacts()) != 1 {
 		t.Error("the doctor left something at the CMS or the CRM")
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
@@ -120,10 +120,10 @@ func TestDoctorOnSettings(t *testing.T) {
 func TestDoctorOnUpstreams(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.far = newFarEnds(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
-	s.env = append(s.env, s.far.environ()...)
+	s.stubs = newVendorStubs(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
+	s.env = append(s.env, s.stubs.environ()...)
 	answers := func(status int) func() {
-		return func() { s.far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always}) }
+		return func() { s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always}) }
 	}
 	for _, tt := range []struct {
 		fail                func()
@@ -133,7 +133,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "fail", "are not lost"},
 		{nil, "SANITY_TOKEN=hush-reader", "cms", "fail", "role Editor"},
 		{answers(429), "A=b", "cms", "fail", "quota"},
-		{func() { _ = s.far.cms.Replace() }, "A=b", "cms", "warn", "no published document of type siteSettings"},
+		{func() { _ = s.stubs.cms.Replace() }, "A=b", "cms", "warn", "no published document of type siteSettings"},
 		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "fail", "are not lost"},
 		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "fail", "HUBSPOT_TOKEN"},
 	} {
@@ -142,7 +142,7 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		}
 		c, _ := s.doctor([]string{tt.env})
 		c.says(t, tt.check, tt.state, tt.words)
-		s.far.recover()
+		s.stubs.recover()
 	}
 	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))

@@ -94,7 +94,7 @@ func (s *site) gone(hers []string, theirs string) {
 	if s.pdf(theirs) != http.StatusOK {
 		s.t.Error("somebody else's PDF is gone")
 	}
-	if s.far != nil && (len(s.far.contacts("hers@example.com")) != 0 || len(s.far.documents("hers"))+len(s.far.documents("hers-2")) != 0) {
+	if s.stubs != nil && (len(s.stubs.contacts("hers@example.com")) != 0 || len(s.stubs.documents("hers"))+len(s.stubs.documents("hers-2")) != 0) {
 		s.t.Error("the CMS or the CRM holds something still")
 	}
 }
@@ -150,7 +150,7 @@ func TestEraseEverywhere(t *testing.T) {
 		t.Errorf("the filed receipt: %v %s", err, data)
 	}
 	s.gone(hers, theirs)
-	s.far.checkLead(t, "theirs", theirs)
+	s.stubs.checkLead(t, "theirs", theirs)
 	s.stop(t)
 	s.clean()
 	// Once more, without a service: there is nothing left to do.
@@ -172,24 +172,24 @@ func TestEraseEverywhere(t *testing.T) {
 // What fails at one place is said, what a repetition needs is kept, and the repetition completes it.
 func TestErasePlacesThatFail(t *testing.T) {
 	t.Parallel()
-	cms := func(f sanitytest.Fault) func(*farEnds) {
-		return func(far *farEnds) { f.Times = always; far.cms.Fail(f) }
+	cms := func(f sanitytest.Fault) func(*vendorStubs) {
+		return func(stubs *vendorStubs) { f.Times = always; stubs.cms.Fail(f) }
 	}
 	for _, tt := range []struct {
 		name         string
-		fail         func(far *farEnds)
+		fail         func(stubs *vendorStubs)
 		failed, done string // units
 	}{
 		{"the CMS can't be asked", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
 		{"the CMS does not delete", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}), "documents", "contacts"},
-		{"the CRM is away", func(far *farEnds) { far.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts", "documents"},
+		{"the CRM is away", func(stubs *vendorStubs) { stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts", "documents"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newFarSite(t).start()
 			s.t = t
 			hers, theirs := s.populate()
-			tt.fail(s.far)
+			tt.fail(s.stubs)
 			r, code := s.erase("--yes")
 			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 || p.Detail == "" || strings.Contains(p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
@@ -198,7 +198,7 @@ func TestErasePlacesThatFail(t *testing.T) {
 				t.Errorf("the receipt says %+v", p)
 			}
 			r.says(t, "submissions", 2, 0, "kept")
-			s.far.recover()
+			s.stubs.recover()
 			if r, code := s.erase("--yes"); code != 0 || !r.Complete {
 				t.Errorf("the repetition: %d %+v", code, r)
 			}
@@ -211,15 +211,15 @@ func TestErasePlacesThatFail(t *testing.T) {
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
-	s.far.crm.Fail(hubspottest.Hang().Times(1))
+	s.stubs.crm.Fail(hubspottest.Hang().Times(1))
 	id := s.submit("hers")
 	s.reaches(id, "crm", "running")
 	if r, code := s.erase("--yes"); code != 0 || !r.Complete {
 		t.Errorf("%d %+v", code, r)
 	}
-	s.far.recover()
+	s.stubs.recover()
 	s.arrives(s.submit("later"))
-	if len(s.far.contacts("hers@example.com"))+len(s.far.documents("hers"))+len(s.deliveriesOf(id)) != 0 {
+	if len(s.stubs.contacts("hers@example.com"))+len(s.stubs.documents("hers"))+len(s.deliveriesOf(id)) != 0 {
 		t.Error("a delivery arrived after the erasure")
 	}
 }

@@ -46,7 +46,7 @@ func metric(t *testing.T, admin, pattern string) float64 {
 	return sum
 }
 
-// peakMemory is the most memory the process has had so far, in MiB.
+// peakMemory is the most memory the process has had so stubs, in MiB.
 func (r *running) peakMemory() int {
 	r.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))

@@ -37,8 +37,8 @@ func counter(t *testing.T, s *service, name string, labels map[string]string) fl
 
 func TestDeliveryMetrics(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
-	s := startService(t, far.env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), quick)
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
+	s := startService(t, stubs.env(map[string]string{"DELIVERY_RETRY_MAX": "1s"}), quick)
 	value := func(name string, labels ...string) float64 {
 		set := map[string]string{}
 		for _, l := range labels {
@@ -52,7 +52,7 @@ func TestDeliveryMetrics(t *testing.T) {
 			t.Errorf("a new service does not start its series for the %s at 0", target)
 		}
 	}
-	far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, On: "mutate", Times: always})
+	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, On: "mutate", Times: always})
 	id := s.submit(t, "measured")
 	eventually(t, "the CRM has it", func() bool { return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 })
 	if got := value("crm_gaps_total"); got != 10 {
@@ -66,7 +66,7 @@ func TestDeliveryMetrics(t *testing.T) {
 		t.Errorf("the oldest undelivered lead is %v s old", age)
 	}
 	eventually(t, "the CRM has all", func() bool { return value("lead_undelivered_seconds", "target=crm") == 0 })
-	far.recover()
+	stubs.recover()
 	if out, err := s.siteapi("deliveries", "retry", "--all"); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
@@ -76,9 +76,9 @@ func TestDeliveryMetrics(t *testing.T) {
 
 func TestFailedLeadsCountAsUndelivered(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, far.env(), quick)
-	far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 422, On: "mutate"})
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env(), quick)
+	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 422, On: "mutate"})
 	id := s.submit(t, "failed")
 	eventually(t, "it failed", func() bool { return s.deliveries(id)["cms"].State == "failed" })
 	time.Sleep(10 * time.Millisecond)

@@ -20,13 +20,13 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// site is the binary with a data folder, and with stand-ins of the CMS and the CRM unless far is nil.
+// site is the binary with a data folder, and with stubs of the CMS and the CRM unless stubs is nil.
 type site struct {
 	*running
-	t   *testing.T
-	dir string
-	env []string
-	far *farEnds
+	t     *testing.T
+	dir   string
+	env   []string
+	stubs *vendorStubs
 }
 
 // newSite returns one that does not run yet.
@@ -39,9 +39,9 @@ func newSite(t *testing.T, env ...string) *site {
 // newFarSite returns one with remote drivers that does not run yet.
 func newFarSite(t *testing.T, env ...string) *site {
 	t.Helper()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := newSite(t, append(far.environ(), env...)...)
-	s.far = far
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := newSite(t, append(stubs.environ(), env...)...)
+	s.stubs = stubs
 	return s
 }
 

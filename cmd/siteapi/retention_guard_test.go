@@ -14,8 +14,8 @@ import (
 // one that a target rejected. Only the first is forgotten; the second is, once it arrived.
 func TestRetentionKeepsWhatWasNeverDelivered(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, far.env(map[string]string{"SUBMISSION_RETENTION": "2d"}))
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env(map[string]string{"SUBMISSION_RETENTION": "2d"}))
 	s.submitAt(t, "arrived", 49*time.Hour)
 	review := quote.Submission{
 		ID: "review", SessionID: "review", Contact: quote.Contact{FirstName: "Ana", LastName: "Pop", Email: "review@example.com"},
@@ -29,13 +29,13 @@ func TestRetentionKeepsWhatWasNeverDelivered(t *testing.T) {
 		d := s.deliveries("arrived")
 		return d["cms"].State == "delivered" && d["crm"].State == "delivered"
 	})
-	far.crm.Fail(hubspottest.Answer(400, nil).Times(-1))
+	stubs.crm.Fail(hubspottest.Answer(400, nil).Times(-1))
 	s.submitAt(t, "rejected", 49*time.Hour)
 	eventually(t, "the CRM rejects one", func() bool {
 		d := s.deliveries("rejected")
 		return d["cms"].State == "delivered" && d["crm"].State == "failed"
 	})
-	far.recover()
+	stubs.recover()
 
 	s.stop()
 	s.start()

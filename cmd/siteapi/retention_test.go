@@ -34,8 +34,8 @@ func (s *service) has(t *testing.T, id string) bool {
 
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, far.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}), quick)
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}), quick)
 	s.submitAt(t, "old", 49*time.Hour)
 	s.submitAt(t, "young", 47*time.Hour)
 	for _, v := range []quote.Visit{
@@ -51,7 +51,7 @@ func TestRetention(t *testing.T) {
 			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
 		})
 	}
-	far.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	s.submitAt(t, "stuck", 49*time.Hour)
 	eventually(t, "the stuck one is tried", func() bool { return s.deliveries("stuck")["crm"].State == "retrying" })
 
@@ -72,11 +72,11 @@ func TestRetention(t *testing.T) {
 		t.Errorf("%d deliveries of the forgotten one are left", n)
 	}
 	// What is forgotten here stays where it was delivered.
-	if len(far.documents("session-old")) != 1 || len(far.contacts("old@example.com")) != 1 {
+	if len(stubs.documents("session-old")) != 1 || len(stubs.contacts("old@example.com")) != 1 {
 		t.Error("the CMS or the CRM lost what the database forgot")
 	}
 
-	far.recover()
+	stubs.recover()
 	eventually(t, "the stuck one arrives", func() bool { return s.deliveries("stuck")["crm"].State == "delivered" })
 	s.stop()
 	s.start()

@@ -299,7 +299,7 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 func TestSeveralChaos(t *testing.T) {
 	t.Parallel()
 	pg, valkey := pgserver.Start(t), valkeyserver.Start(t)
-	shared := t.TempDir() // the far ends of both
+	shared := t.TempDir() // the stubs of both vendors
 	env := []string{"DATABASE_URL=" + pg.NewDatabase(t), "CACHE_URL=" + valkey.URL()}
 	a, b := launch(t, shared, env...), launch(t, shared, env...)
 	ctx, cancel := context.WithCancel(t.Context())

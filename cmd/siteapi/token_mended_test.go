@@ -26,10 +26,10 @@ func TestMendedTokenBringsEverything(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			t.Parallel()
-			far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-			r := launch(t, t.TempDir(), far.environ(map[string]string{"DELIVERY_RETRY_MAX": "1s"})...)
-			far.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, On: "mutate", Times: always})
-			far.crm.Fail(hubspottest.Answer(status, nil).Times(-1))
+			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+			r := launch(t, t.TempDir(), stubs.environ(map[string]string{"DELIVERY_RETRY_MAX": "1s"})...)
+			stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, On: "mutate", Times: always})
+			stubs.crm.Fail(hubspottest.Answer(status, nil).Times(-1))
 			var ids []string
 			for i := range 10 {
 				status, answer := r.post("/api/quote/submit", lead(fmt.Sprintf("mended-%d", i)))
@@ -39,16 +39,16 @@ func TestMendedTokenBringsEverything(t *testing.T) {
 				ids = append(ids, answer["submissionId"].(string))
 			}
 			eventually(t, "both targets refuse", func() bool {
-				inCMS, inCRM := far.faults()
+				inCMS, inCRM := stubs.faults()
 				return inCMS > 1 && inCRM > 1
 			})
-			far.recover()
+			stubs.recover()
 			for i, id := range ids {
 				session := fmt.Sprintf("mended-%d", i)
 				eventually(t, session+" arrives", func() bool {
-					return len(far.documents(session)) == 1 && len(far.contacts(session+"@example.com")) == 1
+					return len(stubs.documents(session)) == 1 && len(stubs.contacts(session+"@example.com")) == 1
 				})
-				far.checkLead(t, session, id)
+				stubs.checkLead(t, session, id)
 			}
 		})
 	}

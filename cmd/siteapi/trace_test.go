@@ -96,7 +96,7 @@ func attributeOf(s *pb.Span, name string) string {
 	return ""
 }
 
-// listening proxies to a far end and notes the traceparent of each request.
+// listening proxies to an upstream and notes the traceparent of each request.
 func listening(t *testing.T, to string, heard *sync.Map) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -118,7 +118,7 @@ const (
 	traceparent = "Traceparent: 00-" + clientTrace + "-" + clientSpan + "-01"
 )
 
-// One submission, from the visitor's own span to both far ends, is one trace; nothing of
+// One submission, from the visitor's own span to both upstreams, is one trace; nothing of
 // the visitor is in it.
 func TestTraceOfASubmission(t *testing.T) {
 	t.Parallel()
@@ -128,11 +128,11 @@ func TestTraceOfASubmission(t *testing.T) {
 			o := &otlp{}
 			receiver := httptest.NewServer(o)
 			t.Cleanup(receiver.Close)
-			far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
+			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 			var heard sync.Map
-			s := startService(t, far.env(map[string]string{
-				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "SANITY_API_URL": listening(t, far.cms.URL(), &heard),
-				"HUBSPOT_API_URL": listening(t, far.crm.URL(), &heard),
+			s := startService(t, stubs.env(map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "SANITY_API_URL": listening(t, stubs.cms.URL(), &heard),
+				"HUBSPOT_API_URL": listening(t, stubs.crm.URL(), &heard),
 			}), quick)
 			got := s.through(door, "submitQuote", object{"input": validSubmission("traced")}, traceparent, "X-Request-Id: req-1")
 			id := got.data["submissionId"].(string)
@@ -175,7 +175,7 @@ func TestTraceOfASubmission(t *testing.T) {
 					t.Errorf("the call has %v", calls[0].Attributes)
 				}
 				if sent, ok := heard.Load(fmt.Sprintf("00-%s-%x-01", clientTrace, calls[0].SpanId)); !ok {
-					t.Errorf("the far end was not told of the call to %s: %v", system, sent)
+					t.Errorf("the upstream was not told of the call to %s: %v", system, sent)
 				}
 			}
 			all := strings.Join(o.raw, "\n")

@@ -91,8 +91,8 @@ func TestWebhookSignature(t *testing.T) {
 
 func TestWebhookRepeated(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, far.env())
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env())
 	s.warm()
 	send := func(key, body string) response {
 		t.Helper()
@@ -124,8 +124,8 @@ func TestWebhookRepeated(t *testing.T) {
 // answered with success.
 func TestWebhookOfTheVendor(t *testing.T) {
 	t.Parallel()
-	far := newFarEnds(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, far.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
+	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	s := startService(t, stubs.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
 	hook := sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: config.DevWebhookSecret, Secret: "hush", Tries: 3}
 	for _, tt := range []struct {
 		change func(*sanitytest.Webhook)
@@ -137,12 +137,12 @@ func TestWebhookOfTheVendor(t *testing.T) {
 	} {
 		w := hook
 		tt.change(&w)
-		status, err := far.cms.Publish(t.Context(), json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
+		status, err := stubs.cms.Publish(t.Context(), json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
 		if err != nil || status != tt.status {
 			t.Errorf("%d %v, want %d", status, err, tt.status)
 		}
 	}
-	if status, err := far.cms.Unpublish(t.Context(), "heroSection-es", hook); err != nil || status != 200 {
+	if status, err := stubs.cms.Unpublish(t.Context(), "heroSection-es", hook); err != nil || status != 200 {
 		t.Errorf("unpublishing: %d %v", status, err)
 	}
 	const ask = `{ content(documentType: "heroSection", locale: es) { id } }`
@@ -166,8 +166,8 @@ func TestTimeFromPublishToServed(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("lag %v, dated %t", tt.lag, tt.says), func(t *testing.T) {
 			t.Parallel()
-			far := newFarEnds(t, sanitytest.Options{IndexLag: tt.lag}, hubspottest.Options{})
-			s := startService(t, far.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
+			stubs := newVendorStubs(t, sanitytest.Options{IndexLag: tt.lag}, hubspottest.Options{})
+			s := startService(t, stubs.env(map[string]string{"CMS_WEBHOOK_SIGNING_SECRET": "hush"}))
 			s.warm()
 			doc := object{"_id": "heroSection-es", "_type": "heroSection", "language": "es", "title": "Recién publicado"}
 			if tt.says {
@@ -178,7 +178,7 @@ func TestTimeFromPublishToServed(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			status, err := far.cms.Publish(t.Context(), raw, sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: config.DevWebhookSecret, Secret: "hush"})
+			status, err := stubs.cms.Publish(t.Context(), raw, sanitytest.Webhook{URL: s.base + "/api/webhooks/cms", Token: config.DevWebhookSecret, Secret: "hush"})
 			if err != nil || status != 200 {
 				t.Fatalf("%d %v", status, err)
 			}

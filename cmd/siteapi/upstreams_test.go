@@ -16,17 +16,17 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// farEnds are stand-ins of both vendors.
-type farEnds struct {
+// vendorStubs are stubs of both vendors.
+type vendorStubs struct {
 	t   *testing.T
 	cms *sanitytest.Server
 	crm *hubspottest.Server
 }
 
-// newFarEnds starts both, Sanity's with the sample content.
-func newFarEnds(t *testing.T, s sanitytest.Options, h hubspottest.Options) *farEnds {
+// newVendorStubs starts both, Sanity's with the sample content.
+func newVendorStubs(t *testing.T, s sanitytest.Options, h hubspottest.Options) *vendorStubs {
 	t.Helper()
-	f := &farEnds{t, sanitytest.New(s), hubspottest.New(h)}
+	f := &vendorStubs{t, sanitytest.New(s), hubspottest.New(h)}
 	t.Cleanup(f.crm.Close)
 	t.Cleanup(f.cms.Close)
 	var docs []json.RawMessage
@@ -40,7 +40,7 @@ func newFarEnds(t *testing.T, s sanitytest.Options, h hubspottest.Options) *farE
 }
 
 // env is what a service needs to work with them, with further settings.
-func (f *farEnds) env(more ...map[string]string) map[string]string {
+func (f *vendorStubs) env(more ...map[string]string) map[string]string {
 	env := map[string]string{
 		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": sanitytest.DefaultProject, "SANITY_TOKEN": sanitytest.DefaultToken,
 		"SANITY_API_URL": f.cms.URL(),
@@ -54,7 +54,7 @@ func (f *farEnds) env(more ...map[string]string) map[string]string {
 }
 
 // environ is env in the form of a process.
-func (f *farEnds) environ(more ...map[string]string) []string {
+func (f *vendorStubs) environ(more ...map[string]string) []string {
 	var list []string
 	for name, value := range f.env(more...) {
 		list = append(list, name+"="+value)
@@ -62,13 +62,13 @@ func (f *farEnds) environ(more ...map[string]string) []string {
 	return list
 }
 
-func (f *farEnds) recover() {
+func (f *vendorStubs) recover() {
 	f.cms.Recover()
 	f.crm.Recover()
 }
 
 // documents returns the stored submissions of a session.
-func (f *farEnds) documents(session string) []cms.StoredSubmission {
+func (f *vendorStubs) documents(session string) []cms.StoredSubmission {
 	f.t.Helper()
 	var found []cms.StoredSubmission
 	for id, raw := range f.cms.Documents() {
@@ -87,7 +87,7 @@ func (f *farEnds) documents(session string) []cms.StoredSubmission {
 }
 
 // contacts returns those that hold a submission.
-func (f *farEnds) contacts(email string) []hubspottest.Contact {
+func (f *vendorStubs) contacts(email string) []hubspottest.Contact {
 	var found []hubspottest.Contact
 	for _, c := range f.crm.Contacts() {
 		if c.Properties[crm.PropEmail] == email {
@@ -98,7 +98,7 @@ func (f *farEnds) contacts(email string) []hubspottest.Contact {
 }
 
 // faults counts the requests that were made to fail.
-func (f *farEnds) faults() (inCMS, inCRM int) {
+func (f *vendorStubs) faults() (inCMS, inCRM int) {
 	for _, r := range f.cms.Requests() {
 		if r.Fault != "" && r.API == "mutate" {
 			inCMS++
@@ -121,7 +121,7 @@ func lead(session string) object {
 
 // checkLead reports whatever is not as it should be: exactly one document and one
 // contact, with what was submitted.
-func (f *farEnds) checkLead(t *testing.T, session, id string) {
+func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 	t.Helper()
 	docs := f.documents(session)
 	if len(docs) != 1 {
