@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
@@ -41,7 +42,7 @@ type work struct {
 }
 
 // databaseFile is the name of the SQLite file in DATA_DIR.
-const databaseFile = "siteapi.db"
+const databaseFile = operator.DatabaseFile
 
 // databaseFiles are the files whose size is of interest; PostgreSQL has none.
 func databaseFiles(s *config.Settings) []string {
