@@ -73,9 +73,12 @@ func TooLong(field string, limit int) FieldError {
 
 // NotAllowed says that a field has none of the allowed values.
 func NotAllowed(field string, allowed []string) FieldError {
+	message := "must be one of " + strings.Join(allowed, ", ")
+	if len(allowed) == 0 {
+		message = "has no allowed value"
+	}
 	return FieldError{
-		Field: field, Code: FieldCodeNotAllowed, Params: map[string]any{"allowed": allowed},
-		Message: "must be one of " + strings.Join(allowed, ", "),
+		Field: field, Code: FieldCodeNotAllowed, Params: map[string]any{"allowed": append([]string{}, allowed...)}, Message: message,
 	}
 }
 

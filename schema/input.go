@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -221,14 +222,22 @@ func (c *inputCheck) order(at ast.Path, low any, name string, high any) {
 func (c *inputCheck) list(at ast.Path, typ *ast.Type, con *constraint, value any) {
 	items, ok := value.([]any)
 	if !ok {
-		items = []any{value} // a single value stands for a list of one
+		// A single value stands for a list of one; gqlparser has made a typed slice of it.
+		if slice := reflect.ValueOf(value); slice.Kind() == reflect.Slice && slice.Len() == 1 {
+			value = slice.Index(0).Interface()
+		}
+		items = []any{value}
 	}
 	distinct := map[string]bool{}
 	for i, item := range items {
 		if c.full() {
 			return
 		}
-		c.value(below(at, ast.PathIndex(i)), typ.Elem, con, item)
+		place := at
+		if ok {
+			place = below(at, ast.PathIndex(i))
+		}
+		c.value(place, typ.Elem, con, item)
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
 			distinct[strings.TrimSpace(s)] = true
 		}

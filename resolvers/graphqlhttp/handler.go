@@ -136,7 +136,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		panic(err)
 	}
 	if len(result.Errors) > 0 {
-		summarize(r, result.Errors)
+		report(w, r, result.Errors)
 	}
 	if len(result.Errors) > 0 || !op.cache.cacheable {
 		writeUncached(w, m, http.StatusOK, body)

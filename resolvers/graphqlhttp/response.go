@@ -118,15 +118,15 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 
 func writeError(w http.ResponseWriter, r *http.Request, m mediaType, status int, e *schema.Error) {
 	caller := schema.CallerFrom(r.Context())
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
-	}
 	writeErrors(w, r, m, status, gqlerror.List{{Message: e.Message, Extensions: e.Extensions(caller.RequestID)}})
 }
 
 // writeErrors answers with errors that kept an operation from running, and summarizes them for the access log.
 func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int, errs gqlerror.List) {
-	summarize(r, errs)
+	report(w, r, errs)
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	body, err := json.Marshal(map[string]gqlerror.List{"errors": errs})
 	if err != nil {
 		panic(fmt.Errorf("encoding errors: %w", err))
@@ -134,9 +134,13 @@ func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int
 	writeUncached(w, m, status, body)
 }
 
-func summarize(r *http.Request, errs gqlerror.List) {
+// report summarizes errors for the access log, and says in a header when to try again.
+func report(w http.ResponseWriter, r *http.Request, errs gqlerror.List) {
 	var fields []schema.FieldError
 	for _, err := range errs {
+		if seconds, ok := err.Extensions[schema.ExtensionRetryAfter].(int); ok {
+			w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		}
 		list, _ := err.Extensions[schema.ExtensionErrors].([]schema.FieldError)
 		fields = append(fields, list...)
 	}

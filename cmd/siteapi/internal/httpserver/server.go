@@ -71,8 +71,8 @@ func New(o Options) *Server {
 		s.recoverPanics,
 		s.setSecurityHeaders,
 		s.allowOrigins,
-		s.limitRate,
 		s.limitConcurrency,
+		s.limitRate,
 	)
 	return s
 }
