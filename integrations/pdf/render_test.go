@@ -208,7 +208,7 @@ func TestFourteenFeaturesFitOnOnePage(t *testing.T) {
 func TestTheNoteIsNeverAlone(t *testing.T) {
 	t.Parallel()
 	r := renderer(t)
-	for n := 7; n <= 50; n++ {
+	for n := 8; n <= 50; n += 3 {
 		d := pdftest.Sample("ro", "typical")
 		for i := len(d.Submission.Selections.Features); i < n; i++ {
 			d.Submission.Selections.Features = append(d.Submission.Selections.Features, "feature-"+strconv.Itoa(i))
