@@ -6,13 +6,23 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // TestCMSSetup prints the webhook and creates it once; no secret is printed.
 func TestCMSSetup(t *testing.T) {
 	t.Parallel()
-	var created []json.RawMessage
+	var (
+		mu    sync.Mutex
+		hooks []json.RawMessage
+	)
+	created := func(more ...json.RawMessage) []json.RawMessage {
+		mu.Lock()
+		defer mu.Unlock()
+		hooks = append(hooks, more...)
+		return append([]json.RawMessage{}, hooks...)
+	}
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/v2021-10-04/hooks/projects/abc123":
@@ -22,10 +32,10 @@ func TestCMSSetup(t *testing.T) {
 			_, _ = io.WriteString(w, `{"statusCode":403,"error":"Forbidden","message":"not allowed"}`)
 		case r.Method == http.MethodPost:
 			body, _ := io.ReadAll(r.Body)
-			created = append(created, body)
+			created(body)
 			_, _ = w.Write(body)
 		default:
-			_ = json.NewEncoder(w).Encode(append([]json.RawMessage{}, created...))
+			_ = json.NewEncoder(w).Encode(created())
 		}
 	}))
 	t.Cleanup(stub.Close)
@@ -37,7 +47,7 @@ func TestCMSSetup(t *testing.T) {
 
 	out, code := command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup")
 	if code != 0 || !strings.Contains(out, "https://api.example/api/webhooks/cms") || !strings.Contains(out, "{_id, _type, language, _updatedAt}") ||
-		strings.Contains(out, "the-token") || strings.Contains(out, "the-signing") || len(created) != 0 {
+		strings.Contains(out, "the-token") || strings.Contains(out, "the-signing") || len(created()) != 0 {
 		t.Errorf("%d %s", code, out)
 	}
 	out, code = command(t, with("SANITY_TOKEN=may-manage", "CMS_WEBHOOK_SIGNING_SECRET=", "SITE_URL="), "cms", "setup")
@@ -45,7 +55,7 @@ func TestCMSSetup(t *testing.T) {
 		t.Errorf("with settings missing: %d %s", code, out)
 	}
 	out, code = command(t, with("SANITY_TOKEN=may-write"), "cms", "setup", "--create")
-	if code != 1 || !strings.Contains(out, "create it by hand") || len(created) != 0 {
+	if code != 1 || !strings.Contains(out, "create it by hand") || len(created()) != 0 {
 		t.Errorf("a token that may not: %d %s", code, out)
 	}
 	for _, want := range []string{"the webhook is created", `the webhook "siteapi" exists already`} {
@@ -58,9 +68,9 @@ func TestCMSSetup(t *testing.T) {
 		Headers     map[string]string
 		Rule        struct{ On []string }
 	}
-	if len(created) != 1 || json.Unmarshal(created[0], &hook) != nil || hook.Secret != "the-signing-secret" ||
+	if len(created()) != 1 || json.Unmarshal(created()[0], &hook) != nil || hook.Secret != "the-signing-secret" ||
 		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" || len(hook.Rule.On) != 3 {
-		t.Errorf("created %s", created)
+		t.Errorf("created %s", created())
 	}
 	if out, code = command(t, []string{"ENVIRONMENT=development"}, "cms", "setup"); code != 0 || !strings.Contains(out, "needs no webhook") {
 		t.Errorf("the file driver: %d %s", code, out)
