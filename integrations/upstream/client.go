@@ -39,7 +39,7 @@ type Options struct {
 	RetryWait time.Duration
 	// Transport carries the requests. nil: one of its own, from [NewTransport].
 	Transport http.RoundTripper
-	// Observe is told of every finished call, for metrics and logs. nil: nobody is.
+	// Observe is told of every finished call, for metrics and logs. nil: not called.
 	Observe func(ctx context.Context, c Call)
 	// Now tells the time. nil: time.Now.
 	Now func() time.Time

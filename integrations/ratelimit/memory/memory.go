@@ -24,7 +24,7 @@ type Limiter struct {
 
 var _ ratelimit.Limiter = (*Limiter)(nil)
 
-// New returns a limiter that has seen nobody yet.
+// New returns a limiter that has seen no client yet.
 func New() *Limiter {
 	return &Limiter{otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys})}
 }

@@ -58,7 +58,7 @@ func flush(path string) error {
 // Contents is what a database file holds.
 type Contents struct{ Submissions, Sessions int64 }
 
-// Check reads a whole database file that nobody works on and returns what it holds, or
+// Check reads a whole database file that is not in use and returns what it holds, or
 // an error if anything about it is not as it should be.
 func Check(ctx context.Context, path string) (c Contents, err error) {
 	db, err := connect(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
@@ -87,7 +87,7 @@ func Check(ctx context.Context, path string) (c Contents, err error) {
 	return c, nil
 }
 
-// Truncate copies the write-ahead log back and empties it, beside whoever works on the
+// Truncate copies the write-ahead log back and empties it, beside other users of the
 // file: after an erasure the log holds what was erased until it is written over. It
 // returns [store.ErrUnavailable] where others keep it busy for [BusyTimeout].
 func Truncate(ctx context.Context, path string) (err error) {

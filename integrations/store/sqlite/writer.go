@@ -21,7 +21,7 @@ const (
 )
 
 // database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
-// arrived while the one before it was being committed. A lone request waits for nobody.
+// arrived while the one before it was being committed. A lone request waits for no other.
 type database struct {
 	pool  *sql.DB // the one connection that writes
 	reads *sql.DB

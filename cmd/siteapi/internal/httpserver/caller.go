@@ -91,7 +91,7 @@ func (p proxies) address(r *http.Request) string {
 		return standard.String()
 	default:
 		// Proxies write one of the headers and pass the other on as the client sent it. Where
-		// they differ nobody knows which is which, so the proxy itself is counted.
+		// they differ it is unknown which is which, so the proxy itself is counted.
 		return client.String()
 	}
 }

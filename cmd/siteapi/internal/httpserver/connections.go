@@ -172,7 +172,7 @@ func (l *connections) awaitFirstRequests() {
 	time.Sleep(pause) // from the reading of a request to its handler
 }
 
-// busyResponse answers a connection whose request nobody reads, so it has no request id.
+// busyResponse answers a connection whose request is not read, so it has no request id.
 const busyResponse = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\n" +
 	"Retry-After: 1\r\nConnection: close\r\nContent-Length: 161\r\n\r\n" +
 	`{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"The service is busy. Please try again.",` +

@@ -31,7 +31,7 @@ import (
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
-	context  propagation.TraceContext // no baggage: nobody knows what is in it
+	context  propagation.TraceContext // no baggage: its content is unknown
 }
 
 // tracesCloseTimeout is how long the last spans may take to the collector.
