@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,11 @@ func TestConfigFindsWhatWouldNotStart(t *testing.T) {
 		"TURNSTILE_API_URL":                  {"x"},
 		"DELIVERY_RETRY_MAX":                 {"100ms", "25h"},
 		"DELIVERY_RATE":                      {"NaN", "-1", "+Inf", "x"},
+		"ADMIN_PAGE":                         {"x"},
+		"FRONT_PAGE":                         {"x"},
+		"LEAD_WEBHOOK_URL":                   {"x", "ftp://x", "https://", "https://x:65536/?a=b"},
+		"LEAD_WEBHOOK_FORMAT":                {"xml"},
+		"LEAD_WEBHOOK_SECRET":                {"secret", "whsec_c2hvcnQ=", "whsec_?"},
 		"LOGO_HOSTS":                         {"https://x/y", "a b"},
 		"GRAPHQL_INTROSPECTION":              {"x"},
 		"GRAPHQL_PLAYGROUND":                 {"x"},
@@ -68,6 +74,27 @@ func TestConfigFindsWhatWouldNotStart(t *testing.T) {
 	}
 }
 
+// What is fine in development, or alone, may not be in production, or with another setting.
+func TestSettingsThatDoNotGoTogether(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string][]string{
+		"CACHE_API_TOKEN":     {"CACHE_API_TOKEN=dev-cache-token"},
+		"CMS_WEBHOOK_SECRET":  {"CMS_WEBHOOK_SECRET="},
+		"ADMIN_API_TOKEN":     {"ADMIN_API_TOKEN=a,dev-admin-token"},
+		"LEAD_WEBHOOK_URL":    {"LEAD_WEBHOOK_URL=http://hooks.example", "LEAD_WEBHOOK_FORMAT=slack"},
+		"LEAD_WEBHOOK_SECRET": {"LEAD_WEBHOOK_URL=https://hooks.example"},
+	} {
+		env = append([]string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}, env...)
+		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, name+": ") || strings.Count(out, ": ") > 3 {
+			t.Errorf("%s: exit code %d, %s", name, code, out)
+		}
+	}
+	out, code := command(t, []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", "ADMIN_PAGE=on"}, "config")
+	if code == 0 || !strings.Contains(out, "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on") {
+		t.Errorf("an inbox on the public address that nobody may use: %d %s", code, out)
+	}
+}
+
 // Every documented form of every setting is accepted.
 func TestDocumentedSettings(t *testing.T) {
 	t.Parallel()
@@ -76,6 +103,7 @@ func TestDocumentedSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	webhookSecret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 	tests := map[string][]string{
 		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "LISTEN_REUSEPORT": {"on", "off"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
 		"MAX_CONNECTIONS": {"1", "2048"}, "MAX_REQUESTS": {"512"}, "ADMIN_ADDR": {"off", "127.0.0.1:9090"},
@@ -93,6 +121,8 @@ func TestDocumentedSettings(t *testing.T) {
 		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"}, "TRUSTED_PROXIES": {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
 		"RATE_LIMITS": {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"}, "SPAM_MIN_TIME": {"3s"},
 		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"}, "DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
+		"ADMIN_API_TOKEN": {"a,b"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
+		"LEAD_WEBHOOK_URL": {"https://hooks.example/x?sig=y"}, "LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
 		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
 		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"}, "GRAPHQL_DOCUMENTS": {dir},
 	}
@@ -103,7 +133,7 @@ func TestDocumentedSettings(t *testing.T) {
 		for _, value := range tests[item.Name] {
 			env := map[string]string{
 				"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "t", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t",
-				"HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
+				"ADMIN_API_TOKEN": "t", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
 			}
 			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
 				t.Errorf("%s=%s: %v", item.Name, value, err)
@@ -144,7 +174,7 @@ func TestManualOfSettings(t *testing.T) {
 	if !strings.Contains(manual(t, "cmd/siteapi/README.md"), config.Markdown()) {
 		t.Errorf("the table of settings in cmd/siteapi/README.md has to be:\n%s", config.Markdown())
 	}
-	if n := len(config.Table()); n > 45 {
+	if n := len(config.Table()); n > 51 {
 		t.Errorf("there are %d settings", n)
 	}
 }

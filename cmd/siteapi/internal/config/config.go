@@ -19,6 +19,7 @@ import (
 const (
 	DevCacheToken    = "dev-cache-token"
 	DevWebhookSecret = "dev-webhook-secret"
+	DevAdminToken    = "dev-admin-token"
 )
 
 // Values of ENVIRONMENT.
@@ -50,6 +51,14 @@ type Settings struct {
 	CacheTokens    []string
 	WebhookSecrets []string
 	SigningSecrets []string
+
+	AdminTokens []string // of operators; none: the operator's part of the schema is closed
+	AdminPage   bool     // operators are served on ListenAddr too
+	FrontPage   bool
+
+	LeadWebhookURL     string   // empty: new leads are not announced
+	LeadWebhookFormat  string   // json or slack
+	LeadWebhookSecrets []string // whsec_…, each signs every event
 
 	CMSDriver        string
 	CMSFile          string // empty: content.json in DataDir
@@ -153,20 +162,24 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 		"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
 	need(s.Operations == "trusted", s.OperationsPath, "GRAPHQL_DOCUMENTS",
 		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
+	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", strings.Join(s.LeadWebhookSecrets, ","), "LEAD_WEBHOOK_SECRET",
+		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
+	need(s.AdminPage, strings.Join(s.AdminTokens, ","), "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
 	if s.Environment == Development {
 		return
 	}
-	token := func(name string, values []string, known string) {
+	token := func(name string, values []string, known string, required bool) {
 		switch {
-		case len(values) == 0:
+		case required && len(values) == 0:
 			report(name, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, "+
 				"or set ENVIRONMENT=development to try the service out"))
 		case slices.Contains(values, known):
 			report(name, errors.New("holds the value that everyone knows from development: replace it"))
 		}
 	}
-	token("CACHE_API_TOKEN", s.CacheTokens, DevCacheToken)
-	token("CMS_WEBHOOK_SECRET", s.WebhookSecrets, DevWebhookSecret)
+	token("CACHE_API_TOKEN", s.CacheTokens, DevCacheToken, true)
+	token("CMS_WEBHOOK_SECRET", s.WebhookSecrets, DevWebhookSecret, true)
+	token("ADMIN_API_TOKEN", s.AdminTokens, DevAdminToken, false)
 }
 
 // checkTracing checks the standard variables of OpenTelemetry that decide whether and how

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -215,6 +216,37 @@ func webAddress(to *string) func(string) error {
 			return nil
 		}
 		return WebAddress(v)
+	}
+}
+
+// leadWebhookURL takes a web address, or none. Some services sign theirs in the query.
+func (s *Settings) leadWebhookURL(v string) error {
+	s.LeadWebhookURL = v
+	address, _, _ := strings.Cut(v, "?")
+	if v == "" {
+		return nil
+	}
+	if err := WebAddress(address); err != nil {
+		return err
+	}
+	if s.Environment != Development && !strings.HasPrefix(v, "https://") {
+		return errors.New("must begin with https://: it is sent names and e-mail addresses")
+	}
+	return nil
+}
+
+// webhookSecrets takes comma-separated secrets in the form of Standard Webhooks.
+func webhookSecrets(to *[]string) func(string) error {
+	return func(v string) error {
+		*to = split(v)
+		for _, secret := range *to {
+			encoded, ok := strings.CutPrefix(secret, "whsec_")
+			key, err := base64.StdEncoding.DecodeString(encoded)
+			if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+				return errors.New("must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
+			}
+		}
+		return nil
 	}
 }
 
