@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +27,6 @@ import (
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
-	"siteapi/schema/playground"
 )
 
 type quoteSubmission = quote.Submission
@@ -194,30 +191,11 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 	if a.traces != nil {
 		o.Trace = a.traces.Handler
 	}
-	if s.Playground {
-		if o.Playground, err = newPlayground(s); err != nil {
-			return err
-		}
+	if o.Pages, err = newPages(s); err != nil {
+		return err
 	}
 	a.server = httpserver.New(o)
 	return nil
-}
-
-// newPlayground returns the page at which the GraphQL API is tried out. Of tokens it shows
-// only those of development; any other stays a placeholder.
-func newPlayground(s *config.Settings) (http.Handler, error) {
-	shown := func(accepted []string, wellKnown, placeholder string) string {
-		if slices.Contains(accepted, wellKnown) {
-			return wellKnown
-		}
-		return placeholder
-	}
-	return playground.New(playground.Options{
-		GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
-		CacheToken:   shown(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
-		WebhookToken: shown(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-		Refuse:       httpserver.WriteError,
-	})
 }
 
 // start begins the work beside answering requests.

@@ -13,6 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/schema/playground"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
@@ -83,7 +84,7 @@ func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
 	if s.Playground {
 		if _, port, err := net.SplitHostPort(addr.String()); err == nil {
-			event = event.Str("playground", "http://localhost:"+port+httpserver.PlaygroundPath)
+			event = event.Str("playground", "http://localhost:"+port+playground.Path)
 		}
 	}
 	event.Msg("ready")

@@ -44,7 +44,7 @@ async function open(context) {
 
 test("it says how to get GraphiQL, and runs a typed query meanwhile", async () => {
   const { page, faults } = await open(browser.context);
-  await page.getByText("make playground").waitFor();
+  await page.getByText("make pages").waitFor();
   await page.getByLabel("Operation", { exact: true }).fill('{ SiteSettings(id: "siteSettings") { contactEmail } }');
   await page.getByLabel("Operation", { exact: true }).press("Control+Enter");
   await page.getByText(/"contactEmail": "[^"]+@/).waitFor();

@@ -6,24 +6,22 @@ import (
 
 	"siteapi/rest"
 	"siteapi/schema"
-	"siteapi/schema/playground"
 )
 
 // Paths of the endpoints beside those of REST.
 const (
-	GraphQLPath    = "/graphql"
-	PlaygroundPath = playground.Path
-	livePath       = "/healthz"
-	readyPath      = "/readyz"
+	GraphQLPath = "/graphql"
+	livePath    = "/healthz"
+	readyPath   = "/readyz"
 )
 
 // router sends a request to its endpoint. Paths are taken to the letter: nothing is
 // cleaned or redirected, so a path that is not known is not found.
 func (s *Server) router() http.Handler {
 	live, ready := readOnly(http.HandlerFunc(s.Health.live)), readOnly(http.HandlerFunc(s.Health.ready))
-	page := http.Handler(http.HandlerFunc(notFound))
-	if s.Playground != nil {
-		page = readOnly(s.Playground)
+	pages := map[string]http.Handler{}
+	for path, page := range s.Pages {
+		pages[path] = readOnly(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
@@ -35,12 +33,21 @@ func (s *Server) router() http.Handler {
 			live.ServeHTTP(w, r)
 		case path == readyPath:
 			ready.ServeHTTP(w, r)
-		case path == PlaygroundPath, strings.HasPrefix(path, PlaygroundPath+"/"):
-			page.ServeHTTP(w, r)
+		case pages[pagePath(path)] != nil:
+			pages[pagePath(path)].ServeHTTP(w, r)
 		default:
 			notFound(w, r)
 		}
 	})
+}
+
+// pagePath returns the path of the page that a path is, or is a file of.
+func pagePath(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if first == "assets" {
+		return "/"
+	}
+	return "/" + first
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
@@ -69,10 +76,13 @@ func readOnly(next http.Handler) http.Handler {
 func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
 
 // newRouteNames returns the paths that name a route in metrics and traces.
-func newRouteNames(api *rest.API) map[string]bool {
-	names := map[string]bool{GraphQLPath: true, PlaygroundPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
-	for _, route := range api.Routes() {
+func newRouteNames(o Options) map[string]bool {
+	names := map[string]bool{GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
+	for _, route := range o.REST.Routes() {
 		names[route.Path] = true
+	}
+	for path := range o.Pages {
+		names[path] = true
 	}
 	return names
 }

@@ -19,10 +19,10 @@ import (
 
 // Options is what a server is made of.
 type Options struct {
-	GraphQL    http.Handler
-	REST       *rest.API
-	Playground http.Handler // nil: there is none
-	Health     *Health
+	GraphQL http.Handler
+	REST    *rest.API
+	Pages   map[string]http.Handler // by path: a single segment, beside "/"
+	Health  *Health
 
 	MaxConnections int
 	MaxRequests    int         // of each class
@@ -53,7 +53,7 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{
-		Options: o, routeNames: newRouteNames(o.REST), proxies: o.TrustedProxies, cors: newCORS(o.CORSOrigins),
+		Options: o, routeNames: newRouteNames(o), proxies: o.TrustedProxies, cors: newCORS(o.CORSOrigins),
 		metrics: newMetrics(o.Metrics),
 	}
 	s.requests = newConcurrency(o.MaxRequests, o.RateLimits != nil, s.metrics)

@@ -1,0 +1,140 @@
+// Package page serves an HTML page and the files it loads, embedded into the binary. Pages are built with npm
+// (`make pages`): hashed files that browsers keep, each gzipped. Everything compiles and runs without that: what
+// was not built says how to build it.
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"siteapi/schema"
+)
+
+// web holds a folder for each page. `make pages` builds those of schema/clients into web/<name>/dist.
+//
+//go:embed all:web
+var web embed.FS
+
+// Files returns the files of a page that is embedded here. One that was not built says how to build it.
+func Files(name string) fs.FS {
+	if _, err := fs.Stat(web, "web/"+name); err != nil {
+		name = "unbuilt"
+	}
+	files, _ := fs.Sub(web, "web/"+name) // fails on a malformed name only
+	return files
+}
+
+// Options describes a page.
+type Options struct {
+	// Path is where the page is. Its files are in the folder assets below.
+	Path string
+	// Files holds the page as an HTML template: dist/index.html where it was built, else index.html. Other files of dist are
+	// gzipped and named by their contents; files in static are served as they are.
+	Files fs.FS
+	// Policy is added to the Content-Security-Policy, which is: nothing but files of the service.
+	Policy string
+	// Data is the template's {{.Data}}. {{.Nonce}} admits <style> elements.
+	Data any
+	// Refuse answers where there is no such file.
+	Refuse func(w http.ResponseWriter, r *http.Request, e *schema.Error)
+}
+
+type handler struct {
+	Options
+	assets string // path of the folder
+	page   *template.Template
+}
+
+// New returns the handler of a page, for GET and HEAD.
+func New(o Options) (http.Handler, error) {
+	name := "dist/index.html"
+	if _, err := fs.Stat(o.Files, name); err != nil {
+		name = "index.html" // the page was not built
+	}
+	page, err := template.ParseFS(o.Files, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the page at %s: %w", o.Path, err)
+	}
+	return &handler{Options: o, assets: strings.TrimSuffix(o.Path, "/") + "/assets/", page: page}, nil
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	name, ok := strings.CutPrefix(r.URL.Path, h.assets)
+	switch {
+	case r.URL.Path == h.Path, r.URL.Path == h.Path+"/":
+		h.servePage(w)
+	case ok && h.serveFile(w, r, name):
+	default:
+		h.Refuse(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "The page has no such file."})
+	}
+}
+
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"style-src 'self' 'nonce-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; %s"
+
+// servePage sends the page. Its nonce is for one response, so no cache may store it.
+func (h *handler) servePage(w http.ResponseWriter) {
+	view := struct {
+		Data  any
+		Nonce string
+	}{h.Data, rand.Text()}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, view.Nonce, h.Policy))
+	_ = h.page.Execute(w, view) // fails only if the client is gone
+}
+
+// contentTypes are fixed, since systems differ in what they make of a file's extension.
+var contentTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".ttf": "font/ttf", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+}
+
+// serveFile sends a file, or returns false if there is none of the name.
+func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
+	caching := "no-cache"
+	data, err := fs.ReadFile(h.Files, "static/"+name)
+	if err != nil {
+		if data, err = fs.ReadFile(h.Files, "dist/"+name+".gz"); err != nil {
+			return false
+		}
+		caching = "public, max-age=31536000, immutable"
+		w.Header().Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+		} else {
+			data = unpack(data)
+		}
+	}
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", caching)
+	// A worker has the policy of its own file, not of the page that starts it.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
+	return true
+}
+
+// unpack returns what the build has gzipped.
+func unpack(data []byte) []byte {
+	reader, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		panic(fmt.Errorf("unpacking a file of a page: %w", err))
+	}
+	plain, _ := io.ReadAll(reader) // from memory
+	return plain
+}

@@ -1,0 +1,138 @@
+package page
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"siteapi/schema"
+)
+
+func get(t *testing.T, h http.Handler, path, acceptEncoding string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept-Encoding", acceptEncoding)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func open(t *testing.T, o Options) http.Handler {
+	t.Helper()
+	o.Refuse = func(w http.ResponseWriter, _ *http.Request, e *schema.Error) { w.WriteHeader(e.Code.Status()) }
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// built is a page of few words, as the build leaves it.
+func built(t *testing.T) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{
+		"index.html":           {Data: []byte("not built")},
+		"dist/index.html":      {Data: []byte(`<p nonce="{{.Nonce}}">{{.Data}}</p>`)},
+		"static/operations.js": {Data: []byte("list()")},
+		"static/icon.svg":      {Data: []byte("<svg/>")},
+	}
+	for name, text := range map[string]string{"page-A.js": "run()", "page-B.css": "a{}", "terms-C.txt": "MIT", "icons-D.ttf": "font"} {
+		var packed strings.Builder
+		w := gzip.NewWriter(&packed)
+		_, _ = io.WriteString(w, text)
+		_ = w.Close()
+		files["dist/"+name+".gz"] = &fstest.MapFile{Data: []byte(packed.String())}
+	}
+	return files
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]{26})'`)
+	for name, c := range map[string]struct {
+		options Options
+		says    string
+	}{
+		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", Data: "<token>"}, "&lt;token&gt;"},
+		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'"}, "make pages"},
+	} {
+		h, nonces := open(t, c.options), map[string]bool{}
+		for _, path := range []string{"/try", "/try/"} {
+			r := get(t, h, path, "gzip")
+			text, policy := r.Body.String(), r.Header().Get("Content-Security-Policy")
+			if !strings.Contains(text, c.says) || regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
+				t.Errorf("%s: %s says %s", name, path, text)
+			}
+			found := nonce.FindStringSubmatch(policy)
+			if found == nil || nonces[found[1]] || !strings.Contains(text, `nonce="`+found[1]+`"`) {
+				t.Fatalf("%s: the policy %q has no nonce of this page's own", name, policy)
+			}
+			nonces[found[1]] = true
+			for _, want := range []string{
+				"default-src 'none'; ", "script-src 'self'; ", "connect-src 'self'; ", "frame-ancestors 'none'; ", "base-uri 'none'; ",
+				"worker-src 'self'",
+			} {
+				if !strings.Contains(policy, want) {
+					t.Errorf("%s: the policy %q does not say %s", name, policy, want)
+				}
+			}
+			for header, want := range map[string]string{
+				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+				"Cross-Origin-Resource-Policy": "same-origin",
+			} {
+				if got := r.Header().Get(header); got != want {
+					t.Errorf("%s: %s: %s, want %s", name, header, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	const script, forGood = "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
+	for prefix, h := range map[string]http.Handler{
+		"/try/assets/": open(t, Options{Path: "/try", Files: built(t)}), "/assets/": open(t, Options{Path: "/", Files: built(t)}),
+	} {
+		for name, want := range map[string]struct{ contentType, caching string }{
+			"page-A.js": {script, forGood}, "page-B.css": {"text/css; charset=utf-8", forGood}, "icons-D.ttf": {"font/ttf", forGood},
+			"terms-C.txt": {"text/plain; charset=utf-8", forGood}, "operations.js": {script, "no-cache"}, "icon.svg": {"image/svg+xml", "no-cache"},
+		} {
+			plain, packed := get(t, h, prefix+name, "br"), get(t, h, prefix+name, "br, gzip;q=0.5")
+			for _, r := range []*httptest.ResponseRecorder{plain, packed} {
+				if r.Header().Get("Content-Type") != want.contentType || r.Header().Get("Cache-Control") != want.caching {
+					t.Errorf("%s: %v", name, r.Header())
+				}
+			}
+			body := io.Reader(packed.Body)
+			if want.caching == forGood {
+				if packed.Header().Get("Content-Encoding") != "gzip" || plain.Header().Get("Content-Encoding") != "" {
+					t.Fatalf("%s: encodings of %v and %v", name, packed.Header(), plain.Header())
+				}
+				var err error
+				if body, err = gzip.NewReader(body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			unpacked, err := io.ReadAll(body)
+			if text := plain.Body.String(); err != nil || text == "" || text != string(unpacked) {
+				t.Errorf("%s: %q and %q, %v", name, text, unpacked, err)
+			}
+		}
+		for _, path := range []string{
+			"nothing.js", "", "../index.html", "../dist/page-A.js", "page-A.js.gz", "../../page.go", "page-A.js/", "index.html",
+		} {
+			if r := get(t, h, prefix+path, "gzip"); r.Code != http.StatusNotFound {
+				t.Errorf("%s%s: status %d", prefix, path, r.Code)
+			}
+		}
+	}
+	if r := get(t, open(t, Options{Path: "/", Files: built(t)}), "/index.html", "gzip"); r.Code != http.StatusNotFound {
+		t.Errorf("the template is served with status %d", r.Code)
+	}
+}
