@@ -98,7 +98,11 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.Cache(store)
-	w := work{senders: senders(s, content, contacts), observe: a.metrics.Delivery}
+	announce, err := openLeadWebhook(s, observe)
+	if err != nil {
+		return nil, err
+	}
+	w := work{senders: senders(s, content, contacts, announce), observe: a.metrics.Delivery}
 	for _, change := range changes {
 		change(&w)
 	}

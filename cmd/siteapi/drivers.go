@@ -23,6 +23,8 @@ import (
 	"siteapi/integrations/crm"
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
+	"siteapi/integrations/leadwebhook"
+	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
@@ -159,10 +161,29 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 	return limits
 }
 
+// openLeadWebhook opens the address that new leads are announced at. Without one, what still waits for it fails.
+func openLeadWebhook(s *config.Settings, observe *observer) (queue.Send, error) {
+	if s.LeadWebhookURL == "" {
+		return func(context.Context, *quoteSubmission) error {
+			return &upstream.Error{System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set"}
+		}, nil
+	}
+	webhook, err := leadwebhook.New(leadwebhook.Options{
+		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: observe.calls(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
+	}
+	return func(ctx context.Context, q *quoteSubmission) error {
+		return webhook.Announce(ctx, leadwebhook.Lead{Submission: *q, Reference: pdf.Reference(q.ID), PDFURL: s.SiteURL + q.PDFPath()})
+	}, nil
+}
+
 // senders tells the queue how each target takes a submission.
-func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts) map[queue.Target]queue.Send {
+func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts, announce queue.Send) map[queue.Target]queue.Send {
 	return map[queue.Target]queue.Send{
-		queue.CMS: submissions.Put,
+		queue.Webhook: announce,
+		queue.CMS:     submissions.Put,
 		queue.CRM: func(ctx context.Context, q *quoteSubmission) error {
 			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
 		},

@@ -7,6 +7,9 @@ import (
 	"siteapi/integrations/queue"
 )
 
+// webhookRate is how many leads are announced in a second: receivers of webhooks are not built for more.
+const webhookRate = 5
+
 // targets says how submissions are delivered, and how often that is tried. A command that
 // only looks has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
@@ -18,6 +21,10 @@ func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.Ta
 		{
 			Name: queue.CRM, Send: senders[queue.CRM], MaxAttempts: attempts(s.DeliveryRetryMax),
 			MaxWorkers: 4, PerSecond: s.CRMRate,
+		},
+		{
+			Name: queue.Webhook, Send: senders[queue.Webhook], MaxAttempts: attempts(s.DeliveryRetryMax),
+			MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == "",
 		},
 	}
 }

@@ -21,14 +21,15 @@ var (
 // Target names a system that submissions are delivered to, and its River queue.
 type Target string
 
-// The targets of every submission.
+// The targets.
 const (
-	CMS Target = "cms"
-	CRM Target = "crm"
+	CMS     Target = "cms"
+	CRM     Target = "crm"
+	Webhook Target = "webhook" // where the site has one
 )
 
 // Targets lists all targets, in the order they are shown.
-func Targets() []Target { return []Target{CMS, CRM} }
+func Targets() []Target { return []Target{CMS, CRM, Webhook} }
 
 // State is the state of a delivery.
 type State string

@@ -18,6 +18,9 @@ type Hooks[TTx any] struct {
 func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string) error {
 	var params []river.InsertManyParams
 	for _, c := range h.queue.Targets {
+		if c.Off {
+			continue
+		}
 		for _, id := range submissionIDs {
 			params = append(params, river.InsertManyParams{Args: args{id}, InsertOpts: h.queue.targets[c.Name].insertOpts(id)})
 		}

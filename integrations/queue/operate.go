@@ -101,7 +101,7 @@ func (q *Queue) Retry(ctx context.Context, id int64) error {
 // way, store.ErrNotFound or [ErrUnknownTarget].
 func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) error {
 	t, ok := q.targets[name]
-	if !ok {
+	if !ok || t.Off {
 		return fmt.Errorf("%w %q", ErrUnknownTarget, name)
 	}
 	if _, err := q.Load(ctx, submissionID); err != nil {

@@ -1,4 +1,4 @@
-// Package queue brings submissions to the CMS and the CRM. Deliveries are jobs of River, in
+// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are jobs of River, in
 // the same database as the submissions: each is inserted in the transaction of its
 // submission and tried until its target has taken it or has rejected it. A delivery may be
 // sent more than once, so that targets must be idempotent.
@@ -50,6 +50,7 @@ type Options struct {
 type TargetConfig struct {
 	Name        Target
 	Send        Send    // nil in a process that only enqueues and lists
+	Off         bool    // gets no new deliveries; those it has are still tried
 	MaxAttempts int     // tries until a delivery has failed
 	MaxWorkers  int     // tries at a time
 	PerSecond   float64 // tries per second; 0: no limit

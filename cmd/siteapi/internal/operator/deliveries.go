@@ -19,9 +19,9 @@ import (
 // change what it finds to do. They print nothing personal.
 func (d Deps) deliveries() *cli.Command {
 	state := &cli.StringSliceFlag{Name: "state", Usage: "only these states: " + stateNames() + "; several with commas"}
-	target := &cli.StringFlag{Name: "target", Usage: "cms or crm"}
+	target := &cli.StringFlag{Name: "target", Usage: "cms, crm or webhook"}
 	return &cli.Command{
-		Name: "deliveries", Usage: "show, retry and verify deliveries to the CMS and the CRM", Action: group,
+		Name: "deliveries", Usage: "show, retry and verify deliveries to the CMS, the CRM and the webhook", Action: group,
 		Description: "A running service makes the deliveries; these commands show them and change what it finds to do. They print\n" +
 			"nothing personal.\n\n   siteapi deliveries list\n   siteapi deliveries retry --all",
 		Commands: []*cli.Command{
@@ -50,7 +50,7 @@ func (d Deps) deliveries() *cli.Command {
 				Action: d.databaseAction(retryDeliveries),
 			},
 			{
-				Name: "resend", Usage: "deliver a lead to a target once more", ArgsUsage: "<lead's id or PDF reference> --target cms|crm",
+				Name: "resend", Usage: "deliver a lead to a target once more", ArgsUsage: "<lead's id or PDF reference> --target cms|crm|webhook",
 				Description: "For one whose delivery is forgotten: those that arrived are, after 30 days.\n\n" +
 					"   siteapi deliveries resend LR4LB5AK --target crm",
 				Flags:  []cli.Flag{target},

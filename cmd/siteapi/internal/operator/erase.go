@@ -119,7 +119,7 @@ func (d Deps) databaseIdle(s *config.Settings) bool {
 func remains() []string {
 	return []string{
 		"backups and folders " + asidePrefix + "…: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails",
+		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
 		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
 		"PDFs in the memory of other instances than the one at --server, for an hour at most",
 	}

@@ -114,7 +114,7 @@ func target(c *cli.Command) (queue.Target, error) {
 	if name == "" || slices.Contains(queue.Targets(), name) {
 		return name, nil
 	}
-	return "", fmt.Errorf("--target %s: must be cms or crm", name)
+	return "", fmt.Errorf("--target %s: must be cms, crm or webhook", name)
 }
 
 // undelivered are the states of deliveries that have not arrived.

@@ -46,6 +46,9 @@ type verifiedTarget struct {
 // verify is `siteapi deliveries verify`.
 func (d Deps) verify(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
 	only, err := target(c)
+	if err == nil && only == queue.Webhook {
+		err = errors.New("--target webhook: it can't be asked what it has")
+	}
 	if err != nil {
 		return err
 	}

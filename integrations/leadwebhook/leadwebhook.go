@@ -1,0 +1,134 @@
+// Package leadwebhook announces new leads at an address of the operator's: by an event that is signed as
+// Standard Webhooks says, or by a message to Slack.
+package leadwebhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/upstream"
+)
+
+const (
+	system    = "webhook"
+	op        = "announcing the lead"
+	maxAnswer = 64 << 10 // bytes
+)
+
+// Options say where and how leads are announced.
+type Options struct {
+	URL     string                                     // one that resolves to a private network has to be the IP address itself
+	Secrets []string                                   // "whsec_…"; each signs every event, so that receivers can be given a new one
+	Slack   bool                                       // post a message in place of the event
+	Observe func(ctx context.Context, c upstream.Call) // handed to the HTTP client; may be nil
+}
+
+// Webhook announces leads.
+type Webhook struct {
+	client  *upstream.Client
+	target  upstream.Request
+	signers []*standardwebhooks.Webhook
+	slack   bool
+}
+
+// Lead is a submission with what receivers show of it.
+type Lead struct {
+	quote.Submission
+	Reference string `json:"reference"` // printed on its PDF
+	PDFURL    string `json:"pdfUrl"`
+}
+
+// New returns a webhook. It does no I/O.
+func New(o Options) (*Webhook, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, errors.New("it is not an address") // the error would repeat it
+	}
+	base := u.Scheme + "://" + u.Host
+	hosts, err := upstream.ParseAllowedHosts([]string{base})
+	if err != nil {
+		return nil, err
+	}
+	h := &Webhook{slack: o.Slack, signers: make([]*standardwebhooks.Webhook, len(o.Secrets))}
+	h.client = upstream.New(upstream.Options{
+		System: system, BaseURL: base, MaxBody: maxAnswer, Transport: hosts.Transport(), Observe: o.Observe,
+	})
+	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: "/" + strings.TrimPrefix(u.EscapedPath(), "/"), Query: u.Query()}
+	for i, secret := range o.Secrets {
+		if h.signers[i], err = standardwebhooks.NewWebhook(secret); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// Announce posts a lead. An event has the same id whenever it is repeated.
+func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
+	lead.Trace = "" // of a request, not of the lead
+	request := h.target
+	if h.slack {
+		request.Body = map[string]string{"text": message(&lead)}
+	} else if err := h.addEvent(&request, &lead); err != nil {
+		return err
+	}
+	resp, err := h.client.Do(ctx, request)
+	if e, ok := errors.AsType[*upstream.Error](err); ok && upstream.StatusKind(e.Status) == "" {
+		return nil // the status says that it was taken, although the rest of the answer is missing or too large
+	}
+	if err != nil {
+		return err
+	}
+	kind := upstream.StatusKind(resp.Status)
+	if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
+		kind = upstream.Refused // true of every lead: the address is wrong
+	}
+	if kind == "" {
+		return nil
+	}
+	return h.client.Failure(op, resp, kind, "")
+}
+
+// addEvent gives a request the event as its body, and its id, time and signatures as header.
+func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
+	body, err := json.Marshal(map[string]any{"type": "lead.created", "timestamp": lead.SubmittedAt, "data": lead})
+	if err != nil {
+		return fmt.Errorf("encoding an event: %w", err)
+	}
+	id, now := "lead_"+lead.ID, time.Now()
+	signatures := make([]string, len(h.signers))
+	for i, signer := range h.signers {
+		if signatures[i], err = signer.Sign(id, now, body); err != nil {
+			return fmt.Errorf("signing an event: %w", err)
+		}
+	}
+	request.Body = body
+	request.Header = http.Header{
+		standardwebhooks.HeaderWebhookID:        {id},
+		standardwebhooks.HeaderWebhookTimestamp: {strconv.FormatInt(now.Unix(), 10)},
+		standardwebhooks.HeaderWebhookSignature: {strings.Join(signatures, " ")},
+	}
+	return nil
+}
+
+// message returns the text of a message. What a visitor wrote cannot become a link or a mention.
+func message(lead *Lead) string {
+	c, s, e := lead.Contact, lead.Selections, lead.Estimate
+	text := fmt.Sprintf("New lead %s: %s %s", lead.Reference, c.FirstName, c.LastName)
+	for _, more := range []string{c.Company, c.Email, c.Phone} {
+		if more != "" {
+			text += ", " + more
+		}
+	}
+	text += fmt.Sprintf("\n%s, %.0f to %.0f %s", strings.Join(append([]string{s.ProjectType}, s.Features...), ", "), e.Min, e.Max, e.Currency)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
+}

@@ -1,0 +1,174 @@
+package leadwebhook_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/integrations/leadwebhook"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/upstream"
+	"siteapi/integrations/upstream/faulttest"
+)
+
+const (
+	oldSecret = "whsec_b2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xk"
+	newSecret = "whsec_bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3"
+)
+
+// received is a request to the stub.
+type received struct {
+	path   string
+	header http.Header
+	body   string
+}
+
+// receiver starts a stub that meets some faults, and returns its address and what it has received.
+func receiver(t *testing.T, faults ...faulttest.Fault) (string, chan received) {
+	t.Helper()
+	in, got := &faulttest.Injector{}, make(chan received, 10)
+	in.Fail(faults...)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- received{r.URL.RequestURI(), r.Header, string(body)}
+		if f, ok := in.Next(r); ok {
+			w.Header().Set("Location", "/elsewhere")
+			f.Spoil(w, r, []byte(`{"ok":true}`), []byte(`{}`))
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, got
+}
+
+func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
+	t.Helper()
+	h, err := leadwebhook.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func lead() leadwebhook.Lead {
+	return leadwebhook.Lead{Reference: "LR4LB5AK", PDFURL: "https://example.com/api/quote/pdf?id=lr4lb5ak9", Submission: quote.Submission{
+		ID: "lr4lb5ak9", SessionID: "s", Trace: "00-11", SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Locale: "ro",
+		Contact:    quote.Contact{FirstName: "Ana", LastName: "<!channel> & Co", Email: "ana@example.com", Phone: "+40 721 000 000"},
+		Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+		Estimate:   quote.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
+	}}
+}
+
+func TestEvent(t *testing.T) {
+	t.Parallel()
+	address, got := receiver(t, faulttest.Fault{Mode: faulttest.Answer, Status: 500})
+	h := webhook(t, leadwebhook.Options{URL: address + "/hooks/a%2Fb?sig=x", Secrets: []string{newSecret, oldSecret}})
+	if err := h.Announce(t.Context(), lead()); upstream.KindOf(err) != upstream.Unavailable {
+		t.Fatal(err)
+	}
+	if err := h.Announce(t.Context(), lead()); err != nil {
+		t.Fatal(err)
+	}
+	first, again := <-got, <-got
+	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" || again.header.Get("Webhook-Id") != id || again.body != first.body {
+		t.Errorf("the repeated event differs: %v %s, %v %s", first.header, first.body, again.header, again.body)
+	}
+	if first.path != "/hooks/a%2Fb?sig=x" || !strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
+		t.Errorf("sent to %s with %v", first.path, first.header)
+	}
+	for _, secret := range []string{oldSecret, newSecret} {
+		verifier, err := standardwebhooks.NewWebhook(secret)
+		if err == nil {
+			err = verifier.Verify([]byte(first.body), first.header)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if verifier.Verify([]byte(first.body+" "), first.header) == nil {
+			t.Error("another body has the same signature")
+		}
+	}
+	var event struct {
+		Type      string
+		Timestamp time.Time
+		Data      map[string]any
+	}
+	if err := json.Unmarshal([]byte(first.body), &event); err != nil {
+		t.Fatal(err)
+	}
+	if event.Type != "lead.created" || !event.Timestamp.Equal(lead().SubmittedAt) || event.Data["reference"] != "LR4LB5AK" ||
+		event.Data["contact"].(map[string]any)["email"] != "ana@example.com" || event.Data["trace"] != nil {
+		t.Errorf("event %s", first.body)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	address, got := receiver(t)
+	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead()); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ana@example.com, +40 721 000 000\nweb-app, blog, 9000 to 14000 EUR\n` +
+		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
+	message := <-got
+	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want || message.header.Get("Webhook-Id") != "" {
+		t.Errorf("sent %s", plain)
+	}
+}
+
+// Each fault has the kind by which the queue decides what to do.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	answer := func(status int) faulttest.Fault { return faulttest.Fault{Mode: faulttest.Answer, Status: status} }
+	limited := answer(429)
+	limited.RetryAfter = "7"
+	for name, tc := range map[string]struct {
+		fault faulttest.Fault
+		kind  upstream.Kind // empty: announced
+	}{
+		"redirect": {answer(307), upstream.Unavailable}, "400": {answer(400), upstream.Rejected}, "401": {answer(401), upstream.Refused},
+		"404": {answer(404), upstream.Refused}, "410": {answer(410), upstream.Refused}, "413": {answer(413), upstream.Rejected},
+		"429": {limited, upstream.Limited}, "502": {answer(502), upstream.Unavailable},
+		"hang":      {faulttest.Fault{Mode: faulttest.Hang}, upstream.Unavailable},
+		"reset":     {faulttest.Fault{Mode: faulttest.Reset}, upstream.Unavailable},
+		"page":      {faulttest.Fault{Mode: faulttest.HTML, Status: 503}, upstream.Unavailable},
+		"drip":      {faulttest.Fault{Mode: faulttest.Drip}, ""},
+		"truncated": {faulttest.Fault{Mode: faulttest.Truncated}, ""},
+		"broken":    {faulttest.Fault{Mode: faulttest.BrokenJSON}, ""},
+		"oversized": {faulttest.Fault{Mode: faulttest.Oversized}, ""},
+		"partial":   {faulttest.Fault{Mode: faulttest.Partial}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, got := receiver(t, tc.fault)
+			err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).Announce(t.Context(), lead())
+			e, failed := errors.AsType[*upstream.Error](err)
+			if failed != (tc.kind != "") || failed && e.Kind != tc.kind || len(got) != 1 {
+				t.Fatalf("%d requests: %v, want kind %q", len(got), err, tc.kind)
+			}
+			if failed && (strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "Ana")) {
+				t.Errorf("the error tells too much: %v", e)
+			}
+			if tc.kind == upstream.Limited && e.RetryAfter != 7*time.Second {
+				t.Errorf("Retry-After %v", e.RetryAfter)
+			}
+		})
+	}
+}
+
+// A name that resolves to a private network is not called; the address itself may be named.
+func TestPrivateNetworks(t *testing.T) {
+	t.Parallel()
+	address, got := receiver(t)
+	named := strings.Replace(address, "127.0.0.1", "localhost", 1)
+	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), lead())
+	if err == nil || !strings.Contains(err.Error(), "private address") || len(got) != 0 {
+		t.Errorf("%d requests: %v", len(got), err)
+	}
+}
