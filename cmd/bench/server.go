@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,33 +26,35 @@ type server struct {
 	stop func()
 }
 
-// pinned is the command that starts a server on the first processor alone.
-func pinned(alone bool) []string {
-	if !alone || runtime.NumCPU() < 2 {
-		return nil
-	}
-	return []string{"taskset", "-c", "0"}
-}
+// How a server is started: the command in front of its own.
+const (
+	plain = ""
+	// alone has the first processor for itself.
+	alone = "taskset -c 0"
+	// slowDisk adds a millisecond to each flush, which is what the disks of most clouds take.
+	// That of the machine at hand may take next to nothing.
+	slowDisk = "strace -D -f -qq --seccomp-bpf -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_exit=1ms"
+)
 
 // startService starts the service on a data folder below dir.
-func startService(ctx context.Context, o options, dir string, alone bool, env ...string) (*server, error) {
+func startService(ctx context.Context, o options, dir string, how string, env ...string) (*server, error) {
 	s, err := harness.New(o.binary, dir, append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Run(ctx, pinned(alone)...); err != nil {
+	if err := s.Run(ctx, strings.Fields(how)...); err != nil {
 		return nil, err
 	}
 	return &server{addr: s.Base[len("http://"):], stop: func() { s.Stop(syscall.SIGTERM) }}, nil
 }
 
 // startRole starts a copy of this program as one of the baselines. It prints its address.
-func startRole(ctx context.Context, role string, alone bool, env ...string) (*server, error) {
+func startRole(ctx context.Context, role string, how string, env ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	args := append(pinned(alone), self)
+	args := append(strings.Fields(how), self)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Stderr = append(append(os.Environ(), env...), roleVariable+"="+role), os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -73,9 +76,9 @@ func startRole(ctx context.Context, role string, alone bool, env ...string) (*se
 
 // pair measures two servers in turn, after both are warm.
 func pair(
-	ctx context.Context, o options, baseline, subject *server, alone bool, next func(conn, n int) []byte,
+	ctx context.Context, o options, baseline, subject *server, onOne bool, next func(conn, n int) []byte,
 ) (base, value []result, err error) {
-	if alone {
+	if onOne {
 		restore, err := useSecondProcessor()
 		if err != nil {
 			return nil, nil, err
