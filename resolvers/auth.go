@@ -21,6 +21,7 @@ func newGuard(r *Resolver) *guard {
 	g := &guard{tokens: map[schema.TokenKind][][sha256.Size]byte{
 		schema.TokenKindCache:   digests(r.CacheTokens),
 		schema.TokenKindWebhook: digests(r.WebhookSecrets),
+		schema.TokenKindAdmin:   digests(r.AdminTokens),
 	}}
 	if len(r.SigningSecrets) > 0 {
 		g.sign = &signatures{secrets: r.SigningSecrets, now: r.Now}
@@ -63,7 +64,11 @@ func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	for _, accepted := range g.tokens[kind] {
 		match |= subtle.ConstantTimeCompare(sum[:], accepted[:])
 	}
-	if match == 0 || caller.Bearer == "" {
+	allowed := match == 1 && caller.Bearer != ""
+	if kind == schema.TokenKindAdmin {
+		allowed = caller.Operator && (allowed || caller.Session && len(g.tokens[kind]) > 0)
+	}
+	if !allowed {
 		return &schema.Error{
 			Code: schema.CodeUnauthenticated, Message: "A valid token is required: Authorization: Bearer <token>.",
 		}

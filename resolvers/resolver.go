@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -44,7 +45,10 @@ type Deps struct {
 
 	CacheTokens    []string // accepted by @auth(token: CACHE); empty: none is
 	WebhookSecrets []string // accepted by @auth(token: WEBHOOK); empty: none is
+	AdminTokens    []string // accepted by @auth(token: ADMIN); empty: none is
 	SigningSecrets []string // empty: webhooks need no signature
+
+	Operators *leads.Service // nil: operator fields can't be answered
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content

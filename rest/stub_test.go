@@ -25,8 +25,10 @@ import (
 // resolvers store nothing and note what they were given.
 type stub struct {
 	*executor.Executor
-	input *schema.InputChecker
-	docs  sync.Map
+	schema.QueryResolver    // what no route uses
+	schema.MutationResolver // is not answered
+	input                   *schema.InputChecker
+	docs                    sync.Map
 
 	mu      sync.Mutex
 	calls   int

@@ -15,6 +15,8 @@ type Caller struct {
 	IdempotencyKey string // header of that name, unquoted; the CMS sends one with each webhook
 	Challenge      string // token of a bot check, header CF-Turnstile-Response
 	Signature      string // header sanity-webhook-signature
+	Operator       bool   // the endpoint answers operator fields
+	Session        bool   // a session of the inbox was verified, which stands for an operator's token
 	Charged        bool   // the request was counted against the limit of its own route
 	Body           []byte // raw request body as it was received, for signatures
 

@@ -78,6 +78,148 @@ type ContentDocument struct {
 	Fields any `json:"fields"`
 }
 
+// The content of one language.
+type ContentHealth struct {
+	// The language.
+	Locale Locale `json:"locale"`
+	// When it was fetched from the CMS; null where it was not, or is a copy of an earlier run.
+	FetchedAt *time.Time `json:"fetchedAt,omitempty"`
+	// Number of documents.
+	Documents int `json:"documents"`
+}
+
+// A lead on its way to one system.
+type Delivery struct {
+	// Number of the delivery.
+	ID string `json:"id"`
+	// The system.
+	Target DeliveryTarget `json:"target"`
+	// Where it is.
+	State DeliveryState `json:"state"`
+	// When it was created.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it is tried next; null where it is not waiting.
+	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
+	// When it arrived; null where it has not.
+	DeliveredAt *time.Time `json:"deliveredAt,omitempty"`
+	// The failed attempts, the oldest first.
+	Attempts []*DeliveryAttempt `json:"attempts"`
+	// Number of attempts so far, with one that is being made.
+	AttemptCount int `json:"attemptCount"`
+	// Number of attempts after which it has failed.
+	MaxAttempts int `json:"maxAttempts"`
+	// Why it has not arrived: the last failure, or why its target is paused. Without personal data.
+	Reason *string `json:"reason,omitempty"`
+	// The lead; null where it was erased.
+	Lead *Lead `json:"lead,omitempty"`
+}
+
+// A failed attempt.
+type DeliveryAttempt struct {
+	// When it was made.
+	At time.Time `json:"at"`
+	// What was wrong, without personal data.
+	Error string `json:"error"`
+}
+
+// A page of deliveries. There is no total: counting would read them all.
+type DeliveryConnection struct {
+	// The deliveries of the page.
+	Edges []*DeliveryEdge `json:"edges"`
+	// Whether there are more.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// A delivery in a page.
+type DeliveryEdge struct {
+	// Its place in the order.
+	Cursor string `json:"cursor"`
+	// The delivery.
+	Node *Delivery `json:"node"`
+}
+
+// A place where something of a person may be stored.
+type ErasurePlace struct {
+	// The place: `deliveries`, `cms`, `crm`, `database` or `cache`.
+	Place string `json:"place"`
+	// What is counted there, such as `documents`.
+	Unit string `json:"unit"`
+	// How much was found; null where it is not known.
+	Found *int `json:"found,omitempty"`
+	// How much was erased.
+	Erased int `json:"erased"`
+	// `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed.
+	State string `json:"state"`
+	// What failed.
+	Detail *string `json:"detail,omitempty"`
+}
+
+// What an erasure found and removed. It names the address, and nothing else of the person.
+type ErasureReceipt struct {
+	// The address, in lower case.
+	Email string `json:"email"`
+	// True: nothing was changed.
+	DryRun bool `json:"dryRun"`
+	// True: all that was found is gone.
+	Complete bool `json:"complete"`
+	// Where it was looked for.
+	Places []*ErasurePlace `json:"places"`
+	// What is out of reach, in words.
+	Remains []string `json:"remains"`
+}
+
+// How far visitors get in the calculator, and what they choose.
+type Funnel struct {
+	// The steps, in their order.
+	Steps []*FunnelStep `json:"steps"`
+	// The steps by week, the oldest first, and within a week by language.
+	Weeks []*FunnelWeek `json:"weeks"`
+	// What was chosen, by field and the most frequent first, at most 50 values each.
+	Choices []*FunnelChoice `json:"choices"`
+}
+
+// How often a value was chosen.
+type FunnelChoice struct {
+	// `projectType`, `features`, `complexity` or `timeline`.
+	Field string `json:"field"`
+	// The slug.
+	Value string `json:"value"`
+	// Number of sessions.
+	Count int `json:"count"`
+}
+
+// A step of the calculator, and how many got there.
+type FunnelStep struct {
+	// The step.
+	Name FunnelStepName `json:"name"`
+	// Number of sessions that reached it.
+	Count int `json:"count"`
+	// Part of those at the step before that reached it, from 0 to 1; null for the first step, and where nobody was before.
+	Conversion *float64 `json:"conversion,omitempty"`
+}
+
+// The sessions that were last seen in one week, in one language.
+type FunnelWeek struct {
+	// Week of ISO 8601, in UTC, such as `2026-W47`.
+	Week string `json:"week"`
+	// Its Monday, 00:00 UTC.
+	Start time.Time `json:"start"`
+	// Language of the leads; null for the sessions without a lead, or whose visitor named none.
+	Locale *Locale `json:"locale,omitempty"`
+	// The steps, in their order.
+	Steps []*FunnelStep `json:"steps"`
+}
+
+// The result of one check.
+type HealthCheck struct {
+	// What was examined, such as `database`.
+	Name string `json:"name"`
+	// The result.
+	State HealthState `json:"state"`
+	// What was found, and what to do about it.
+	Detail *string `json:"detail,omitempty"`
+}
+
 // A picture in the CMS.
 type ImageAsset struct {
 	// Absolute address of the picture.
@@ -103,6 +245,86 @@ type InvalidateCachePayload struct {
 	Invalidated []string `json:"invalidated"`
 }
 
+// A submitted quote, as operators see it. It is personal data.
+type Lead struct {
+	// The `submissionId`, which alone opens the PDF.
+	ID string `json:"id"`
+	// What is printed on the PDF: the first eight letters and digits of the id, in capitals.
+	Reference string `json:"reference"`
+	// Where it is.
+	State LeadState `json:"state"`
+	// When the service accepted it, in UTC, to the millisecond.
+	SubmittedAt time.Time `json:"submittedAt"`
+	// Language of the visitor; null where it was not named.
+	Locale *Locale `json:"locale,omitempty"`
+	// Session of the visitor.
+	SessionID string `json:"sessionId"`
+	// Who asks.
+	Contact *LeadContact `json:"contact"`
+	// What was chosen.
+	Selections *LeadSelections `json:"selections"`
+	// Estimated range that was shown.
+	Estimate *LeadEstimate `json:"estimate"`
+	// What made it look as if a program had sent it.
+	Signals []LeadSignal `json:"signals"`
+	// Path of the PDF on the public address.
+	PDFURL string `json:"pdfUrl"`
+	// Its deliveries, the oldest first; those that arrived are forgotten after 30 days.
+	Deliveries []*Delivery `json:"deliveries"`
+}
+
+// A page of leads. There is no total: counting would read them all.
+type LeadConnection struct {
+	// The leads of the page.
+	Edges []*LeadEdge `json:"edges"`
+	// Whether there are more.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// Who asks for a quote.
+type LeadContact struct {
+	// First name.
+	FirstName string `json:"firstName"`
+	// Last name.
+	LastName string `json:"lastName"`
+	// E-mail address.
+	Email string `json:"email"`
+	// Telephone number, as it was typed.
+	Phone *string `json:"phone,omitempty"`
+	// Company.
+	Company *string `json:"company,omitempty"`
+}
+
+// A lead in a page.
+type LeadEdge struct {
+	// Its place in the order.
+	Cursor string `json:"cursor"`
+	// The lead.
+	Node *Lead `json:"node"`
+}
+
+// Estimated range.
+type LeadEstimate struct {
+	// Lower bound, in units of the currency.
+	Min float64 `json:"min"`
+	// Upper bound, in units of the currency.
+	Max float64 `json:"max"`
+	// Currency, ISO 4217, such as `EUR`.
+	Currency string `json:"currency"`
+}
+
+// What was chosen, as slugs.
+type LeadSelections struct {
+	// Project type, such as `web-app`.
+	ProjectType string `json:"projectType"`
+	// Features, each once.
+	Features []string `json:"features"`
+	// Complexity, such as `medium`.
+	Complexity *string `json:"complexity,omitempty"`
+	// Timeline, such as `3-months`.
+	Timeline *string `json:"timeline,omitempty"`
+}
+
 // A text in each language of the site. A language that is not translated is null.
 type LocalizedString struct {
 	// English.
@@ -121,6 +343,14 @@ type Logo struct {
 
 // Changes. The fields of one request run one after the other, in the order written.
 type Mutation struct {
+}
+
+// What comes after a page.
+type PageInfo struct {
+	// Whether there is another page.
+	HasNextPage bool `json:"hasNextPage"`
+	// The argument `after` of the next page; null where this one is empty.
+	EndCursor *string `json:"endCursor,omitempty"`
 }
 
 // A postal address, each part as the editor wrote it.
@@ -191,6 +421,18 @@ type QuoteSelectionsInput struct {
 	Complexity *string `json:"complexity,omitempty"`
 	// Timeline, a slug such as `3-months`.
 	Timeline *string `json:"timeline,omitempty"`
+}
+
+// State of the service and of what it depends on.
+type ServiceHealth struct {
+	// What was examined.
+	Checks []*HealthCheck `json:"checks"`
+	// The content at hand, by language.
+	Content []*ContentHealth `json:"content"`
+	// State of the cache.
+	Cache *CacheStats `json:"cache"`
+	// Version of the program.
+	Version string `json:"version"`
 }
 
 // Global configuration of the site, edited in the CMS (document type `siteSettings`).
@@ -430,6 +672,134 @@ func (e ConstraintFormat) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Where a delivery is.
+type DeliveryState string
+
+const (
+	// It waits for its first attempt.
+	DeliveryStatePending DeliveryState = "PENDING"
+	// It is being tried.
+	DeliveryStateRunning DeliveryState = "RUNNING"
+	// An attempt failed, and it will be tried again.
+	DeliveryStateRetrying DeliveryState = "RETRYING"
+	// It was refused for good, or tried too often. It is kept until it is retried.
+	DeliveryStateFailed DeliveryState = "FAILED"
+	// The target has it.
+	DeliveryStateDelivered DeliveryState = "DELIVERED"
+)
+
+var AllDeliveryState = []DeliveryState{
+	DeliveryStatePending,
+	DeliveryStateRunning,
+	DeliveryStateRetrying,
+	DeliveryStateFailed,
+	DeliveryStateDelivered,
+}
+
+func (e DeliveryState) IsValid() bool {
+	switch e {
+	case DeliveryStatePending, DeliveryStateRunning, DeliveryStateRetrying, DeliveryStateFailed, DeliveryStateDelivered:
+		return true
+	}
+	return false
+}
+
+func (e DeliveryState) String() string {
+	return string(e)
+}
+
+func (e *DeliveryState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DeliveryState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DeliveryState", str)
+	}
+	return nil
+}
+
+func (e DeliveryState) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DeliveryState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DeliveryState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// A system that leads are delivered to.
+type DeliveryTarget string
+
+const (
+	// The headless CMS.
+	DeliveryTargetCms DeliveryTarget = "CMS"
+	// The CRM.
+	DeliveryTargetCrm DeliveryTarget = "CRM"
+	// The address of the setting `LEAD_WEBHOOK_URL`.
+	DeliveryTargetWebhook DeliveryTarget = "WEBHOOK"
+)
+
+var AllDeliveryTarget = []DeliveryTarget{
+	DeliveryTargetCms,
+	DeliveryTargetCrm,
+	DeliveryTargetWebhook,
+}
+
+func (e DeliveryTarget) IsValid() bool {
+	switch e {
+	case DeliveryTargetCms, DeliveryTargetCrm, DeliveryTargetWebhook:
+		return true
+	}
+	return false
+}
+
+func (e DeliveryTarget) String() string {
+	return string(e)
+}
+
+func (e *DeliveryTarget) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DeliveryTarget(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DeliveryTarget", str)
+	}
+	return nil
+}
+
+func (e DeliveryTarget) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DeliveryTarget) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DeliveryTarget) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
 // English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
 type FieldCode string
@@ -540,6 +910,134 @@ func (e FieldCode) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// A step of the calculator. A session counts for a step if its state shows that step or a later one.
+type FunnelStepName string
+
+const (
+	// The calculator was opened.
+	FunnelStepNameVisited FunnelStepName = "VISITED"
+	// A project type was chosen.
+	FunnelStepNameChose FunnelStepName = "CHOSE"
+	// An estimate was seen.
+	FunnelStepNameEstimated FunnelStepName = "ESTIMATED"
+	// Something of the contact form was typed.
+	FunnelStepNameTyped FunnelStepName = "TYPED"
+	// The quote was submitted, and not held in review or rejected.
+	FunnelStepNameSubmitted FunnelStepName = "SUBMITTED"
+)
+
+var AllFunnelStepName = []FunnelStepName{
+	FunnelStepNameVisited,
+	FunnelStepNameChose,
+	FunnelStepNameEstimated,
+	FunnelStepNameTyped,
+	FunnelStepNameSubmitted,
+}
+
+func (e FunnelStepName) IsValid() bool {
+	switch e {
+	case FunnelStepNameVisited, FunnelStepNameChose, FunnelStepNameEstimated, FunnelStepNameTyped, FunnelStepNameSubmitted:
+		return true
+	}
+	return false
+}
+
+func (e FunnelStepName) String() string {
+	return string(e)
+}
+
+func (e *FunnelStepName) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = FunnelStepName(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid FunnelStepName", str)
+	}
+	return nil
+}
+
+func (e FunnelStepName) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *FunnelStepName) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e FunnelStepName) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Result of a check.
+type HealthState string
+
+const (
+	// It works.
+	HealthStateOk HealthState = "OK"
+	// It works, and should not stay so.
+	HealthStateWarning HealthState = "WARNING"
+	// It does not work, or is dangerous.
+	HealthStateFailed HealthState = "FAILED"
+)
+
+var AllHealthState = []HealthState{
+	HealthStateOk,
+	HealthStateWarning,
+	HealthStateFailed,
+}
+
+func (e HealthState) IsValid() bool {
+	switch e {
+	case HealthStateOk, HealthStateWarning, HealthStateFailed:
+		return true
+	}
+	return false
+}
+
+func (e HealthState) String() string {
+	return string(e)
+}
+
+func (e *HealthState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = HealthState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid HealthState", str)
+	}
+	return nil
+}
+
+func (e HealthState) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *HealthState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e HealthState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Kinds of target of `invalidateCache`.
 type InvalidationType string
 
@@ -599,6 +1097,140 @@ func (e *InvalidationType) UnmarshalJSON(b []byte) error {
 }
 
 func (e InvalidationType) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// A sign that a program may have filled in the form.
+type LeadSignal string
+
+const (
+	// A field that people don't see was filled in.
+	LeadSignalHoneypot LeadSignal = "honeypot"
+	// It came sooner after the session's first tracked state than `SPAM_MIN_TIME`.
+	LeadSignalTooFast LeadSignal = "too_fast"
+	// The token of the bot check is missing or was refused.
+	LeadSignalNoChallenge LeadSignal = "no_challenge"
+	// The session was never tracked. Alone it is no reason for a review.
+	LeadSignalUntracked LeadSignal = "untracked"
+	// The bot check could not be asked. Alone it is no reason for a review.
+	LeadSignalUnchecked LeadSignal = "unchecked"
+)
+
+var AllLeadSignal = []LeadSignal{
+	LeadSignalHoneypot,
+	LeadSignalTooFast,
+	LeadSignalNoChallenge,
+	LeadSignalUntracked,
+	LeadSignalUnchecked,
+}
+
+func (e LeadSignal) IsValid() bool {
+	switch e {
+	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked:
+		return true
+	}
+	return false
+}
+
+func (e LeadSignal) String() string {
+	return string(e)
+}
+
+func (e *LeadSignal) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadSignal(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadSignal", str)
+	}
+	return nil
+}
+
+func (e LeadSignal) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadSignal) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadSignal) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a lead is.
+type LeadState string
+
+const (
+	// It looks as if a program had sent it, and waits for a person's decision.
+	LeadStateInReview LeadState = "IN_REVIEW"
+	// A person rejected it in review.
+	LeadStateRejected LeadState = "REJECTED"
+	// A delivery has not arrived yet.
+	LeadStateUnderWay LeadState = "UNDER_WAY"
+	// A delivery was refused for good, or tried too often.
+	LeadStateFailed LeadState = "FAILED"
+	// All its deliveries arrived.
+	LeadStateDelivered LeadState = "DELIVERED"
+)
+
+var AllLeadState = []LeadState{
+	LeadStateInReview,
+	LeadStateRejected,
+	LeadStateUnderWay,
+	LeadStateFailed,
+	LeadStateDelivered,
+}
+
+func (e LeadState) IsValid() bool {
+	switch e {
+	case LeadStateInReview, LeadStateRejected, LeadStateUnderWay, LeadStateFailed, LeadStateDelivered:
+		return true
+	}
+	return false
+}
+
+func (e LeadState) String() string {
+	return string(e)
+}
+
+func (e *LeadState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = LeadState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid LeadState", str)
+	}
+	return nil
+}
+
+func (e LeadState) MarshalGQL(w io.Writer) {
+	fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *LeadState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e LeadState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -789,16 +1421,19 @@ const (
 	TokenKindCache TokenKind = "CACHE"
 	// The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set.
 	TokenKindWebhook TokenKind = "WEBHOOK"
+	// The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`.
+	TokenKindAdmin TokenKind = "ADMIN"
 )
 
 var AllTokenKind = []TokenKind{
 	TokenKindCache,
 	TokenKindWebhook,
+	TokenKindAdmin,
 }
 
 func (e TokenKind) IsValid() bool {
 	switch e {
-	case TokenKindCache, TokenKindWebhook:
+	case TokenKindCache, TokenKindWebhook, TokenKindAdmin:
 		return true
 	}
 	return false

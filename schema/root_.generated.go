@@ -8,6 +8,7 @@ import (
 	"embed"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	gqlparser "github.com/vektah/gqlparser/v2"
@@ -71,6 +72,89 @@ type ComplexityRoot struct {
 		UpdatedAt func(childComplexity int) int
 	}
 
+	ContentHealth struct {
+		Documents func(childComplexity int) int
+		FetchedAt func(childComplexity int) int
+		Locale    func(childComplexity int) int
+	}
+
+	Delivery struct {
+		AttemptCount  func(childComplexity int) int
+		Attempts      func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		DeliveredAt   func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Lead          func(childComplexity int) int
+		MaxAttempts   func(childComplexity int) int
+		NextAttemptAt func(childComplexity int) int
+		Reason        func(childComplexity int) int
+		State         func(childComplexity int) int
+		Target        func(childComplexity int) int
+	}
+
+	DeliveryAttempt struct {
+		At    func(childComplexity int) int
+		Error func(childComplexity int) int
+	}
+
+	DeliveryConnection struct {
+		Edges    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	DeliveryEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	ErasurePlace struct {
+		Detail func(childComplexity int) int
+		Erased func(childComplexity int) int
+		Found  func(childComplexity int) int
+		Place  func(childComplexity int) int
+		State  func(childComplexity int) int
+		Unit   func(childComplexity int) int
+	}
+
+	ErasureReceipt struct {
+		Complete func(childComplexity int) int
+		DryRun   func(childComplexity int) int
+		Email    func(childComplexity int) int
+		Places   func(childComplexity int) int
+		Remains  func(childComplexity int) int
+	}
+
+	Funnel struct {
+		Choices func(childComplexity int) int
+		Steps   func(childComplexity int) int
+		Weeks   func(childComplexity int) int
+	}
+
+	FunnelChoice struct {
+		Count func(childComplexity int) int
+		Field func(childComplexity int) int
+		Value func(childComplexity int) int
+	}
+
+	FunnelStep struct {
+		Conversion func(childComplexity int) int
+		Count      func(childComplexity int) int
+		Name       func(childComplexity int) int
+	}
+
+	FunnelWeek struct {
+		Locale func(childComplexity int) int
+		Start  func(childComplexity int) int
+		Steps  func(childComplexity int) int
+		Week   func(childComplexity int) int
+	}
+
+	HealthCheck struct {
+		Detail func(childComplexity int) int
+		Name   func(childComplexity int) int
+		State  func(childComplexity int) int
+	}
+
 	ImageAsset struct {
 		URL func(childComplexity int) int
 	}
@@ -78,6 +162,52 @@ type ComplexityRoot struct {
 	InvalidateCachePayload struct {
 		Invalidated func(childComplexity int) int
 		Success     func(childComplexity int) int
+	}
+
+	Lead struct {
+		Contact     func(childComplexity int) int
+		Deliveries  func(childComplexity int) int
+		Estimate    func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Locale      func(childComplexity int) int
+		PDFURL      func(childComplexity int) int
+		Reference   func(childComplexity int) int
+		Selections  func(childComplexity int) int
+		SessionID   func(childComplexity int) int
+		Signals     func(childComplexity int) int
+		State       func(childComplexity int) int
+		SubmittedAt func(childComplexity int) int
+	}
+
+	LeadConnection struct {
+		Edges    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	LeadContact struct {
+		Company   func(childComplexity int) int
+		Email     func(childComplexity int) int
+		FirstName func(childComplexity int) int
+		LastName  func(childComplexity int) int
+		Phone     func(childComplexity int) int
+	}
+
+	LeadEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	LeadEstimate struct {
+		Currency func(childComplexity int) int
+		Max      func(childComplexity int) int
+		Min      func(childComplexity int) int
+	}
+
+	LeadSelections struct {
+		Complexity  func(childComplexity int) int
+		Features    func(childComplexity int) int
+		ProjectType func(childComplexity int) int
+		Timeline    func(childComplexity int) int
 	}
 
 	LocalizedString struct {
@@ -92,10 +222,20 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		ClearCache        func(childComplexity int, all *bool, pattern *string) int
+		EraseLeads        func(childComplexity int, email string, dryRun bool) int
 		InvalidateCache   func(childComplexity int, input InvalidateCacheInput) int
 		ReceiveCmsWebhook func(childComplexity int, payload any) int
+		RejectLead        func(childComplexity int, id string) int
+		ReleaseLead       func(childComplexity int, id string) int
+		ResendLead        func(childComplexity int, id string, target DeliveryTarget) int
+		RetryDelivery     func(childComplexity int, id string) int
 		SubmitQuote       func(childComplexity int, input SubmitQuoteInput) int
 		TrackQuote        func(childComplexity int, input TrackQuoteInput) int
+	}
+
+	PageInfo struct {
+		EndCursor   func(childComplexity int) int
+		HasNextPage func(childComplexity int) int
 	}
 
 	PostalAddress struct {
@@ -107,10 +247,15 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		CacheStats   func(childComplexity int) int
-		Content      func(childComplexity int, documentType string, locale Locale) int
-		QuotePDF     func(childComplexity int, id string, locale *Locale) int
-		SiteSettings func(childComplexity int, id string) int
+		CacheStats    func(childComplexity int) int
+		Content       func(childComplexity int, documentType string, locale Locale) int
+		Deliveries    func(childComplexity int, state *DeliveryState, target *DeliveryTarget, first *int, after *string) int
+		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *Locale) int
+		Lead          func(childComplexity int, id string) int
+		Leads         func(childComplexity int, search *string, state *LeadState, locale *Locale, since *time.Time, until *time.Time, first *int, after *string) int
+		QuotePDF      func(childComplexity int, id string, locale *Locale) int
+		ServiceHealth func(childComplexity int) int
+		SiteSettings  func(childComplexity int, id string) int
 	}
 
 	QuotePdf struct {
@@ -120,6 +265,13 @@ type ComplexityRoot struct {
 		FileName    func(childComplexity int) int
 		Locale      func(childComplexity int) int
 		Size        func(childComplexity int) int
+	}
+
+	ServiceHealth struct {
+		Cache   func(childComplexity int) int
+		Checks  func(childComplexity int) int
+		Content func(childComplexity int) int
+		Version func(childComplexity int) int
 	}
 
 	SiteSettings struct {
@@ -304,6 +456,300 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ContentDocument.UpdatedAt(childComplexity), true
 
+	case "ContentHealth.documents":
+		if e.ComplexityRoot.ContentHealth.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentHealth.Documents(childComplexity), true
+	case "ContentHealth.fetchedAt":
+		if e.ComplexityRoot.ContentHealth.FetchedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentHealth.FetchedAt(childComplexity), true
+	case "ContentHealth.locale":
+		if e.ComplexityRoot.ContentHealth.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ContentHealth.Locale(childComplexity), true
+
+	case "Delivery.attemptCount":
+		if e.ComplexityRoot.Delivery.AttemptCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.AttemptCount(childComplexity), true
+	case "Delivery.attempts":
+		if e.ComplexityRoot.Delivery.Attempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Attempts(childComplexity), true
+	case "Delivery.createdAt":
+		if e.ComplexityRoot.Delivery.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.CreatedAt(childComplexity), true
+	case "Delivery.deliveredAt":
+		if e.ComplexityRoot.Delivery.DeliveredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.DeliveredAt(childComplexity), true
+	case "Delivery.id":
+		if e.ComplexityRoot.Delivery.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.ID(childComplexity), true
+	case "Delivery.lead":
+		if e.ComplexityRoot.Delivery.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Lead(childComplexity), true
+	case "Delivery.maxAttempts":
+		if e.ComplexityRoot.Delivery.MaxAttempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.MaxAttempts(childComplexity), true
+	case "Delivery.nextAttemptAt":
+		if e.ComplexityRoot.Delivery.NextAttemptAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.NextAttemptAt(childComplexity), true
+	case "Delivery.reason":
+		if e.ComplexityRoot.Delivery.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Reason(childComplexity), true
+	case "Delivery.state":
+		if e.ComplexityRoot.Delivery.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.State(childComplexity), true
+	case "Delivery.target":
+		if e.ComplexityRoot.Delivery.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Target(childComplexity), true
+
+	case "DeliveryAttempt.at":
+		if e.ComplexityRoot.DeliveryAttempt.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.At(childComplexity), true
+	case "DeliveryAttempt.error":
+		if e.ComplexityRoot.DeliveryAttempt.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryAttempt.Error(childComplexity), true
+
+	case "DeliveryConnection.edges":
+		if e.ComplexityRoot.DeliveryConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.Edges(childComplexity), true
+	case "DeliveryConnection.pageInfo":
+		if e.ComplexityRoot.DeliveryConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryConnection.PageInfo(childComplexity), true
+
+	case "DeliveryEdge.cursor":
+		if e.ComplexityRoot.DeliveryEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Cursor(childComplexity), true
+	case "DeliveryEdge.node":
+		if e.ComplexityRoot.DeliveryEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeliveryEdge.Node(childComplexity), true
+
+	case "ErasurePlace.detail":
+		if e.ComplexityRoot.ErasurePlace.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.Detail(childComplexity), true
+	case "ErasurePlace.erased":
+		if e.ComplexityRoot.ErasurePlace.Erased == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.Erased(childComplexity), true
+	case "ErasurePlace.found":
+		if e.ComplexityRoot.ErasurePlace.Found == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.Found(childComplexity), true
+	case "ErasurePlace.place":
+		if e.ComplexityRoot.ErasurePlace.Place == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.Place(childComplexity), true
+	case "ErasurePlace.state":
+		if e.ComplexityRoot.ErasurePlace.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.State(childComplexity), true
+	case "ErasurePlace.unit":
+		if e.ComplexityRoot.ErasurePlace.Unit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasurePlace.Unit(childComplexity), true
+
+	case "ErasureReceipt.complete":
+		if e.ComplexityRoot.ErasureReceipt.Complete == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Complete(childComplexity), true
+	case "ErasureReceipt.dryRun":
+		if e.ComplexityRoot.ErasureReceipt.DryRun == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.DryRun(childComplexity), true
+	case "ErasureReceipt.email":
+		if e.ComplexityRoot.ErasureReceipt.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Email(childComplexity), true
+	case "ErasureReceipt.places":
+		if e.ComplexityRoot.ErasureReceipt.Places == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Places(childComplexity), true
+	case "ErasureReceipt.remains":
+		if e.ComplexityRoot.ErasureReceipt.Remains == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ErasureReceipt.Remains(childComplexity), true
+
+	case "Funnel.choices":
+		if e.ComplexityRoot.Funnel.Choices == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Choices(childComplexity), true
+	case "Funnel.steps":
+		if e.ComplexityRoot.Funnel.Steps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Steps(childComplexity), true
+	case "Funnel.weeks":
+		if e.ComplexityRoot.Funnel.Weeks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Weeks(childComplexity), true
+
+	case "FunnelChoice.count":
+		if e.ComplexityRoot.FunnelChoice.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelChoice.Count(childComplexity), true
+	case "FunnelChoice.field":
+		if e.ComplexityRoot.FunnelChoice.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelChoice.Field(childComplexity), true
+	case "FunnelChoice.value":
+		if e.ComplexityRoot.FunnelChoice.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelChoice.Value(childComplexity), true
+
+	case "FunnelStep.conversion":
+		if e.ComplexityRoot.FunnelStep.Conversion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelStep.Conversion(childComplexity), true
+	case "FunnelStep.count":
+		if e.ComplexityRoot.FunnelStep.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelStep.Count(childComplexity), true
+	case "FunnelStep.name":
+		if e.ComplexityRoot.FunnelStep.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelStep.Name(childComplexity), true
+
+	case "FunnelWeek.locale":
+		if e.ComplexityRoot.FunnelWeek.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelWeek.Locale(childComplexity), true
+	case "FunnelWeek.start":
+		if e.ComplexityRoot.FunnelWeek.Start == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelWeek.Start(childComplexity), true
+	case "FunnelWeek.steps":
+		if e.ComplexityRoot.FunnelWeek.Steps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelWeek.Steps(childComplexity), true
+	case "FunnelWeek.week":
+		if e.ComplexityRoot.FunnelWeek.Week == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelWeek.Week(childComplexity), true
+
+	case "HealthCheck.detail":
+		if e.ComplexityRoot.HealthCheck.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HealthCheck.Detail(childComplexity), true
+	case "HealthCheck.name":
+		if e.ComplexityRoot.HealthCheck.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HealthCheck.Name(childComplexity), true
+	case "HealthCheck.state":
+		if e.ComplexityRoot.HealthCheck.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HealthCheck.State(childComplexity), true
+
 	case "ImageAsset.url":
 		if e.ComplexityRoot.ImageAsset.URL == nil {
 			break
@@ -323,6 +769,180 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InvalidateCachePayload.Success(childComplexity), true
+
+	case "Lead.contact":
+		if e.ComplexityRoot.Lead.Contact == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Contact(childComplexity), true
+	case "Lead.deliveries":
+		if e.ComplexityRoot.Lead.Deliveries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Deliveries(childComplexity), true
+	case "Lead.estimate":
+		if e.ComplexityRoot.Lead.Estimate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Estimate(childComplexity), true
+	case "Lead.id":
+		if e.ComplexityRoot.Lead.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.ID(childComplexity), true
+	case "Lead.locale":
+		if e.ComplexityRoot.Lead.Locale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Locale(childComplexity), true
+	case "Lead.pdfUrl":
+		if e.ComplexityRoot.Lead.PDFURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.PDFURL(childComplexity), true
+	case "Lead.reference":
+		if e.ComplexityRoot.Lead.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Reference(childComplexity), true
+	case "Lead.selections":
+		if e.ComplexityRoot.Lead.Selections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Selections(childComplexity), true
+	case "Lead.sessionId":
+		if e.ComplexityRoot.Lead.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.SessionID(childComplexity), true
+	case "Lead.signals":
+		if e.ComplexityRoot.Lead.Signals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Signals(childComplexity), true
+	case "Lead.state":
+		if e.ComplexityRoot.Lead.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.State(childComplexity), true
+	case "Lead.submittedAt":
+		if e.ComplexityRoot.Lead.SubmittedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.SubmittedAt(childComplexity), true
+
+	case "LeadConnection.edges":
+		if e.ComplexityRoot.LeadConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConnection.Edges(childComplexity), true
+	case "LeadConnection.pageInfo":
+		if e.ComplexityRoot.LeadConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConnection.PageInfo(childComplexity), true
+
+	case "LeadContact.company":
+		if e.ComplexityRoot.LeadContact.Company == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.Company(childComplexity), true
+	case "LeadContact.email":
+		if e.ComplexityRoot.LeadContact.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.Email(childComplexity), true
+	case "LeadContact.firstName":
+		if e.ComplexityRoot.LeadContact.FirstName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.FirstName(childComplexity), true
+	case "LeadContact.lastName":
+		if e.ComplexityRoot.LeadContact.LastName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.LastName(childComplexity), true
+	case "LeadContact.phone":
+		if e.ComplexityRoot.LeadContact.Phone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadContact.Phone(childComplexity), true
+
+	case "LeadEdge.cursor":
+		if e.ComplexityRoot.LeadEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEdge.Cursor(childComplexity), true
+	case "LeadEdge.node":
+		if e.ComplexityRoot.LeadEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEdge.Node(childComplexity), true
+
+	case "LeadEstimate.currency":
+		if e.ComplexityRoot.LeadEstimate.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEstimate.Currency(childComplexity), true
+	case "LeadEstimate.max":
+		if e.ComplexityRoot.LeadEstimate.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEstimate.Max(childComplexity), true
+	case "LeadEstimate.min":
+		if e.ComplexityRoot.LeadEstimate.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadEstimate.Min(childComplexity), true
+
+	case "LeadSelections.complexity":
+		if e.ComplexityRoot.LeadSelections.Complexity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadSelections.Complexity(childComplexity), true
+	case "LeadSelections.features":
+		if e.ComplexityRoot.LeadSelections.Features == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadSelections.Features(childComplexity), true
+	case "LeadSelections.projectType":
+		if e.ComplexityRoot.LeadSelections.ProjectType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadSelections.ProjectType(childComplexity), true
+	case "LeadSelections.timeline":
+		if e.ComplexityRoot.LeadSelections.Timeline == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadSelections.Timeline(childComplexity), true
 
 	case "LocalizedString.en":
 		if e.ComplexityRoot.LocalizedString.En == nil {
@@ -361,6 +981,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ClearCache(childComplexity, args["all"].(*bool), args["pattern"].(*string)), true
+	case "Mutation.eraseLeads":
+		if e.ComplexityRoot.Mutation.EraseLeads == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_eraseLeads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.EraseLeads(childComplexity, args["email"].(string), args["dryRun"].(bool)), true
 	case "Mutation.invalidateCache":
 		if e.ComplexityRoot.Mutation.InvalidateCache == nil {
 			break
@@ -383,6 +1014,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReceiveCmsWebhook(childComplexity, args["payload"].(any)), true
+	case "Mutation.rejectLead":
+		if e.ComplexityRoot.Mutation.RejectLead == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rejectLead_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string)), true
+	case "Mutation.releaseLead":
+		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_releaseLead_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string)), true
+	case "Mutation.resendLead":
+		if e.ComplexityRoot.Mutation.ResendLead == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resendLead_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResendLead(childComplexity, args["id"].(string), args["target"].(DeliveryTarget)), true
+	case "Mutation.retryDelivery":
+		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryDelivery_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["id"].(string)), true
 	case "Mutation.submitQuote":
 		if e.ComplexityRoot.Mutation.SubmitQuote == nil {
 			break
@@ -405,6 +1080,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TrackQuote(childComplexity, args["input"].(TrackQuoteInput)), true
+
+	case "PageInfo.endCursor":
+		if e.ComplexityRoot.PageInfo.EndCursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageInfo.EndCursor(childComplexity), true
+	case "PageInfo.hasNextPage":
+		if e.ComplexityRoot.PageInfo.HasNextPage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PageInfo.HasNextPage(childComplexity), true
 
 	case "PostalAddress.city":
 		if e.ComplexityRoot.PostalAddress.City == nil {
@@ -454,7 +1142,51 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Content(childComplexity, args["documentType"].(string), args["locale"].(Locale)), true
+	case "Query.deliveries":
+		if e.ComplexityRoot.Query.Deliveries == nil {
+			break
+		}
 
+		args, err := ec.field_Query_deliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["state"].(*DeliveryState), args["target"].(*DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
+	case "Query.funnel":
+		if e.ComplexityRoot.Query.Funnel == nil {
+			break
+		}
+
+		args, err := ec.field_Query_funnel_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Funnel(childComplexity, args["since"].(*time.Time), args["until"].(*time.Time), args["locale"].(*Locale)), true
+
+	case "Query.lead":
+		if e.ComplexityRoot.Query.Lead == nil {
+			break
+		}
+
+		args, err := ec.field_Query_lead_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Lead(childComplexity, args["id"].(string)), true
+	case "Query.leads":
+		if e.ComplexityRoot.Query.Leads == nil {
+			break
+		}
+
+		args, err := ec.field_Query_leads_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Leads(childComplexity, args["search"].(*string), args["state"].(*LeadState), args["locale"].(*Locale), args["since"].(*time.Time), args["until"].(*time.Time), args["first"].(*int), args["after"].(*string)), true
 	case "Query.quotePdf":
 		if e.ComplexityRoot.Query.QuotePDF == nil {
 			break
@@ -466,6 +1198,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.QuotePDF(childComplexity, args["id"].(string), args["locale"].(*Locale)), true
+	case "Query.serviceHealth":
+		if e.ComplexityRoot.Query.ServiceHealth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ServiceHealth(childComplexity), true
 	case "Query.SiteSettings":
 		if e.ComplexityRoot.Query.SiteSettings == nil {
 			break
@@ -514,6 +1252,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QuotePdf.Size(childComplexity), true
+
+	case "ServiceHealth.cache":
+		if e.ComplexityRoot.ServiceHealth.Cache == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServiceHealth.Cache(childComplexity), true
+	case "ServiceHealth.checks":
+		if e.ComplexityRoot.ServiceHealth.Checks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServiceHealth.Checks(childComplexity), true
+	case "ServiceHealth.content":
+		if e.ComplexityRoot.ServiceHealth.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServiceHealth.Content(childComplexity), true
+	case "ServiceHealth.version":
+		if e.ComplexityRoot.ServiceHealth.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ServiceHealth.Version(childComplexity), true
 
 	case "SiteSettings.address":
 		if e.ComplexityRoot.SiteSettings.Address == nil {
@@ -712,7 +1475,7 @@ func newExecutionContext(
 	}
 }
 
-//go:embed "cache.graphqls" "content.graphqls" "directives.graphqls" "quote.graphqls" "scalars.graphqls" "site.graphqls" "webhook.graphqls"
+//go:embed "cache.graphqls" "content.graphqls" "directives.graphqls" "operator.graphqls" "quote.graphqls" "scalars.graphqls" "site.graphqls" "webhook.graphqls"
 var sourcesFS embed.FS
 
 func sourceData(filename string) string {
@@ -727,6 +1490,7 @@ var sources = []*ast.Source{
 	{Name: "cache.graphqls", Input: sourceData("cache.graphqls"), BuiltIn: false},
 	{Name: "content.graphqls", Input: sourceData("content.graphqls"), BuiltIn: false},
 	{Name: "directives.graphqls", Input: sourceData("directives.graphqls"), BuiltIn: false},
+	{Name: "operator.graphqls", Input: sourceData("operator.graphqls"), BuiltIn: false},
 	{Name: "quote.graphqls", Input: sourceData("quote.graphqls"), BuiltIn: false},
 	{Name: "scalars.graphqls", Input: sourceData("scalars.graphqls"), BuiltIn: false},
 	{Name: "site.graphqls", Input: sourceData("site.graphqls"), BuiltIn: false},
@@ -818,6 +1582,172 @@ func (ec *executionContext) childFields_ContentDocument(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ContentDocument", field.Name)
 }
 
+func (ec *executionContext) childFields_ContentHealth(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "locale":
+		return ec.fieldContext_ContentHealth_locale(ctx, field)
+	case "fetchedAt":
+		return ec.fieldContext_ContentHealth_fetchedAt(ctx, field)
+	case "documents":
+		return ec.fieldContext_ContentHealth_documents(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ContentHealth", field.Name)
+}
+
+func (ec *executionContext) childFields_Delivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Delivery_id(ctx, field)
+	case "target":
+		return ec.fieldContext_Delivery_target(ctx, field)
+	case "state":
+		return ec.fieldContext_Delivery_state(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Delivery_createdAt(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_Delivery_nextAttemptAt(ctx, field)
+	case "deliveredAt":
+		return ec.fieldContext_Delivery_deliveredAt(ctx, field)
+	case "attempts":
+		return ec.fieldContext_Delivery_attempts(ctx, field)
+	case "attemptCount":
+		return ec.fieldContext_Delivery_attemptCount(ctx, field)
+	case "maxAttempts":
+		return ec.fieldContext_Delivery_maxAttempts(ctx, field)
+	case "reason":
+		return ec.fieldContext_Delivery_reason(ctx, field)
+	case "lead":
+		return ec.fieldContext_Delivery_lead(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Delivery", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryAttempt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_DeliveryAttempt_at(ctx, field)
+	case "error":
+		return ec.fieldContext_DeliveryAttempt_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryAttempt", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeliveryConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeliveryConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeliveryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ErasurePlace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "place":
+		return ec.fieldContext_ErasurePlace_place(ctx, field)
+	case "unit":
+		return ec.fieldContext_ErasurePlace_unit(ctx, field)
+	case "found":
+		return ec.fieldContext_ErasurePlace_found(ctx, field)
+	case "erased":
+		return ec.fieldContext_ErasurePlace_erased(ctx, field)
+	case "state":
+		return ec.fieldContext_ErasurePlace_state(ctx, field)
+	case "detail":
+		return ec.fieldContext_ErasurePlace_detail(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ErasurePlace", field.Name)
+}
+
+func (ec *executionContext) childFields_ErasureReceipt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "email":
+		return ec.fieldContext_ErasureReceipt_email(ctx, field)
+	case "dryRun":
+		return ec.fieldContext_ErasureReceipt_dryRun(ctx, field)
+	case "complete":
+		return ec.fieldContext_ErasureReceipt_complete(ctx, field)
+	case "places":
+		return ec.fieldContext_ErasureReceipt_places(ctx, field)
+	case "remains":
+		return ec.fieldContext_ErasureReceipt_remains(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ErasureReceipt", field.Name)
+}
+
+func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "steps":
+		return ec.fieldContext_Funnel_steps(ctx, field)
+	case "weeks":
+		return ec.fieldContext_Funnel_weeks(ctx, field)
+	case "choices":
+		return ec.fieldContext_Funnel_choices(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Funnel", field.Name)
+}
+
+func (ec *executionContext) childFields_FunnelChoice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_FunnelChoice_field(ctx, field)
+	case "value":
+		return ec.fieldContext_FunnelChoice_value(ctx, field)
+	case "count":
+		return ec.fieldContext_FunnelChoice_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelChoice", field.Name)
+}
+
+func (ec *executionContext) childFields_FunnelStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_FunnelStep_name(ctx, field)
+	case "count":
+		return ec.fieldContext_FunnelStep_count(ctx, field)
+	case "conversion":
+		return ec.fieldContext_FunnelStep_conversion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelStep", field.Name)
+}
+
+func (ec *executionContext) childFields_FunnelWeek(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "week":
+		return ec.fieldContext_FunnelWeek_week(ctx, field)
+	case "start":
+		return ec.fieldContext_FunnelWeek_start(ctx, field)
+	case "locale":
+		return ec.fieldContext_FunnelWeek_locale(ctx, field)
+	case "steps":
+		return ec.fieldContext_FunnelWeek_steps(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelWeek", field.Name)
+}
+
+func (ec *executionContext) childFields_HealthCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_HealthCheck_name(ctx, field)
+	case "state":
+		return ec.fieldContext_HealthCheck_state(ctx, field)
+	case "detail":
+		return ec.fieldContext_HealthCheck_detail(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HealthCheck", field.Name)
+}
+
 func (ec *executionContext) childFields_ImageAsset(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "url":
@@ -834,6 +1764,98 @@ func (ec *executionContext) childFields_InvalidateCachePayload(ctx context.Conte
 		return ec.fieldContext_InvalidateCachePayload_invalidated(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InvalidateCachePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Lead_id(ctx, field)
+	case "reference":
+		return ec.fieldContext_Lead_reference(ctx, field)
+	case "state":
+		return ec.fieldContext_Lead_state(ctx, field)
+	case "submittedAt":
+		return ec.fieldContext_Lead_submittedAt(ctx, field)
+	case "locale":
+		return ec.fieldContext_Lead_locale(ctx, field)
+	case "sessionId":
+		return ec.fieldContext_Lead_sessionId(ctx, field)
+	case "contact":
+		return ec.fieldContext_Lead_contact(ctx, field)
+	case "selections":
+		return ec.fieldContext_Lead_selections(ctx, field)
+	case "estimate":
+		return ec.fieldContext_Lead_estimate(ctx, field)
+	case "signals":
+		return ec.fieldContext_Lead_signals(ctx, field)
+	case "pdfUrl":
+		return ec.fieldContext_Lead_pdfUrl(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_Lead_deliveries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_LeadConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_LeadConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadContact(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "firstName":
+		return ec.fieldContext_LeadContact_firstName(ctx, field)
+	case "lastName":
+		return ec.fieldContext_LeadContact_lastName(ctx, field)
+	case "email":
+		return ec.fieldContext_LeadContact_email(ctx, field)
+	case "phone":
+		return ec.fieldContext_LeadContact_phone(ctx, field)
+	case "company":
+		return ec.fieldContext_LeadContact_company(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadContact", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_LeadEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_LeadEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadEstimate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "min":
+		return ec.fieldContext_LeadEstimate_min(ctx, field)
+	case "max":
+		return ec.fieldContext_LeadEstimate_max(ctx, field)
+	case "currency":
+		return ec.fieldContext_LeadEstimate_currency(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadEstimate", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadSelections(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "projectType":
+		return ec.fieldContext_LeadSelections_projectType(ctx, field)
+	case "features":
+		return ec.fieldContext_LeadSelections_features(ctx, field)
+	case "complexity":
+		return ec.fieldContext_LeadSelections_complexity(ctx, field)
+	case "timeline":
+		return ec.fieldContext_LeadSelections_timeline(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadSelections", field.Name)
 }
 
 func (ec *executionContext) childFields_LocalizedString(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -854,6 +1876,16 @@ func (ec *executionContext) childFields_Logo(ctx context.Context, field graphql.
 		return ec.fieldContext_Logo_asset(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Logo", field.Name)
+}
+
+func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "hasNextPage":
+		return ec.fieldContext_PageInfo_hasNextPage(ctx, field)
+	case "endCursor":
+		return ec.fieldContext_PageInfo_endCursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
 func (ec *executionContext) childFields_PostalAddress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -888,6 +1920,20 @@ func (ec *executionContext) childFields_QuotePdf(ctx context.Context, field grap
 		return ec.fieldContext_QuotePdf_content(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type QuotePdf", field.Name)
+}
+
+func (ec *executionContext) childFields_ServiceHealth(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "checks":
+		return ec.fieldContext_ServiceHealth_checks(ctx, field)
+	case "content":
+		return ec.fieldContext_ServiceHealth_content(ctx, field)
+	case "cache":
+		return ec.fieldContext_ServiceHealth_cache(ctx, field)
+	case "version":
+		return ec.fieldContext_ServiceHealth_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ServiceHealth", field.Name)
 }
 
 func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

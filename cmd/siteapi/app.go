@@ -25,6 +25,7 @@ import (
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/graphqlhttp"
+	"siteapi/resolvers/leads"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -150,6 +151,8 @@ func (a *app) newResolver(content cms.Content, store cache.Cache, verifier *turn
 		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
+		AdminTokens:  s.AdminTokens,
+		Operators:    &leads.Service{Archive: a.data.archive, Deliveries: a.queue},
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: verifier,
 		Count: a.metrics.Event, Trace: a.traces.Parent(),

@@ -53,6 +53,7 @@ type Delivery struct {
 	Target       Target    `json:"target"`
 	State        State     `json:"state"`
 	Attempts     int       `json:"attempts"` // counted so far, including one that is running
+	MaxAttempts  int       `json:"maxAttempts"`
 	CreatedAt    time.Time `json:"createdAt"`
 	NextAt       time.Time `json:"nextAt,omitzero"`     // of the next try
 	FinishedAt   time.Time `json:"finishedAt,omitzero"` // when it was delivered or failed for good
@@ -126,7 +127,7 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 	}
 	d := Delivery{
 		ID: job.ID, SubmissionID: a.Submission, Target: Target(job.Queue), State: stateOf(job.State, job.Attempt),
-		Attempts: job.Attempt, CreatedAt: job.CreatedAt.UTC(), Errors: []Attempt{},
+		Attempts: job.Attempt, MaxAttempts: job.MaxAttempts, CreatedAt: job.CreatedAt.UTC(), Errors: []Attempt{},
 	}
 	for _, e := range job.Errors {
 		d.Errors = append(d.Errors, Attempt{e.Attempt, e.At.UTC(), strings.TrimPrefix(e.Error, "JobCancelError: ")})

@@ -15,17 +15,19 @@ import (
 
 // Filter narrows a listing. Zero fields don't narrow; an ID stands alone.
 type Filter struct {
-	ID           int64
-	States       []State
-	Target       Target
-	SubmissionID string
-	Limit        int // 0: all
+	ID          int64
+	States      []State
+	Target      Target
+	Submissions []string
+	Newest      bool  // newest first, else oldest first
+	After       int64 // only what comes after the delivery of this ID
+	Limit       int   // 0: all
 }
 
 // pageSize is how many jobs are read at a time, the most that River allows.
 const pageSize = 10_000
 
-// List returns deliveries, oldest first.
+// List returns deliveries in the order that the filter asks for.
 func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	if f.ID != 0 {
 		job, err := q.client.JobGet(ctx, f.ID)
@@ -39,8 +41,14 @@ func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 		return []Delivery{d}, err
 	}
 	params := river.NewJobListParams()
-	if f.SubmissionID != "" {
-		params = ofSubmissions(f.SubmissionID)
+	if len(f.Submissions) > 0 {
+		params = ofSubmissions(f.Submissions...)
+	}
+	if f.Newest {
+		params = params.OrderBy(river.JobListOrderByID, river.SortOrderDesc)
+	}
+	if f.After != 0 {
+		params = params.After(river.JobListCursorFromJob(&rivertype.JobRow{ID: f.After}))
 	}
 	if f.Target != "" {
 		params = params.Queues(string(f.Target))

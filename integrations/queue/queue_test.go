@@ -59,7 +59,7 @@ func TestEnqueue(t *testing.T) {
 		if calls, taken := cms.total(); calls != 20 || taken != 20 {
 			t.Errorf("%d calls, %d taken, want 20", calls, taken)
 		}
-		if list, err := q.List(t.Context(), queue.Filter{SubmissionID: "never"}); err != nil || len(list) != 0 {
+		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"never"}}); err != nil || len(list) != 0 {
 			t.Errorf("rolled back: %+v, %v", list, err)
 		}
 		first := q.the(t, "lead-000")

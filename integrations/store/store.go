@@ -60,7 +60,16 @@ type Filter struct {
 	Since     time.Time // submitted at or after
 	Until     time.Time // submitted before
 	InReview  bool      // in review only
+	IDs       []string  // these submissions
 	Newest    bool      // newest first, else oldest first
+	After     *Position // what comes after it in that order
+	Limit     int       // how many the caller is going to read; 0: all
+}
+
+// Position is the place of a submission in the order of a listing.
+type Position struct {
+	SubmittedAt time.Time
+	ID          string
 }
 
 // SessionFilter narrows a listing of sessions. Zero fields don't narrow.

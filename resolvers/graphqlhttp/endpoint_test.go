@@ -67,12 +67,18 @@ func (s *site) rev(locale string) (string, bool) {
 	return "", false
 }
 
-func (s *site) Query() schema.QueryResolver       { return queries{s} }
-func (s *site) Mutation() schema.MutationResolver { return mutations{s} }
+func (s *site) Query() schema.QueryResolver       { return queries{site: s} }
+func (s *site) Mutation() schema.MutationResolver { return mutations{site: s} }
 
 type (
-	queries   struct{ *site }
-	mutations struct{ *site }
+	queries struct {
+		*site
+		schema.QueryResolver
+	}
+	mutations struct {
+		*site
+		schema.MutationResolver
+	}
 )
 
 func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {

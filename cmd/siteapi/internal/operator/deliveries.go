@@ -67,9 +67,9 @@ func (d Deps) deliveries() *cli.Command {
 }
 
 func listDeliveries(ctx context.Context, c *cli.Command, db *Database) (err error) {
-	f := queue.Filter{SubmissionID: c.String("submission")}
-	if f.SubmissionID == "" {
-		f.States = undelivered()
+	f := queue.Filter{States: undelivered()}
+	if id := c.String("submission"); id != "" {
+		f = queue.Filter{Submissions: []string{id}}
 	}
 	if f.States, err = states(c, f.States); err != nil {
 		return err
@@ -160,7 +160,7 @@ func showDeliveries(ctx context.Context, c *cli.Command, db *Database) error {
 		if err != nil {
 			return err
 		}
-		f = queue.Filter{SubmissionID: found[0].ID}
+		f = queue.Filter{Submissions: []string{found[0].ID}}
 	}
 	list, err := db.Queue.List(ctx, f)
 	if err != nil {

@@ -196,7 +196,7 @@ func (e *erasure) findSubmissions(ctx context.Context) ([]string, error) {
 
 func (e *erasure) findDeliveries(ctx context.Context) (n int, err error) {
 	for _, id := range e.stored {
-		list, err := e.db.Queue.List(ctx, queue.Filter{SubmissionID: id})
+		list, err := e.db.Queue.List(ctx, queue.Filter{Submissions: []string{id}})
 		if err != nil {
 			return n, err
 		}

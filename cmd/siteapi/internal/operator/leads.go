@@ -212,7 +212,7 @@ func showLeads(ctx context.Context, c *cli.Command, db *Database) error {
 	}
 	out, leads := c.Root().Writer, []lead{}
 	for _, s := range found {
-		list, err := db.Queue.List(ctx, queue.Filter{SubmissionID: s.ID})
+		list, err := db.Queue.List(ctx, queue.Filter{Submissions: []string{s.ID}})
 		if err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (v *verification) compare(ctx context.Context, t *verifiedTarget, batch []q
 
 // absent decides what to do about a submission that a target does not have. One that is under way is left alone.
 func (v *verification) absent(ctx context.Context, t *verifiedTarget, submission string, asked time.Time) error {
-	list, err := v.db.Queue.List(ctx, queue.Filter{SubmissionID: submission, Target: t.Target})
+	list, err := v.db.Queue.List(ctx, queue.Filter{Submissions: []string{submission}, Target: t.Target})
 	if err != nil {
 		return err
 	}

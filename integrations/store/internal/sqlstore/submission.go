@@ -127,6 +127,9 @@ func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[quote
 func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[SubmissionRow, error] {
 	return pages(func(after *SubmissionRow) (page []SubmissionRow, err error) {
 		c := matching(f)
+		if after == nil && f.After != nil {
+			after = &SubmissionRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
+		}
 		order := " ORDER BY submitted_at, id"
 		if f.Newest {
 			order = " ORDER BY submitted_at DESC, id DESC"
@@ -137,7 +140,11 @@ func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[Su
 		case after != nil:
 			c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
 		}
-		c.args = append(c.args, pageSize)
+		size := pageSize
+		if f.Limit > 0 {
+			size = min(f.Limit+1, pageSize) // one more, to know whether there are more
+		}
+		c.args = append(c.args, size)
 		err = s.db.Query(ctx, fmt.Sprintf("%s%s%s LIMIT $%d", selectSubmission, c.where(), order, len(c.args)), c.args,
 			func(scan Scan) error {
 				var r SubmissionRow
@@ -163,6 +170,14 @@ func matching(f store.Filter) conditions {
 	}
 	if f.InReview {
 		c.add("held = 1")
+	}
+	if len(f.IDs) > 0 {
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(f.IDs)), ", ")
+		ids := make([]any, len(f.IDs))
+		for i, id := range f.IDs {
+			ids[i] = id
+		}
+		c.add("id IN ("+marks+")", ids...)
 	}
 	if !f.Since.IsZero() {
 		c.add("submitted_at >= ?", f.Since.UnixMilli())

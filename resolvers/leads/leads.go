@@ -1,0 +1,219 @@
+// Package leads holds the rules by which operators look at leads and their deliveries, and change where they are. The
+// schema's operator fields and the commands share them.
+package leads
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// Deliveries is what operators need of the delivery queue.
+type Deliveries interface {
+	List(ctx context.Context, f queue.Filter) ([]queue.Delivery, error)
+	Retry(ctx context.Context, id int64) error
+	Resend(ctx context.Context, submissionID string, target queue.Target) error
+	Withdraw(ctx context.Context, submissionID string) (removed, running int, err error)
+}
+
+// Service is the rules of leads and their deliveries for operators.
+type Service struct {
+	Archive    store.Archive
+	Deliveries Deliveries
+}
+
+// referenceLength is the number of characters of a PDF's reference.
+const referenceLength = 8
+
+// Undelivered lists the states of deliveries that have not arrived.
+func Undelivered() []queue.State {
+	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
+}
+
+// Leads returns the leads that a filter selects, up to its limit, and whether there are more. An empty state is any.
+// The deliveries of the leads are left out.
+func (s *Service) Leads(ctx context.Context, f store.Filter, state schema.LeadState) (leads []*schema.Lead, more bool, err error) {
+	var states map[string]schema.LeadState
+	f.InReview = state == schema.LeadStateInReview
+	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed || state == schema.LeadStateDelivered {
+		if states, err = s.undelivered(ctx, nil); err != nil {
+			return nil, false, err
+		}
+	}
+	var found []quote.Submission
+	most := f.Limit
+	for submission, err := range s.Archive.Submissions(ctx, f) {
+		if err != nil {
+			return nil, false, err
+		}
+		if states != nil && leadState(submission, states) != state {
+			continue
+		}
+		if more = most > 0 && len(found) == most; more {
+			break
+		}
+		found = append(found, submission)
+	}
+	if states == nil {
+		if states, err = s.undelivered(ctx, found); err != nil {
+			return nil, false, err
+		}
+	}
+	leads = make([]*schema.Lead, len(found))
+	for i, submission := range found {
+		leads[i] = newLead(submission, leadState(submission, states))
+	}
+	return leads, more, nil
+}
+
+// undelivered returns the state of each lead with a delivery that has not arrived: of some leads, or of all.
+func (s *Service) undelivered(ctx context.Context, of []quote.Submission) (map[string]schema.LeadState, error) {
+	f := queue.Filter{States: Undelivered()}
+	for _, submission := range of {
+		f.Submissions = append(f.Submissions, submission.ID)
+	}
+	states := map[string]schema.LeadState{}
+	list, err := s.Deliveries.List(ctx, f)
+	for _, d := range list {
+		if d.State == queue.Failed {
+			states[d.SubmissionID] = schema.LeadStateFailed
+		} else if states[d.SubmissionID] == "" {
+			states[d.SubmissionID] = schema.LeadStateUnderWay
+		}
+	}
+	return states, err
+}
+
+func leadState(s quote.Submission, undelivered map[string]schema.LeadState) schema.LeadState {
+	switch state, ok := undelivered[s.ID]; {
+	case s.InReview:
+		return schema.LeadStateInReview
+	case ok:
+		return state
+	}
+	return schema.LeadStateDelivered
+}
+
+// Find returns a lead by its id or its PDF's reference, with its deliveries, or [store.ErrNotFound].
+func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
+	if len(name) < referenceLength {
+		return nil, store.ErrNotFound
+	}
+	leads, _, err := s.Leads(ctx, store.Filter{Reference: name, Limit: 1}, "")
+	if err == nil && len(leads) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return leads[0], s.AddDeliveries(ctx, leads...)
+}
+
+// AddDeliveries adds the deliveries of some leads.
+func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) error {
+	byID, f := map[string]*schema.Lead{}, queue.Filter{}
+	for _, lead := range leads {
+		byID[lead.ID], f.Submissions = lead, append(f.Submissions, lead.ID)
+	}
+	if len(leads) == 0 {
+		return nil
+	}
+	list, err := s.Deliveries.List(ctx, f)
+	for _, d := range list {
+		lead := byID[d.SubmissionID]
+		lead.Deliveries = append(lead.Deliveries, newDelivery(d, lead))
+	}
+	return err
+}
+
+// DeliveryPage returns deliveries with their leads, up to the limit of a filter, and whether there are more.
+func (s *Service) DeliveryPage(ctx context.Context, f queue.Filter) (page []*schema.Delivery, more bool, err error) {
+	most := f.Limit
+	f.Limit++
+	list, err := s.Deliveries.List(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(list) > most; more {
+		list = list[:most]
+	}
+	leads, err := s.leadsOf(ctx, list)
+	for _, d := range list {
+		page = append(page, newDelivery(d, leads[d.SubmissionID]))
+	}
+	return page, more, err
+}
+
+// leadsOf returns the leads of deliveries, those that were erased left out.
+func (s *Service) leadsOf(ctx context.Context, list []queue.Delivery) (map[string]*schema.Lead, error) {
+	leads, f := map[string]*schema.Lead{}, store.Filter{}
+	for _, d := range list {
+		f.IDs = append(f.IDs, d.SubmissionID)
+	}
+	if len(f.IDs) == 0 {
+		return leads, nil
+	}
+	found, _, err := s.Leads(ctx, f, "")
+	for _, lead := range found {
+		leads[lead.ID] = lead
+	}
+	return leads, err
+}
+
+func newLead(s quote.Submission, state schema.LeadState) *schema.Lead {
+	lead := &schema.Lead{
+		ID: s.ID, Reference: pdf.Reference(s.ID), State: state, SubmittedAt: s.SubmittedAt, SessionID: s.SessionID, PDFURL: s.PDFPath(),
+		Contact: &schema.LeadContact{
+			FirstName: s.Contact.FirstName, LastName: s.Contact.LastName, Email: s.Contact.Email,
+			Phone: optional(s.Contact.Phone), Company: optional(s.Contact.Company),
+		},
+		Selections: &schema.LeadSelections{
+			ProjectType: s.Selections.ProjectType, Features: append([]string{}, s.Selections.Features...),
+			Complexity: optional(s.Selections.Complexity), Timeline: optional(s.Selections.Timeline),
+		},
+		Estimate: &schema.LeadEstimate{Min: s.Estimate.Min, Max: s.Estimate.Max, Currency: s.Estimate.Currency},
+		Signals:  []schema.LeadSignal{}, Deliveries: []*schema.Delivery{},
+	}
+	if locale, ok := schema.ParseLocale(s.Locale); ok {
+		lead.Locale = &locale
+	}
+	for _, signal := range s.Signals {
+		lead.Signals = append(lead.Signals, schema.LeadSignal(signal))
+	}
+	return lead
+}
+
+func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
+	delivery := &schema.Delivery{
+		ID: strconv.FormatInt(d.ID, 10), Target: schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
+		State: schema.DeliveryState(strings.ToUpper(string(d.State))), CreatedAt: d.CreatedAt, Attempts: []*schema.DeliveryAttempt{},
+		AttemptCount: d.Attempts, MaxAttempts: d.MaxAttempts, Lead: lead,
+	}
+	for _, e := range d.Errors {
+		delivery.Attempts = append(delivery.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
+		delivery.Reason = optional(e.Error)
+	}
+	if d.Paused != "" {
+		delivery.Reason = &d.Paused
+	}
+	if !d.NextAt.IsZero() {
+		delivery.NextAttemptAt = &d.NextAt
+	}
+	if d.State == queue.Delivered {
+		delivery.DeliveredAt, delivery.Reason = &d.FinishedAt, nil
+	}
+	return delivery
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
