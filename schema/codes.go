@@ -10,6 +10,7 @@ type Code string
 const (
 	CodeBadUserInput         Code = "BAD_USER_INPUT"
 	CodeUnauthenticated      Code = "UNAUTHENTICATED"
+	CodeForbidden            Code = "FORBIDDEN"
 	CodeNotFound             Code = "NOT_FOUND"
 	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
 	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
@@ -27,6 +28,7 @@ var statuses = []struct {
 }{
 	{CodeBadUserInput, http.StatusBadRequest},
 	{CodeUnauthenticated, http.StatusUnauthorized},
+	{CodeForbidden, http.StatusForbidden},
 	{CodeNotFound, http.StatusNotFound},
 	{CodeMethodNotAllowed, http.StatusMethodNotAllowed},
 	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge},

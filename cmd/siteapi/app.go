@@ -191,12 +191,15 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
 	})
 	o := httpserver.Options{
-		GraphQL: a.metrics.CountOperations(graphQL), REST: api, Health: a.health,
+		GraphQL: a.metrics.CountOperations(graphQL), REST: api, Health: a.health, ServeOperators: s.AdminPage,
 		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
 		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, ReusePort: s.ReusePort, Metrics: a.metrics.Registry, Log: a.log,
 	}
 	if a.traces != nil {
 		o.Trace = a.traces.Handler
+	}
+	if o.Inbox, err = newInbox(s, o.GraphQL); err != nil {
+		return err
 	}
 	if o.Pages, err = newPages(s); err != nil {
 		return err

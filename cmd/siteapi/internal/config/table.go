@@ -30,7 +30,7 @@ func (s *Settings) table() []Setting {
 			Help: "most GraphQL requests, and most others, that are worked on at a time; a further one is refused with 503",
 			set:  number(&s.MaxRequests, 1_000_000)},
 		{Name: "ADMIN_ADDR", Default: "127.0.0.1:9090",
-			Help: "address of metrics and profiles; off: none", set: adminAddress(&s.AdminAddr)},
+			Help: "address of metrics, profiles and the inbox; off: none", set: adminAddress(&s.AdminAddr)},
 		{Name: "ENVIRONMENT", Default: Production,
 			Help: "production or development; development brings its own tokens, content and introspection",
 			set:  choice(&s.Environment, Production, Development)},

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/rest"
 	"siteapi/schema"
 )
@@ -11,20 +12,25 @@ import (
 // Paths of the endpoints beside those of REST.
 const (
 	GraphQLPath = "/graphql"
+	AdminPath   = inbox.Path
 	livePath    = "/healthz"
 	readyPath   = "/readyz"
 )
 
 // router sends a request to its endpoint. Paths are taken to the letter: nothing is
-// cleaned or redirected, so a path that is not known is not found.
-func (s *Server) router() http.Handler {
+// cleaned or redirected, so a path that is not known is not found. Where operators are
+// served there is the inbox, and GraphQL answers their fields.
+func (s *Server) router(operators bool) http.Handler {
 	live, ready := readOnly(http.HandlerFunc(s.Health.live)), readOnly(http.HandlerFunc(s.Health.ready))
 	pages := map[string]http.Handler{}
 	for path, page := range s.Pages {
 		pages[path] = readOnly(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		schema.CallerFrom(r.Context()).Operator = operators
 		switch path := r.URL.Path; {
+		case operators && pagePath(path) == AdminPath:
+			s.Inbox.ServeHTTP(w, r)
 		case path == GraphQLPath:
 			s.GraphQL.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/api/"):
@@ -78,6 +84,9 @@ func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path
 // newRouteNames returns the paths that name a route in metrics and traces.
 func newRouteNames(o Options) map[string]bool {
 	names := map[string]bool{GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
+	for _, path := range []string{inbox.Path, inbox.SessionPath, inbox.GraphQLPath} {
+		names[path] = true
+	}
 	for _, route := range o.REST.Routes() {
 		names[route.Path] = true
 	}

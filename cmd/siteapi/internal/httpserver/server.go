@@ -22,8 +22,10 @@ type Options struct {
 	GraphQL http.Handler
 	REST    *rest.API
 	Pages   map[string]http.Handler // by path: a single segment, beside "/"
+	Inbox   http.Handler            // at AdminPath and below, on the admin listener
 	Health  *Health
 
+	ServeOperators bool // on the public listener too
 	MaxConnections int
 	MaxRequests    int         // of each class
 	RateLimits     *RateLimits // nil: no client is limited
@@ -41,6 +43,7 @@ type Options struct {
 type Server struct {
 	Options
 	handler     http.Handler
+	admin       http.Handler // for operators, on the admin listener
 	routeNames  map[string]bool
 	proxies     proxies
 	cors        cors
@@ -63,7 +66,7 @@ func New(o Options) *Server {
 		trace = func(next http.Handler) http.Handler { return o.Trace(next, s.routeName) }
 	}
 	// The first is the outermost.
-	s.handler = chain(s.router(),
+	s.handler = chain(s.router(o.ServeOperators),
 		s.closeWhileDraining,
 		trace,
 		s.withCaller,
@@ -71,6 +74,15 @@ func New(o Options) *Server {
 		s.recoverPanics,
 		s.setSecurityHeaders,
 		s.allowOrigins,
+		s.limitConcurrency,
+		s.limitRate,
+	)
+	s.admin = chain(s.router(true),
+		trace,
+		s.withCaller,
+		s.logAccess,
+		s.recoverPanics,
+		s.setSecurityHeaders,
 		s.limitConcurrency,
 		s.limitRate,
 	)

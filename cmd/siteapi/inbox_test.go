@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
+)
+
+// browser is a client of the inbox with its cookie and the CSRF token of its session.
+type browser struct {
+	t      *testing.T
+	base   string
+	cookie *http.Cookie
+	csrf   string
+}
+
+// send sends a request with what the browser has, and returns the status and the answer.
+func (b *browser) send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if b.cookie != nil {
+		req.AddCookie(b.cookie)
+	}
+	if b.csrf != "" {
+		req.Header.Set("X-CSRF-Token", b.csrf)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, _ := io.ReadAll(resp.Body)
+	answer := map[string]any{}
+	_ = json.Unmarshal(data, &answer) // a page is no JSON
+	return resp, answer
+}
+
+func (b *browser) logIn(token string, headers ...string) *http.Response {
+	b.t.Helper()
+	body, _ := json.Marshal(map[string]string{"token": token})
+	resp, answer := b.send("POST", "/admin/session", string(body), headers...)
+	if b.csrf, _ = answer["csrf"].(string); len(resp.Cookies()) == 1 {
+		b.cookie = resp.Cookies()[0]
+	}
+	return resp
+}
+
+const readLeads = `{"query":"{ leads { edges { node { reference } } } }"}`
+
+// reads reports whether an operator's field answers, and else the error's code.
+func (b *browser) reads(path string, headers ...string) (code string) {
+	b.t.Helper()
+	_, answer := b.send("POST", path, readLeads, headers...)
+	if data, ok := answer["data"].(map[string]any); ok && data["leads"] != nil {
+		return "OK"
+	}
+	if code, ok := answer["code"].(string); ok {
+		return code
+	}
+	var graphQL struct {
+		Errors []struct{ Extensions struct{ Code string } }
+	}
+	raw, _ := json.Marshal(answer)
+	if json.Unmarshal(raw, &graphQL) != nil || len(graphQL.Errors) == 0 {
+		b.t.Fatalf("answers %s", raw)
+	}
+	return graphQL.Errors[0].Extensions.Code
+}
+
+func (b *browser) want(what, got, want string) {
+	b.t.Helper()
+	if got != want {
+		b.t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+func TestInboxSession(t *testing.T) {
+	t.Parallel()
+	admin, dir := freeAddress(t), t.TempDir()
+	r := launch(t, dir, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=first,second")
+	b := &browser{t: t, base: "http://" + admin}
+
+	b.want("without a session", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+	b.want("a bearer token", b.reads("/graphql", "Authorization: Bearer second"), "OK")
+	b.want("another token", b.reads("/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
+	b.want("the public address", (&browser{t: t, base: r.base}).reads("/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
+	if resp := b.logIn("wrong"); resp.StatusCode != http.StatusUnauthorized || b.cookie != nil {
+		t.Errorf("a wrong token: %d %v", resp.StatusCode, b.cookie)
+	}
+
+	resp := b.logIn("second")
+	if c := b.cookie; resp.StatusCode != http.StatusOK || b.csrf == "" || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode ||
+		c.Path != "/admin" || c.Secure || c.MaxAge != 12*60*60 || strings.Contains(c.Value, "second") || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.cookie)
+	}
+	b.want("with a session", b.reads("/admin/graphql"), "OK")
+	b.want("a session is for the inbox alone", b.reads("/graphql"), "UNAUTHENTICATED")
+	thief := &browser{t: t, base: b.base, cookie: b.cookie}
+	b.want("a stolen cookie", thief.reads("/admin/graphql"), "FORBIDDEN")
+	b.want("a guessed CSRF token", thief.reads("/admin/graphql", "X-CSRF-Token: "+b.cookie.Value), "FORBIDDEN")
+	b.want("another site", b.reads("/admin/graphql", "Sec-Fetch-Site: cross-site"), "FORBIDDEN")
+	if resp, _ := thief.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("logging out without the CSRF token: %d", resp.StatusCode)
+	}
+	if resp, _ := b.send("GET", "/admin", "", "Host: evil.example"); resp.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("a foreign name of the loopback address: %d", resp.StatusCode)
+	}
+	changed := *b.cookie
+	changed.Value = "9" + changed.Value
+	b.want("a longer life", (&browser{t: t, base: b.base, cookie: &changed, csrf: b.csrf}).reads("/admin/graphql"), "UNAUTHENTICATED")
+
+	if resp, _ := b.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
+		t.Errorf("logging out: %d %v", resp.StatusCode, resp.Cookies())
+	}
+	eventually(t, "requests are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
+	for _, text := range []string{"first", "second", b.csrf, b.cookie.Value} {
+		if strings.Contains(r.log.String(), text) {
+			t.Errorf("the log holds %q", text)
+		}
+	}
+
+	// Another process goes on with the session, until its token is taken out.
+	for token, want := range map[string]string{"second,third": "OK", "third": "UNAUTHENTICATED"} {
+		address := freeAddress(t)
+		other := launch(t, t.TempDir(), "ADMIN_ADDR="+address, "ADMIN_API_TOKEN="+token)
+		b.base = "http://" + address
+		b.want("with ADMIN_API_TOKEN="+token, b.reads("/admin/graphql"), want)
+		_ = other.end(syscall.SIGKILL)
+	}
+}
+
+func TestInboxPage(t *testing.T) {
+	t.Parallel()
+	admin := freeAddress(t)
+	r := launch(t, t.TempDir(), "ADMIN_ADDR="+admin)
+	public := &browser{t: t, base: r.base}
+	for _, path := range []string{"/admin", "/admin/", "/admin/session", "/admin/graphql"} {
+		if resp, _ := public.send("GET", path, ""); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s at the public address: %d", path, resp.StatusCode)
+		}
+	}
+	resp, _ := (&browser{t: t, base: "http://" + admin}).send("GET", "/admin", "")
+	policy := resp.Header.Get("Content-Security-Policy")
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(policy, "default-src 'none'") ||
+		resp.Header.Get("X-Request-Id") == "" {
+		t.Errorf("the page: %d %v", resp.StatusCode, resp.Header)
+	}
+}
+
+// TestInboxInPublic opens the inbox at the public address, behind a proxy that ends TLS.
+func TestInboxInPublic(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), "ADMIN_PAGE=on", "ADMIN_API_TOKEN=first", "RATE_LIMITS=on")
+	b := &browser{t: t, base: r.base}
+	if resp := b.logIn("first", "Origin: https://"+strings.TrimPrefix(r.base, "http://")); resp.StatusCode != http.StatusOK || !b.cookie.Secure {
+		t.Fatalf("logging in: %d %v", resp.StatusCode, b.cookie)
+	}
+	b.want("with a session", b.reads("/admin/graphql"), "OK")
+	b.want("a bearer token", b.reads("/graphql", "Authorization: Bearer first"), "OK")
+	if resp := (&browser{t: t, base: r.base}).logIn("first", "Origin: https://evil.example"); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("logging in from another site: %d", resp.StatusCode)
+	}
+	guesser := &browser{t: t, base: r.base}
+	last := 0
+	for range 11 {
+		resp := guesser.logIn("wrong")
+		if last = resp.StatusCode; last == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+			t.Error("429 without Retry-After")
+		}
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("the eleventh wrong token: %d", last)
+	}
+	if resp := guesser.logIn("first"); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("the right token after that: %d", resp.StatusCode)
+	}
+	b.want("a session goes on", b.reads("/admin/graphql"), "OK")
+	eventually(t, "attempts are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
+}

@@ -1,0 +1,182 @@
+// Package inbox is the door of the operators' page: a session that is opened with an operator's token, the page's
+// files, and its GraphQL endpoint, which takes the session in place of the token.
+//
+// A session lives in a cookie alone, signed with a digest of the token that opened it. It is good at every instance
+// until it expires or its token is taken out of the settings. What a browser sends by itself is not enough: each
+// request also needs the session's CSRF token, which only the page that opened it knows.
+package inbox
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"siteapi/schema"
+)
+
+// Paths of the inbox. Its page's files are below Path, too.
+const (
+	Path        = "/admin"
+	SessionPath = Path + "/session"
+	GraphQLPath = Path + "/graphql"
+)
+
+const (
+	cookieName  = "siteapi_session"
+	csrfHeader  = "X-CSRF-Token"
+	sessionTime = 12 * time.Hour
+	maxBody     = 4 << 10 // bytes of a request for a session
+)
+
+// Options is what the inbox is made of.
+type Options struct {
+	Tokens  []string     // each opens sessions
+	GraphQL http.Handler // answers at GraphQLPath
+	Page    http.Handler // answers GET and HEAD at every other path
+	Now     func() time.Time
+	Refuse  func(w http.ResponseWriter, r *http.Request, e *schema.Error)
+}
+
+type handler struct {
+	Options
+	keys [][]byte // a digest of each token
+}
+
+// New returns the handler of everything at and below [Path].
+func New(o Options) http.Handler {
+	h := &handler{Options: o}
+	for _, token := range o.Tokens {
+		key := sha256.Sum256([]byte(token))
+		h.keys = append(h.keys, key[:])
+	}
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.forbid(w, r, "Another site's page may not do this.")
+	}))
+	return protection.Handler(h)
+}
+
+// ServeHTTP sends a request to its endpoint.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch method := r.Method; {
+	case r.URL.Path == GraphQLPath:
+		h.authenticate(h.GraphQL.ServeHTTP)(w, r)
+	case r.URL.Path == SessionPath && method == http.MethodPost:
+		h.open(w, r)
+	case r.URL.Path == SessionPath && method == http.MethodDelete:
+		h.authenticate(h.end)(w, r)
+	case r.URL.Path == SessionPath:
+		h.refuseMethod(w, r, "DELETE, POST")
+	case method == http.MethodGet, method == http.MethodHead:
+		h.Page.ServeHTTP(w, r)
+	default:
+		h.refuseMethod(w, r, "GET, HEAD")
+	}
+}
+
+// open answers a token with a session.
+func (h *handler) open(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Token string `json:"token"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+		h.Refuse(w, r, &schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`})
+		return
+	}
+	key := h.keyOf(in.Token)
+	if key == nil {
+		h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."})
+		return
+	}
+	expires := h.Now().Add(sessionTime).UTC().Truncate(time.Second)
+	session := strconv.FormatInt(expires.Unix(), 10) + "." + rand.Text()
+	session += "." + sign(key, "session", session)
+	setCookie(w, r, session, int(sessionTime/time.Second))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(map[string]any{"csrf": sign(key, "csrf", session), "expiresAt": expires}) // or the client is gone
+}
+
+// end has the browser forget the session.
+func (h *handler) end(w http.ResponseWriter, r *http.Request) {
+	setCookie(w, r, "", -1)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// authenticate lets a request with a session and its CSRF token pass.
+func (h *handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		cookie, err := r.Cookie(cookieName)
+		var key []byte
+		if err == nil {
+			key = h.verify(cookie.Value)
+		}
+		switch {
+		case key == nil:
+			h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
+		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
+			h.forbid(w, r, "The header "+csrfHeader+" with the session's token is required.")
+		default:
+			schema.CallerFrom(r.Context()).Session = true
+			next(w, r)
+		}
+	}
+}
+
+// keyOf returns the key that belongs to a token, nil where the token is none. It takes as long for every token.
+func (h *handler) keyOf(token string) (key []byte) {
+	sum := sha256.Sum256([]byte(token))
+	for _, k := range h.keys {
+		if subtle.ConstantTimeCompare(k, sum[:]) == 1 {
+			key = k
+		}
+	}
+	return key
+}
+
+// verify returns the key that a session was signed with, nil where there is none or the session has expired.
+func (h *handler) verify(session string) []byte {
+	end := strings.LastIndexByte(session, '.')
+	expires, _, _ := strings.Cut(session, ".")
+	at, err := strconv.ParseInt(expires, 10, 64)
+	if end < 0 || err != nil || h.Now().Unix() >= at {
+		return nil
+	}
+	for _, key := range h.keys {
+		if hmac.Equal([]byte(session[end+1:]), []byte(sign(key, "session", session[:end]))) {
+			return key
+		}
+	}
+	return nil
+}
+
+// sign returns a code of a text that only holders of the key can make, a different one for each purpose.
+func sign(key []byte, purpose, text string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(purpose + "\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// setCookie stores the session in the browser. Browsers name the page's origin in a request that is not a GET.
+func setCookie(w http.ResponseWriter, r *http.Request, session string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: session, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: strings.HasPrefix(r.Header.Get("Origin"), "https://"),
+	})
+}
+
+func (h *handler) forbid(w http.ResponseWriter, r *http.Request, message string) {
+	h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: message})
+}
+
+func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request, allow string) {
+	w.Header().Set("Allow", allow)
+	h.Refuse(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allow + "."})
+}
