@@ -7,8 +7,6 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
-	"github.com/vektah/gqlparser/v2/parser"
 
 	"siteapi/schema"
 )
@@ -26,15 +24,15 @@ type ExecutorOptions struct {
 	Extensions []graphql.HandlerExtension
 }
 
-// Executor runs the operations of both endpoints. Beyond gqlgen's executor it reports all invalid input values at
-// once, and a missing token before anything else that is wrong with a request.
+// Executor is gqlgen's executor for both endpoints, with checks of its own before an operation runs: all invalid input
+// values are reported at once, and a missing token before anything else that is wrong with a request.
 type Executor struct {
 	*executor.Executor
-	schema    *ast.Schema
-	input     *schema.InputChecker
-	guard     *guard
-	documents *queryCache
-	charge    func(ctx context.Context, field string) *schema.Error
+	input       *schema.InputChecker
+	guard       *guard
+	documents   *queryCache
+	charge      func(ctx context.Context, field string) *schema.Error
+	development bool // report the names of dropped hints
 }
 
 var _ graphql.GraphExecutor = (*Executor)(nil)
@@ -45,11 +43,11 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 	e := &Executor{
-		schema: schema.AST(), input: schema.NewInputChecker(schema.AST()), guard: newGuard(r), charge: o.Charge,
+		input: schema.NewInputChecker(schema.AST()), guard: newGuard(r), charge: o.Charge, development: r.Development,
 		documents: &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
 	e.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
-		Schema: e.schema, Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
+		Schema: schema.AST(), Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
 	}))
 	e.Use(extension.Introspection{}) // whether clients may ask for the schema is decided with their documents
 	for _, x := range o.Extensions {
@@ -70,81 +68,31 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 	return e.guard.allowField(ctx, def)
 }
 
-// CreateOperationContext parses and validates an operation, charges its root fields and checks its input.
-func (e *Executor) CreateOperationContext(
-	ctx context.Context, params *graphql.RawParams,
-) (*graphql.OperationContext, gqlerror.List) {
-	variables := params.Variables
-	opCtx, errs := e.Executor.CreateOperationContext(ctx, params)
-	doc, op := opCtx.Doc, opCtx.Operation
-	if op == nil {
-		doc, op = parseDespite(params, errs)
-	}
-	if op == nil {
-		return opCtx, errs
-	}
-	if refused := e.chargeAll(ctx, doc, op.SelectionSet); refused != nil {
-		return opCtx, gqlerror.List{gqlerror.Wrap(refused)}
-	}
-	if fields := e.input.Check(doc, op, variables); len(fields) > 0 {
-		return opCtx, gqlerror.List{gqlerror.Wrap(e.refuse(ctx, op, fields))}
-	}
-	return opCtx, errs
-}
-
-// parseDespite returns the operation of a document that was refused only for values written into it, so that
-// these are reported like those of variables.
-func parseDespite(params *graphql.RawParams, errs gqlerror.List) (*ast.QueryDocument, *ast.OperationDefinition) {
-	for _, err := range errs {
-		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
-			return nil, nil
+// Admit charges the root fields of a validated operation and checks its variables, to which defaults are added and from
+// which unusable hints are removed. Each endpoint asks it before it lets gqlgen's executor run the operation.
+func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
+	caller := schema.CallerFrom(ctx)
+	if e.charge != nil && !caller.Charged {
+		for field := range schema.RootFields(op.SelectionSet) {
+			if refused := e.charge(ctx, field.Name); refused != nil {
+				return refused
+			}
 		}
 	}
-	doc, err := parser.ParseQuery(&ast.Source{Input: params.Query})
-	if err != nil {
-		return nil, nil
+	invalid, dropped := e.input.Check(op, variables)
+	if e.development {
+		caller.Summary.DroppedFields = dropped
 	}
-	return doc, doc.Operations.ForName(params.OperationName)
-}
-
-// chargeAll counts every root field of an operation, unless the request has been counted by its route.
-func (e *Executor) chargeAll(ctx context.Context, doc *ast.QueryDocument, set ast.SelectionSet) *schema.Error {
-	if e.charge == nil || schema.CallerFrom(ctx).Charged {
+	if len(invalid) == 0 {
 		return nil
 	}
-	for _, selection := range set {
-		var refused *schema.Error
-		switch s := selection.(type) {
-		case *ast.Field:
-			refused = e.charge(ctx, s.Name)
-		case *ast.InlineFragment:
-			refused = e.chargeAll(ctx, doc, s.SelectionSet)
-		case *ast.FragmentSpread:
-			if f := doc.Fragments.ForName(s.Name); f != nil {
-				refused = e.chargeAll(ctx, doc, f.SelectionSet)
-			}
-		}
-		if refused != nil {
-			return refused
+	// Only a caller who may use the operation is told what is wrong with its input.
+	for field := range schema.RootFields(op.SelectionSet) {
+		if err := e.guard.allowField(ctx, field.Definition); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// refuse reports invalid fields to a caller who may use the operation, and to any other only that.
-func (e *Executor) refuse(ctx context.Context, op *ast.OperationDefinition, fields []schema.FieldError) error {
-	root := e.schema.Query
-	if op.Operation == ast.Mutation {
-		root = e.schema.Mutation
-	}
-	for _, selection := range op.SelectionSet {
-		if field, ok := selection.(*ast.Field); ok {
-			if err := e.guard.allowField(ctx, root.Fields.ForName(field.Name)); err != nil {
-				return err
-			}
-		}
-	}
-	return badInput(fields...)
+	return badInput(invalid...)
 }
 
 // queryCache adds the service's own documents, which stay for good, to a bounded cache.

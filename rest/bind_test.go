@@ -127,7 +127,7 @@ func TestErrorsNameWhatWasSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	op := routes[0]
-	fields := schema.NewInputChecker(s).Check(op.doc, op.op, map[string]any{
+	fields, _ := schema.NewInputChecker(s).Check(op.op, map[string]any{
 		"filter": map[string]any{"n": "x", "size": map[string]any{"n": "y"}},
 	})
 	fields = append(fields, schema.Required("kinds"), schema.Required("other"))

@@ -33,6 +33,8 @@ type Executor interface {
 	// Authorize returns an error where a root field's guard refuses the caller: by its token as long as the caller's Body
 	// is nil, and by the signature of the body as well from then on.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
+	// Admit returns the reason why an operation may not run with these variables, which it completes and cleans.
+	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
 	// Pin keeps a validated document for good, so that nothing is parsed while requests are served.
 	Pin(query string, doc *ast.QueryDocument)
 }
@@ -72,7 +74,7 @@ func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
 			a.paths[rt.path] = map[string]*route{}
 		}
 		a.paths[rt.path][rt.method] = rt
-		exec.Pin(rt.text, rt.doc)
+		exec.Pin(rt.text, rt.withoutVariables())
 	}
 	if a.openapi, err = describe(s, routes, o.Version); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
 )
@@ -80,12 +81,15 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 // run executes a route's operation and returns the value of its root field, as JSON.
 func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
-	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{
-		Query: rt.text, OperationName: rt.op.Name, Variables: vars, Headers: h,
-	})
+	refused := a.exec.Admit(ctx, rt.op, vars)
+	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{Query: rt.text, OperationName: rt.op.Name, Headers: h})
+	if refused != nil {
+		errs = gqlerror.List{gqlerror.Wrap(refused)}
+	}
 	if len(errs) > 0 {
 		return nil, problemOf(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
 	}
+	op.Variables = vars // as Admit left them; see withoutVariables
 	next, ctx := a.exec.DispatchOperation(ctx, op)
 	res := next(ctx)
 	if res == nil { // the context ended before the operation did

@@ -75,27 +75,17 @@ func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 	return s.allow(ctx)
 }
 
-// CreateOperationContext checks the variables once, by the schema's own checker, which
-// leaves nothing for gqlgen's slower one to find.
-func (s *stub) CreateOperationContext(ctx context.Context, p *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
-	doc, _ := s.docs.Load(p.Query)
-	op := &graphql.OperationContext{
-		RawQuery: p.Query, OperationName: p.OperationName, Variables: p.Variables, Headers: p.Headers,
-		Doc: doc.(*ast.QueryDocument), DisableIntrospection: true, RecoverFunc: graphql.DefaultRecover,
-		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
-		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
-	}
-	op.Operation = op.Doc.Operations.ForName(p.OperationName)
-	fields := s.input.Check(op.Doc, op.Operation, p.Variables)
+// Admit reports all invalid fields, to callers with a token where one is needed.
+func (s *stub) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
+	fields, dropped := s.input.Check(op, variables)
+	schema.CallerFrom(ctx).Summary.DroppedFields = dropped
 	if len(fields) == 0 {
-		return op, nil
+		return nil
 	}
-	if err := s.Authorize(ctx, op.Operation.SelectionSet[0].(*ast.Field).Definition); err != nil {
-		return op, gqlerror.List{gqlerror.Wrap(err)}
+	if err := s.Authorize(ctx, op.SelectionSet[0].(*ast.Field).Definition); err != nil {
+		return err
 	}
-	return op, gqlerror.List{gqlerror.Wrap(&schema.Error{
-		Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields,
-	})}
+	return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields}
 }
 
 func present(ctx context.Context, err error) *gqlerror.Error {

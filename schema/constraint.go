@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,8 +22,9 @@ const (
 	MaxAmount        = 1e9
 )
 
-// constraint is a @constraint directive.
+// constraint is a @constraint or a @hint directive.
 type constraint struct {
+	hint        bool
 	maxLength   int // 0: unbounded
 	maxDistinct int // 0: unbounded
 	min, max    float64
@@ -42,7 +42,7 @@ func newConstraint(d *ast.Directive) *constraint {
 		return otherwise
 	}
 	c := &constraint{
-		maxLength: int(bound("maxLength", 0)), maxDistinct: int(bound("maxDistinctItems", 0)),
+		hint: d.Name == "hint", maxLength: int(bound("maxLength", 0)), maxDistinct: int(bound("maxDistinctItems", 0)),
 		min: bound("min", math.Inf(-1)), max: bound("max", math.Inf(1)),
 	}
 	format, _ := args["format"].(string)
@@ -80,17 +80,10 @@ func (c *constraint) number(n float64) FieldError {
 }
 
 // Formats tells whether single values have the format that their field asks for.
-type Formats struct {
-	validate        *validator.Validate
-	slug, sessionID *regexp.Regexp
-}
+type Formats struct{ validate *validator.Validate }
 
 // NewFormats returns the checks of single values.
-func NewFormats() *Formats {
-	return &Formats{
-		validate: validator.New(), slug: regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`), sessionID: regexp.MustCompile(`^[A-Za-z0-9._:-]+$`),
-	}
-}
+func NewFormats() *Formats { return &Formats{validator.New()} }
 
 // Email reports whether s is a bare e-mail address of at most 254 characters whose domain has a dot.
 func (f *Formats) Email(s string) bool {
@@ -102,7 +95,32 @@ func (f *Formats) Email(s string) bool {
 func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
 
 // Slug reports whether s is lower-case letters and digits joined by single - or _, at most 64 of them.
-func (f *Formats) Slug(s string) bool { return len(s) <= MaxSlugLength && f.slug.MatchString(s) }
+func (f *Formats) Slug(s string) bool {
+	inWord := false
+	for _, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			inWord = true
+		case inWord && (r == '-' || r == '_'):
+			inWord = false
+		default:
+			return false
+		}
+	}
+	return inWord && len(s) <= MaxSlugLength
+}
+
+// sessionID reports whether s is 1 to 128 of the characters that a session identifier is made of.
+func sessionID(s string) bool {
+	odd := func(r rune) bool {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == ':', r == '-':
+			return false
+		}
+		return true
+	}
+	return s != "" && len(s) <= MaxSessionLength && !strings.ContainsFunc(s, odd)
+}
 
 // phone reports whether s has at least 5 digits. People write numbers in too many ways to ask for more.
 func phone(s string) bool {
@@ -126,7 +144,7 @@ func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError
 		return FieldError{Code: FieldCodeInvalidPhone, Message: "must be a telephone number with at least 5 digits"}
 	case format == ConstraintFormatSlug && !f.Slug(raw):
 		return FieldError{Code: FieldCodeNotASlug, Message: "must be lower-case letters, digits and hyphens, such as web-app"}
-	case format == ConstraintFormatSessionID && (len(raw) > MaxSessionLength || !f.sessionID.MatchString(raw)):
+	case format == ConstraintFormatSessionID && !sessionID(raw):
 		return FieldError{
 			Code: FieldCodeInvalidSessionID, Message: "must be 1 to 128 letters, digits and the characters . _ : -",
 		}

@@ -9,11 +9,13 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
 )
 
-// check parses a document without validating it and returns "field: code" lines.
+// check returns the invalid values of a document's operation as "field: code" lines, and its dropped hints.
 func check(t *testing.T, query, variables string) []string {
 	t.Helper()
 	c := schema.NewInputChecker(schema.AST())
@@ -21,14 +23,21 @@ func check(t *testing.T, query, variables string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var vars map[string]any
+	validator.ValidateWithRules(schema.AST(), doc, rules.NewDefaultRules()) // values that it refuses are what is checked
+	vars := map[string]any{}
 	if variables != "" {
-		if err := json.Unmarshal([]byte(variables), &vars); err != nil {
+		decoder := json.NewDecoder(strings.NewReader(variables))
+		decoder.UseNumber()
+		if err := decoder.Decode(&vars); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var lines []string
-	for _, f := range c.Check(doc, doc.Operations[0], vars) {
+	invalid, dropped := c.Check(doc.Operations[0], vars)
+	for _, name := range dropped {
+		lines = append(lines, name+": dropped")
+	}
+	for _, f := range invalid {
 		line := f.Field + ": " + string(f.Code)
 		for name, value := range f.Params {
 			line += fmt.Sprintf(" %s=%v", name, value)
@@ -156,7 +165,12 @@ func TestCheckArguments(t *testing.T) {
 		{"a number out of all range", `mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`, ``,
 			[]string{"input: unreadable"}},
 		{"hints that are not usable", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
-			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" ","timeline":"\u0000"}}}`, nil},
+			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" "}}}`, []string{"formData.firstName: dropped"}},
+		{"hints of other types", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
+			`{"i":{"sessionId":"s","formData":7,"selections":{"projectType":["x"],"features":["a",{},"b"]},"estimate":{"min":"x","max":1e999}}}`,
+			[]string{"estimate.max: dropped", "estimate.min: dropped", "formData: dropped", "selections.features[1]: dropped", "selections.projectType: dropped"}},
+		{"a hint with an unknown field", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
+			`{"i":{"sessionId":"s","formData":{"phone":"1"}}}`, []string{"formData.phone: unknown_field"}},
 		{"plain argument", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":""}`, []string{"id: required"}},
 		{"numeric id", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":7}`, nil},
 		{"default of a variable", `query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
@@ -169,7 +183,9 @@ func TestCheckArguments(t *testing.T) {
 		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`, []string{"all: wrong_type type=boolean"}},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`, []string{"payload: empty"}},
 		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{"a":[1,null]}}`, nil},
-		{"fragments that spread themselves", `query { ...a } fragment a on Query { ...a }`, ``, nil},
+		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`), []string{"estimate.max: unreadable"}},
+		{"missing enum", `query($l: Locale!) { content(documentType: "x", locale: $l) { id } }`, ``, []string{"locale: required"}},
+		{"a variable that is left out", `query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, `{}`, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

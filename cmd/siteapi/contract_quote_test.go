@@ -49,7 +49,8 @@ func TestContractTrack(t *testing.T) {
 		{"empty session", object{"sessionId": ""}, []string{"sessionId"}},
 		{"session with a space", object{"sessionId": "a b"}, []string{"sessionId"}},
 		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
-		{"wrong types", object{"sessionId": 5, "selections": "x"}, []string{"selections", "sessionId"}},
+		{"another type", object{"sessionId": 5}, []string{"sessionId"}},
+		{"hints of other types", object{"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1}}, nil},
 	}
 	s := startService(t, nil)
 	for _, tt := range tests {
@@ -394,22 +395,21 @@ func TestContractHostileBodies(t *testing.T) {
 		body   string
 		status int
 	}{
-		"malformed JSON":            {`{"sessionId":`, 400},
-		"empty":                     {``, 400},
-		"two values":                {`{"sessionId":"s"} {}`, 400},
-		"duplicate keys":            {`{"sessionId":"s","sessionId":"t"}`, 400},
-		"invalid UTF-8":             {"{\"sessionId\":\"s\xff\"}", 400},
-		"NUL":                       {`{"sessionId":"s\u0000"}`, 400},
-		"a list":                    {`[]`, 400},
-		"a string":                  {`"x"`, 400},
-		"null":                      {`null`, 400},
-		"wrong types":               {`{"sessionId":{},"contact":[],"selections":1,"estimate":"x"}`, 400},
-		"deep nesting":              {strings.Repeat(`[`, 30000), 400},
-		"deep object":               {`{"sessionId":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5001), 400},
-		"a million characters":      {`{"sessionId":"` + strings.Repeat("s", 1_000_000) + `"}`, 413},
-		"10 MB":                     {strings.Repeat(" ", 10<<20), 413},
-		"60 KB of one field":        {`{"sessionId":"` + strings.Repeat("s", 60_000) + `"}`, 400},
-		"a number out of all range": {`{"sessionId":"s","estimate":{"min":1e999}}`, 400},
+		"malformed JSON":       {`{"sessionId":`, 400},
+		"empty":                {``, 400},
+		"two values":           {`{"sessionId":"s"} {}`, 400},
+		"duplicate keys":       {`{"sessionId":"s","sessionId":"t"}`, 400},
+		"invalid UTF-8":        {"{\"sessionId\":\"s\xff\"}", 400},
+		"NUL":                  {`{"sessionId":"s\u0000"}`, 400},
+		"a list":               {`[]`, 400},
+		"a string":             {`"x"`, 400},
+		"null":                 {`null`, 400},
+		"wrong types":          {`{"sessionId":{},"contact":[],"selections":1,"estimate":"x"}`, 400},
+		"deep nesting":         {strings.Repeat(`[`, 30000), 400},
+		"deep object":          {`{"sessionId":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat(`}`, 5001), 400},
+		"a million characters": {`{"sessionId":"` + strings.Repeat("s", 1_000_000) + `"}`, 413},
+		"10 MB":                {strings.Repeat(" ", 10<<20), 413},
+		"60 KB of one field":   {`{"sessionId":"` + strings.Repeat("s", 60_000) + `"}`, 400},
 	}
 	for name, tt := range bodies {
 		t.Run(name, func(t *testing.T) {

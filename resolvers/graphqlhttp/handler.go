@@ -18,10 +18,16 @@ import (
 	"siteapi/schema"
 )
 
+// Executor runs operations.
+type Executor interface {
+	graphql.GraphExecutor
+	// Admit returns the reason why an operation may not run with these variables, which it completes and cleans.
+	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
+}
+
 // Options is what a handler is made of.
 type Options struct {
-	// Executor runs operations. Its query cache is Documents.
-	Executor  graphql.GraphExecutor
+	Executor  Executor // its query cache is Documents
 	Documents *Documents
 	// Revision names the current content of a locale, false where none is at hand. It is asked before each use of
 	// a cached response, so it must not do any I/O.
@@ -31,7 +37,7 @@ type Options struct {
 // Handler is the GraphQL endpoint, at any path. The caller is in the context of a request, and the handler fills in
 // its Summary.
 type Handler struct {
-	exec      graphql.GraphExecutor
+	exec      Executor
 	documents *Documents
 	responses *responseCache
 }
@@ -108,9 +114,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
 	defer cancel()
 	req.Headers = r.Header
-	opCtx, invalid := h.exec.CreateOperationContext(ctx, &req.RawParams)
-	if len(invalid) > 0 {
-		errs = invalid
+	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables); refused != nil {
+		errs = gqlerror.List{gqlerror.Wrap(refused)}
+	}
+	var opCtx *graphql.OperationContext
+	if len(errs) == 0 {
+		opCtx, errs = h.exec.CreateOperationContext(ctx, &req.RawParams)
 	}
 	if len(errs) > 0 {
 		h.fail(w, r, m, errs)

@@ -78,6 +78,9 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 			return nil, badInput(name + " must be an object.")
 		}
 	}
+	if req.Variables == nil {
+		req.Variables = map[string]any{}
+	}
 	return req, nil
 }
 

@@ -19,8 +19,8 @@ const (
 	MaxDepth = 64
 	// MaxValues is how many values there may be, all levels together.
 	MaxValues = 100_000
-	// maxGrowth is how many times its length an input may cost in memory, beyond a small allowance.
-	maxGrowth, allowance = 10, 16 << 10
+	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance for 4,000 short values.
+	maxGrowth, allowance = 10, 256 << 10
 )
 
 // What a value costs in memory, about: its slot and its header, and what a map takes beyond that.
@@ -45,7 +45,7 @@ func Decode(data []byte) (any, error) {
 		return nil, errUTF8
 	}
 	d := &decoder{
-		json:   jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true)),
+		json:   jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
 		budget: maxGrowth*len(data) + allowance,
 	}
 	value, err := d.value(0)
@@ -112,6 +112,9 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, err
 		}
 		name := token.String()
+		if _, twice := fields[name]; twice {
+			return nil, errTwice
+		}
 		d.budget -= len(name)
 		if fields[name], err = d.value(depth); err != nil {
 			return nil, err
@@ -144,9 +147,7 @@ func (d *decoder) explain(data []byte, err error) error {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return errEmpty
-	case errors.Is(err, errDepth), errors.Is(err, errValues), errors.Is(err, errBehind):
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		err = errTwice
+	case errors.Is(err, errDepth), errors.Is(err, errValues), errors.Is(err, errTwice), errors.Is(err, errBehind):
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, err = int64(len(data)), errCut
 	case errors.As(err, &syntax):
