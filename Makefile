@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl playground browser-test clients audit openapi-lint studio bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl pages browser-test clients audit openapi-lint studio bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,13 +31,13 @@ test: ## run the tests; those that need a server are skipped where it is not ins
 test-race: ## run the tests with the race detector
 	$(GO) test -race ./...
 
-build: ## build bin/siteapi
+build: $(if $(wildcard schema/page/web/*/dist),pages) ## build bin/siteapi, with the pages where they were built before
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
 
 reproducible: build ## build it once more, in another folder and from nothing: every byte has to be the same
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
 	git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"' | tar cT - | tar x -C "$$copy" && \
-	if [ -d schema/playground/web/dist ]; then cp -r schema/playground/web/dist "$$copy/schema/playground/web/"; fi && \
+	for dist in $$(ls -d schema/*/web/dist schema/page/web/*/dist 2>/dev/null); do cp -r "$$dist" "$$copy/$$(dirname $$dist)/"; done && \
 	GOCACHE="$$copy/.cache" $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
 	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
 
@@ -50,36 +50,44 @@ lint: ## check the code, with golangci-lint
 sdl: ## print the schema for other tools
 	@$(GO) run ./cmd/siteapi sdl
 
-playground: ## build the GraphiQL page that the binary embeds, with npm
-	npm --prefix schema/playground ci
+# npm writes this file when it has installed what the lock file names.
+%/node_modules/.package-lock.json: %/package-lock.json
+	npm --prefix $* ci
+
+PLAYGROUND := schema/playground/web/dist/index.html
+PAGES      := schema/page/web/calculator/dist/index.html
+
+$(PLAYGROUND): schema/playground/node_modules/.package-lock.json schema/playground/build.mjs schema/page/pack.mjs \
+		$(wildcard schema/playground/src/* schema/playground/web/*.html schema/playground/web/static/*)
 	npm --prefix schema/playground run check
 	npm --prefix schema/playground run build
 
-schema/playground/web/dist/index.html: schema/playground/package-lock.json schema/playground/build.mjs $(wildcard schema/playground/src/* schema/playground/web/*.html schema/playground/web/static/*)
-	$(MAKE) playground
+$(PAGES): schema/clients/node_modules/.package-lock.json schema/clients/build.mjs schema/page/pack.mjs \
+		$(wildcard schema/clients/generated/* $(foreach file,$(wildcard schema/clients/*/index.html),$(dir $(file))*))
+	npm --prefix schema/clients run check-pages
+	npm --prefix schema/clients run build
 
-browser-test: schema/playground/web/dist/index.html ## try the playground in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
+pages: $(PLAYGROUND) $(PAGES) ## build the pages that the binary embeds, with npm: playground, API reference, calculator, inbox
+
+browser-test: pages ## try the pages in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
 	$(MAKE) build
 	npm --prefix schema/playground test
+	npm --prefix schema/clients run test-pages
 
-clients: build ## try Apollo Client, urql and graphql-request, with types generated from the schema
-	npm --prefix schema/clients ci
+clients: build schema/clients/node_modules/.package-lock.json ## try Apollo Client, urql and graphql-request, with types generated from the schema
 	npm --prefix schema/clients test
 
-audit: build ## run the public GraphQL-over-HTTP audit suite against the service
-	npm --prefix schema/clients ci
+audit: build schema/clients/node_modules/.package-lock.json ## run the public GraphQL-over-HTTP audit suite against the service
 	npm --prefix schema/clients run audit
 
-studio: ## check the schema definitions for Sanity Studio against Sanity's types
-	npm --prefix integrations/cms/sanity/studio ci
+studio: integrations/cms/sanity/studio/node_modules/.package-lock.json ## check the schema definitions for Sanity Studio against Sanity's types
 	npm --prefix integrations/cms/sanity/studio run check
 
-openapi-lint: ## check the OpenAPI description with a public linter
-	npm --prefix schema/clients ci
+openapi-lint: schema/clients/node_modules/.package-lock.json ## check the OpenAPI description with a public linter
 	schema/clients/node_modules/.bin/redocly lint --config .redocly.yaml rest/testdata/openapi.json
 
 clean: ## remove what was built, and nothing that was stored
-	rm -rf bin schema/playground/web/dist
+	rm -rf bin schema/playground/web/dist schema/page/web/*/dist
 
 bench: build ## measure the service against baselines, on an otherwise idle machine
 	$(GO) build -o bin/bench ./cmd/bench

@@ -9,7 +9,7 @@ import (
 func TestMethodsOfPages(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
-	for _, path := range []string{"/playground", "/healthz", "/readyz", "/api/openapi.json"} {
+	for _, path := range []string{"/", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
 		for method, want := range map[string]int{"GET": 200, "HEAD": 200, "OPTIONS": 204, "POST": 405, "DELETE": 405} {
 			req, err := http.NewRequest(method, r.base+path, nil)
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -23,26 +24,70 @@ func newInbox(s *config.Settings, graphQL http.Handler) (http.Handler, error) {
 	}), nil
 }
 
-// newPages returns the pages by their paths. Of tokens they show only those of development; any other stays a placeholder.
+// newPages returns the pages by their paths.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
-	shown := func(accepted []string, wellKnown, placeholder string) string {
-		if slices.Contains(accepted, wellKnown) {
-			return wellKnown
-		}
-		return placeholder
-	}
 	pages := map[string]http.Handler{}
 	if s.Playground {
-		page, err := playground.New(playground.Options{
+		handler, err := playground.New(playground.Options{
 			GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
-			CacheToken:   shown(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
-			WebhookToken: shown(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
+			CacheToken:   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
+			WebhookToken: shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
 			Refuse:       httpserver.WriteError,
 		})
 		if err != nil {
 			return nil, err
 		}
-		pages[playground.Path] = page
+		pages[playground.Path] = handler
+	}
+	if !s.FrontPage {
+		return pages, nil
+	}
+	for _, o := range []page.Options{
+		{Path: "/", Files: page.Files("front"), Values: frontPage(s)},
+		{Path: "/calculator", Files: page.Files("calculator")},
+		{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"}, // its components position by style attributes
+	} {
+		o.Refuse = httpserver.WriteError
+		handler, err := page.New(o)
+		if err != nil {
+			return nil, err
+		}
+		pages[o.Path] = handler
 	}
 	return pages, nil
+}
+
+// frontPage returns what the front page says: of the links, those that lead somewhere.
+func frontPage(s *config.Settings) map[string]string {
+	hidden := map[bool]string{false: "hidden"}
+	address := inboxURL(s)
+	return map[string]string{
+		"version": versionText(), "environment": s.Environment,
+		"playground": hidden[s.Playground], "inbox": hidden[address != ""], "inbox-url": address,
+		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "the setting CACHE_API_TOKEN"),
+		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "the setting CMS_WEBHOOK_SECRET"),
+		"admin-token":   shownToken(s.AdminTokens, config.DevAdminToken, "the setting ADMIN_API_TOKEN"),
+	}
+}
+
+// shownToken returns a token that a page may show: that of development. Any other stays a placeholder.
+func shownToken(accepted []string, wellKnown, placeholder string) string {
+	if slices.Contains(accepted, wellKnown) {
+		return wellKnown
+	}
+	return placeholder
+}
+
+// inboxURL returns the address of the operators' inbox as the machine it runs on sees it, or nothing.
+func inboxURL(s *config.Settings) string {
+	_, port, err := net.SplitHostPort(s.AdminAddr)
+	switch {
+	case len(s.AdminTokens) == 0:
+		return ""
+	case s.AdminPage:
+		return inbox.Path
+	case err != nil || port == "0":
+		return ""
+	}
+	return "http://localhost:" + port + inbox.Path
 }

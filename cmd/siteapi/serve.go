@@ -82,9 +82,13 @@ func (a *app) listenAdmin(ctx context.Context) error {
 func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 	event := log.Info().Str("address", addr.String()).Str("environment", s.Environment).Str("version", versionText()).
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
-	if s.Playground {
-		if _, port, err := net.SplitHostPort(addr.String()); err == nil {
-			event = event.Str("playground", "http://localhost:"+port+playground.Path)
+	if _, port, err := net.SplitHostPort(addr.String()); err == nil {
+		base := "http://localhost:" + port
+		if s.FrontPage {
+			event.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
+		}
+		if s.Playground {
+			event.Str("playground", base+playground.Path)
 		}
 	}
 	event.Msg("ready")

@@ -9,7 +9,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"io/fs"
 	"net/http"
@@ -38,13 +38,13 @@ func Files(name string) fs.FS {
 type Options struct {
 	// Path is where the page is. Its files are in the folder assets below.
 	Path string
-	// Files holds the page as an HTML template: dist/index.html where it was built, else index.html. Other files of dist are
-	// gzipped and named by their contents; files in static are served as they are.
+	// Files holds the page: dist/index.html where it was built, else index.html. Other files of dist are gzipped and named
+	// by their contents; files in static are served as they are.
 	Files fs.FS
 	// Policy is added to the Content-Security-Policy, which is: nothing but files of the service.
 	Policy string
-	// Data is the template's {{.Data}}. {{.Nonce}} admits <style> elements.
-	Data any
+	// Values take the places of their {{names}} in the page, as text. {{nonce}} admits <style> elements.
+	Values map[string]string
 	// Refuse answers where there is no such file.
 	Refuse func(w http.ResponseWriter, r *http.Request, e *schema.Error)
 }
@@ -52,7 +52,7 @@ type Options struct {
 type handler struct {
 	Options
 	assets string // path of the folder
-	page   *template.Template
+	page   string
 }
 
 // New returns the handler of a page, for GET and HEAD.
@@ -61,10 +61,15 @@ func New(o Options) (http.Handler, error) {
 	if _, err := fs.Stat(o.Files, name); err != nil {
 		name = "index.html" // the page was not built
 	}
-	page, err := template.ParseFS(o.Files, name)
+	text, err := fs.ReadFile(o.Files, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the page at %s: %w", o.Path, err)
 	}
+	var places []string
+	for name, value := range o.Values {
+		places = append(places, "{{"+name+"}}", html.EscapeString(value))
+	}
+	page := strings.NewReplacer(places...).Replace(string(text))
 	return &handler{Options: o, assets: strings.TrimSuffix(o.Path, "/") + "/assets/", page: page}, nil
 }
 
@@ -89,14 +94,11 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-s
 
 // servePage sends the page. Its nonce is for one response, so no cache may store it.
 func (h *handler) servePage(w http.ResponseWriter) {
-	view := struct {
-		Data  any
-		Nonce string
-	}{h.Data, rand.Text()}
+	nonce := rand.Text()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, view.Nonce, h.Policy))
-	_ = h.page.Execute(w, view) // fails only if the client is gone
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, nonce, h.Policy))
+	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce)) // fails only if the client is gone
 }
 
 // contentTypes are fixed, since systems differ in what they make of a file's extension.

@@ -37,7 +37,7 @@ func built(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{
 		"index.html":           {Data: []byte("not built")},
-		"dist/index.html":      {Data: []byte(`<p nonce="{{.Nonce}}">{{.Data}}</p>`)},
+		"dist/index.html":      {Data: []byte(`<p nonce="{{nonce}}">{{token}}</p>`)},
 		"static/operations.js": {Data: []byte("list()")},
 		"static/icon.svg":      {Data: []byte("<svg/>")},
 	}
@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 		options Options
 		says    string
 	}{
-		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", Data: "<token>"}, "&lt;token&gt;"},
+		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
 		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'"}, "make pages"},
 	} {
 		h, nonces := open(t, c.options), map[string]bool{}
@@ -133,6 +133,6 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	if r := get(t, open(t, Options{Path: "/", Files: built(t)}), "/index.html", "gzip"); r.Code != http.StatusNotFound {
-		t.Errorf("the template is served with status %d", r.Code)
+		t.Errorf("the page is served with status %d", r.Code)
 	}
 }

@@ -35,5 +35,19 @@ const policy = "worker-src 'self'; style-src-attr 'unsafe-inline'"
 // New returns the playground, for GET and HEAD.
 func New(o Options) (http.Handler, error) {
 	files, _ := fs.Sub(web, "web") // fails on a malformed name only
-	return page.New(page.Options{Path: Path, Files: files, Policy: policy, Data: o, Refuse: o.Refuse})
+	return newPage(o, files)
+}
+
+func newPage(o Options, files fs.FS) (http.Handler, error) {
+	introspection := "off"
+	if o.Introspection {
+		introspection = "on"
+	}
+	return page.New(page.Options{
+		Path: Path, Files: files, Policy: policy, Refuse: o.Refuse,
+		Values: map[string]string{
+			"graphql-path": o.GraphQLPath, "introspection": introspection,
+			"cache-token": o.CacheToken, "webhook-token": o.WebhookToken,
+		},
+	})
 }

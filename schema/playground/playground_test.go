@@ -14,7 +14,6 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
-	"siteapi/schema/page"
 )
 
 // TestPages reads both pages as they are served, whatever was built.
@@ -29,7 +28,7 @@ func TestPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{GraphQLPath: "/graphql", CacheToken: "cache-word", WebhookToken: "<webhook>"}
-		h, err := page.New(page.Options{Path: Path, Files: fstest.MapFS{"index.html": {Data: text}}, Policy: policy, Data: o})
+		h, err := newPage(o, fstest.MapFS{"index.html": {Data: text}})
 		if err != nil {
 			t.Fatal(err)
 		}

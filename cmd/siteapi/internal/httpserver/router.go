@@ -7,6 +7,7 @@ import (
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/rest"
 	"siteapi/schema"
+	"siteapi/schema/playground"
 )
 
 // Paths of the endpoints beside those of REST.
@@ -31,6 +32,9 @@ func (s *Server) router(operators bool) http.Handler {
 		switch path := r.URL.Path; {
 		case operators && pagePath(path) == AdminPath:
 			s.Inbox.ServeHTTP(w, r)
+		case path == GraphQLPath && pages[playground.Path] != nil && isVisit(r):
+			w.Header().Set("Vary", "Accept")
+			http.Redirect(w, r, playground.Path, http.StatusFound)
 		case path == GraphQLPath:
 			s.GraphQL.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/api/"):
@@ -54,6 +58,11 @@ func pagePath(path string) string {
 		return "/"
 	}
 	return "/" + first
+}
+
+// isVisit tells whether somebody opened an address in a browser, rather than sent a query to it.
+func isVisit(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.RawQuery == "" && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
