@@ -52,7 +52,9 @@ func TestOperations(t *testing.T) {
 	missing := map[string]bool{}
 	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
 		for _, f := range root.Fields {
-			missing[f.Name] = !strings.HasPrefix(f.Name, "__")
+			auth := f.Directives.ForName("auth")
+			operators := auth != nil && auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
+			missing[f.Name] = !operators && !strings.HasPrefix(f.Name, "__")
 		}
 	}
 	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").FindAllStringSubmatch(string(text), -1) {
