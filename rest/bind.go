@@ -2,9 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -72,30 +69,6 @@ type body struct {
 	accepts  []string // media types, the first is the usual one
 	limit    int64    // bytes
 	schema   *ast.Schema
-}
-
-// read returns the whole body, or an error where it is too large or breaks off. Nothing is set aside for a body before
-// it has arrived.
-func (b *body) read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
-	tooLarge := &schema.Error{
-		Code: schema.CodePayloadTooLarge, Message: fmt.Sprintf("The body may have at most %d bytes.", b.limit),
-	}
-	if r.ContentLength > b.limit {
-		return nil, tooLarge
-	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, b.limit))
-	if err == nil {
-		return raw, nil
-	}
-	var refused *schema.Error
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, tooLarge
-	case errors.As(err, &refused): // by the server's limits
-		return nil, refused
-	default:
-		return nil, badRequest("The body broke off before its end.")
-	}
 }
 
 // checkHeaders refuses bodies in a form that the route does not read. A body without a Content-Type is taken for what

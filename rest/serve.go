@@ -20,7 +20,9 @@ import (
 // serve answers a request with what a route's operation gives.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller := schema.CallerFrom(r.Context())
-	caller.Summary.Operation, caller.Summary.RootFields = string(rt.op.Operation), []string{rt.root.Name}
+	caller.Summary = schema.Summary{
+		Operation: string(rt.op.Operation), OperationName: rt.op.Name, RootFields: []string{rt.root.Name},
+	}
 	vars, problem := a.bind(w, r, rt)
 	if problem != nil {
 		WriteProblem(w, r, problem)
@@ -50,7 +52,7 @@ func (a *API) bind(w http.ResponseWriter, r *http.Request, rt *route) (map[strin
 		return nil, problem
 	}
 	if b := rt.body; b != nil {
-		raw, problem := b.read(w, r)
+		raw, problem := schema.ReadBody(w, r, b.limit)
 		if problem != nil {
 			return nil, problem
 		}

@@ -27,6 +27,7 @@ type Caller struct {
 // answers the request fills it in, before and after the operation runs.
 type Summary struct {
 	Operation     string   // query or mutation
+	OperationName string   // of a REST route that of its document
 	RootFields    []string // names in the schema
 	Cached        bool     // answered with a cached response
 	Code          Code     // of the first error

@@ -37,9 +37,12 @@ func TestAccessLog(t *testing.T) {
 		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200, map[string]string{
 			"operation": `"query"`, "root_fields": `["cacheStats","SiteSettings"]`,
 		}},
+		{"graphql-refused", "/graphql", `{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`, 200, map[string]string{
+			"operation": `"query"`, "operation_name": `"Refused"`, "root_fields": `["SiteSettings"]`, "code": `"BAD_USER_INPUT"`,
+		}},
 		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200, map[string]string{"code": `"BAD_USER_INPUT"`}},
 		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
-			"operation": `"mutation"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`, "invalid_fields": `["sessionId"]`,
+			"operation": `"mutation"`, "operation_name": `"TrackQuote"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`, "invalid_fields": `["sessionId"]`,
 		}},
 		{"rest-token", "/api/cache/clear?all=true", ``, 401, map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
 		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},

@@ -3,6 +3,7 @@ package graphqlhttp
 import (
 	"bytes"
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -36,10 +37,10 @@ type Documents struct {
 
 var _ graphql.Cache[*ast.QueryDocument] = (*Documents)(nil)
 
-// document is a document that passed all checks. It is never changed.
+// document is a parsed document. It is never changed.
 type document struct {
 	ast        *ast.QueryDocument
-	operations []*operation
+	operations []*operation // empty where it is refused
 }
 
 // Memory for parsed documents. What one takes is not known; these are on the safe side.
@@ -71,19 +72,20 @@ func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, boo
 // Add does nothing: only documents that passed the endpoint's own checks are cached.
 func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
 
-// load returns the document with this text, or says why it is refused.
+// load returns the document with this text, and what is wrong with it. One that is refused has no operations, one that
+// cannot be parsed is nil.
 func (d *Documents) load(text string) (*document, gqlerror.List) {
 	if doc, ok := d.cache.GetIfPresent(text); ok {
 		return doc, nil
 	}
-	parsed, err := d.parse(text)
-	if d.TrustedOnly && (err != nil || !d.trusted[canonical(parsed)]) {
-		return nil, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
+	doc, err := d.parse(text)
+	if d.TrustedOnly && (err != nil || !d.trusted[canonical(doc.ast)]) {
+		return doc, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
 	}
 	if err != nil {
-		return nil, gqlerror.List{err}
+		return doc, gqlerror.List{err}
 	}
-	doc, errs := d.check(parsed)
+	errs := d.check(doc)
 	if len(errs) == 0 {
 		d.cache.Set(text, doc)
 	}
@@ -91,7 +93,7 @@ func (d *Documents) load(text string) (*document, gqlerror.List) {
 }
 
 // parse reads a document and applies the checks that take linear time.
-func (d *Documents) parse(text string) (*ast.QueryDocument, *gqlerror.Error) {
+func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 	parsed, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
 	if err != nil {
 		return nil, gqlerror.WrapIfUnwrapped(err)
@@ -99,32 +101,32 @@ func (d *Documents) parse(text string) (*ast.QueryDocument, *gqlerror.Error) {
 	if len(parsed.Operations) == 0 {
 		return nil, gqlerror.Errorf("The document has no operation.")
 	}
-	return parsed, checkSize(parsed)
+	return &document{ast: parsed}, checkSize(parsed)
 }
 
-// check validates a parsed document. If only values written into it are wrong, it comes with the errors.
-func (d *Documents) check(parsed *ast.QueryDocument) (*document, gqlerror.List) {
+// check validates a parsed document and adds its operations, also if only values written into it are wrong.
+func (d *Documents) check(doc *document) gqlerror.List {
 	// The contract words the error about an unknown field, without suggestions.
 	quiet := rules.FieldsOnCorrectTypeRuleWithoutSuggestions
 	set := rules.NewDefaultRules()
 	set.ReplaceRule("FieldsOnCorrectType", quiet.RuleFunc)
-	errs := validator.ValidateWithRules(d.Schema, parsed, set)
+	errs := validator.ValidateWithRules(d.Schema, doc.ast, set)
 	if len(errs) > 0 && !onlyValues(errs) {
-		return nil, errs
+		return errs
 	}
-	doc := &document{ast: parsed}
-	for _, def := range parsed.Operations {
+	var operations []*operation
+	for _, def := range doc.ast.Operations {
 		op := newOperation(d.Schema, def)
 		switch {
 		case op.introspects && !d.Introspection:
-			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
+			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
 		case op.cost > maxCost:
-			return nil, gqlerror.List{gqlerror.ErrorPosf(op.Position,
-				"The operation costs %d; the limit is %d.", op.cost, maxCost)}
+			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost)}
 		}
-		doc.operations = append(doc.operations, op)
+		operations = append(operations, op)
 	}
-	return doc, errs
+	doc.operations = operations
+	return errs
 }
 
 // canonical returns a document as the formatter writes it, which is the same whatever its white space, commas
@@ -135,17 +137,36 @@ func canonical(doc *ast.QueryDocument) string {
 	return text.String()
 }
 
-// operation returns the operation of this name; the name may be empty if there is only one.
-func (doc *document) operation(name string) (*operation, *schema.Error) {
-	if name == "" && len(doc.operations) > 1 {
-		return nil, badInput("The document has several operations: operationName must name one.")
-	}
+// operation returns the operation of this name, nil where there is none; the name may be empty if there is only one.
+func (doc *document) operation(name string) *operation {
 	for _, op := range doc.operations {
-		if name == "" || op.Name == name {
-			return op, nil
+		if op.Name == name || name == "" && len(doc.operations) == 1 {
+			return op
 		}
 	}
-	return nil, badInput("The document has no operation of that name.")
+	return nil
+}
+
+// summarize notes in the access log what a document asks for, though it may be refused: of what the client wrote only a
+// name of the usual length, and fields that the schema knows.
+func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
+	op := doc.ast.Operations.ForName(name)
+	if op == nil {
+		return
+	}
+	root := d.Schema.Query
+	if op.Operation == ast.Mutation {
+		root = d.Schema.Mutation
+	}
+	s.Operation = string(op.Operation)
+	if len(op.Name) <= maxName {
+		s.OperationName = op.Name
+	}
+	for _, selection := range op.SelectionSet {
+		if f, ok := selection.(*ast.Field); ok && root.Fields.ForName(f.Name) != nil && !slices.Contains(s.RootFields, f.Name) {
+			s.RootFields = append(s.RootFields, f.Name)
+		}
+	}
 }
 
 // onlyValues reports whether nothing but values written into a document is wrong.
@@ -158,8 +179,9 @@ func onlyValues(errs gqlerror.List) bool {
 	return true
 }
 
-// Bounds of the errors that are sent.
+// Bounds of what of a document is logged, and of the errors that are sent.
 const (
+	maxName    = 64
 	maxErrors  = 20
 	maxMessage = 500 // bytes; the parser repeats what it stumbled over
 )

@@ -66,18 +66,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	raw, status, refused := read(r)
+	raw, refused := read(w, r)
 	if refused != nil {
-		if status == http.StatusRequestEntityTooLarge {
-			w.Header().Set("Connection", "close") // the rest is not read
-		}
-		writeError(w, r, m, status, refused)
+		writeError(w, r, m, refused.Code.Status(), refused)
 		return
 	}
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
 		summary := &schema.CallerFrom(r.Context()).Summary
-		summary.Operation, summary.RootFields, summary.Cached = string(ast.Query), cached.rootFields, true
+		summary.Operation, summary.OperationName, summary.RootFields = string(ast.Query), cached.name, cached.rootFields
+		summary.Cached = true
 		cached.write(w, r)
 		return
 	}
@@ -86,27 +84,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve runs the operation of a request whose response is not cached.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw []byte, key responseKey) {
-	req, refused := parse(raw, key.get)
-	hash := ""
-	if refused == nil {
-		hash, refused = h.documents.resolve(req)
-	}
-	switch {
-	case refused == nil:
-	case refused.Code == schema.CodeBadUserInput: // malformed, whatever the media type
-		writeError(w, r, m, http.StatusBadRequest, refused)
+	req, malformed := parse(raw, key.get)
+	if malformed != nil {
+		writeError(w, r, m, http.StatusBadRequest, malformed) // whatever the media type
 		return
-	default:
+	}
+	hash, refused := h.documents.resolve(req)
+	if refused != nil {
 		writeError(w, r, m, statusFor(m, refused.Code), refused)
 		return
 	}
-	op, errs := h.prepare(req, hash)
+	caller := schema.CallerFrom(r.Context())
+	caller.Body = raw
+	op, errs := h.prepare(req, hash, &caller.Summary)
 	if op == nil {
 		h.fail(w, r, m, errs)
 		return
 	}
-	caller := schema.CallerFrom(r.Context())
-	caller.Body, caller.Summary.Operation, caller.Summary.RootFields = raw, string(op.Operation), op.rootFields
 	if key.get && op.Operation != ast.Query {
 		methodNotAllowed(w, r, m, "POST", "A GET can only run queries.")
 		return
@@ -152,21 +146,31 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 	res := newResponse(m, op.cache.header(), body)
-	h.responses.set(key, &cachedResponse{response: res, rootFields: op.rootFields, revisions: revisions})
+	h.responses.set(key, &cachedResponse{
+		response: res, name: caller.Summary.OperationName, rootFields: op.rootFields, revisions: revisions,
+	})
 	res.write(w, r)
 }
 
 // prepare checks the document of a request, and registers it if it came with a hash. Errors that come with an
 // operation are about values written into the document: the executor reports these better, all at once with their paths.
-func (h *Handler) prepare(req *request, hash string) (*operation, gqlerror.List) {
+func (h *Handler) prepare(req *request, hash string, summary *schema.Summary) (*operation, gqlerror.List) {
 	doc, errs := h.documents.load(req.Query)
 	if doc == nil {
 		return nil, errs
 	}
-	op, refused := doc.operation(req.OperationName)
-	if refused != nil {
-		return nil, gqlerror.List{gqlerror.Wrap(refused)}
+	h.documents.summarize(summary, doc, req.OperationName)
+	if len(doc.operations) == 0 {
+		return nil, errs
 	}
+	op := doc.operation(req.OperationName)
+	switch {
+	case op == nil && req.OperationName == "":
+		return nil, gqlerror.List{gqlerror.Wrap(badInput("The document has several operations: operationName must name one."))}
+	case op == nil:
+		return nil, gqlerror.List{gqlerror.Wrap(badInput("The document has no operation of that name."))}
+	}
+	summary.RootFields = op.rootFields
 	if hash != "" && len(errs) == 0 {
 		h.documents.registered.Set(hash, req.Query)
 	}

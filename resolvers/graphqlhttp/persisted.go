@@ -3,8 +3,6 @@ package graphqlhttp
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"strings"
 
 	"github.com/maypok86/otter/v2"
 
@@ -40,12 +38,7 @@ func newRegistered() *otter.Cache[string, string] {
 // resolve fills in the document of a request that names one: a trusted document, or one that a client has registered
 // (APQ). The hash it returns is to be registered once the document has passed all checks; usually it is empty.
 func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
-	id, err := req.documentName()
-	switch {
-	case err != nil:
-		return "", err
-	case id == "" && req.Query == "":
-		return "", badInput("The request has no query.")
+	switch id := req.documentID; {
 	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
 		return "", nil
 	case req.Query != "" && hashText(req.Query) != id:
@@ -53,9 +46,9 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	case req.Query != "":
 		return id, nil
 	}
-	text, ok := d.byID[id]
+	text, ok := d.byID[req.documentID]
 	if !ok && !d.TrustedOnly {
-		text, ok = d.registered.GetIfPresent(id)
+		text, ok = d.registered.GetIfPresent(req.documentID)
 	}
 	switch {
 	case ok:
@@ -66,27 +59,6 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	default:
 		return "", errNotFound
 	}
-}
-
-// documentName returns the id by which a request names its document: `documentId` of the draft on persisted
-// documents, or Apollo's extension. It is empty where the request has neither.
-func (req *request) documentName() (string, *schema.Error) {
-	if req.documentID != "" {
-		return strings.TrimPrefix(req.documentID, "sha256:"), nil
-	}
-	extension := req.Extensions["persistedQuery"]
-	if extension == nil {
-		return "", nil
-	}
-	fields, _ := extension.(map[string]any)
-	if fields["version"] != json.Number("1") {
-		return "", badInput("extensions.persistedQuery.version must be 1.")
-	}
-	hash, _ := fields["sha256Hash"].(string)
-	if hash == "" {
-		return "", badInput("extensions.persistedQuery.sha256Hash must be a hash.")
-	}
-	return hash, nil
 }
 
 // hashText returns the SHA-256 of a text in lower-case hexadecimal.

@@ -78,9 +78,14 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 func TestPersistedQueriesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
+	mismatch := asBody(t, map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))})
+	for accept, status := range map[string]int{typeJSON: 200, typeGraphQL: 400} {
+		got := d.post(t, accept, mismatch)
+		if _, code := got.firstError(t); got.status != status || code != "BAD_USER_INPUT" {
+			t.Errorf("another document's hash: %d %s", got.status, got.body)
+		}
+	}
 	cases := []struct{ name, body string }{
-		{"another document's hash", asBody(t, map[string]any{"query": phoneQuery,
-			"extensions": json.RawMessage(persistedExtension(sha("x")))})},
 		{"another version", `{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
 		{"no version", `{"extensions":{"persistedQuery":{"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
 		{"no hash", `{"extensions":{"persistedQuery":{"version":1}}}`},

@@ -1,10 +1,10 @@
 package graphqlhttp
 
 import (
-	"bytes"
-	"errors"
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -16,43 +16,23 @@ import (
 // request is one GraphQL request as it was sent.
 type request struct {
 	graphql.RawParams
-	documentID string
+	documentID string // id or hash by which it names its document; empty: none
 }
 
-// maxPreallocated is how much memory a request gets before its body arrives, in bytes.
-const maxPreallocated = 64 << 10
-
-// read returns the body of a POST or the query string of a GET, or the status and the error to answer with.
-func read(r *http.Request) ([]byte, int, *schema.Error) {
-	tooLarge := &schema.Error{Code: schema.CodePayloadTooLarge, Message: "The request is larger than 1 MiB."}
-	if r.Method != http.MethodPost {
-		if len(r.URL.RawQuery) > maxBody {
-			return nil, http.StatusRequestEntityTooLarge, tooLarge
-		}
-		return []byte(r.URL.RawQuery), 0, nil
-	}
-	if !isJSON(r.Header) {
-		return nil, http.StatusUnsupportedMediaType, &schema.Error{
+// read returns the body of a POST or the query string of a GET.
+func read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
+	switch {
+	case r.Method == http.MethodPost && isJSON(r.Header):
+		return schema.ReadBody(w, r, maxBody)
+	case r.Method == http.MethodPost:
+		return nil, &schema.Error{
 			Code:    schema.CodeUnsupportedMediaType,
 			Message: "The body of a POST must be application/json in UTF-8, without a content encoding.",
 		}
+	case len(r.URL.RawQuery) > maxBody:
+		return nil, &schema.Error{Code: schema.CodePayloadTooLarge, Message: "The query string is larger than 1 MiB."}
 	}
-	if r.ContentLength > maxBody {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
-	}
-	var body bytes.Buffer
-	body.Grow(int(min(max(r.ContentLength, 0), maxPreallocated)) + bytes.MinRead)
-	_, err := body.ReadFrom(http.MaxBytesReader(nil, r.Body, maxBody))
-	if err == nil {
-		return body.Bytes(), 0, nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
-	}
-	if refused, ok := errors.AsType[*schema.Error](err); ok { // by the server's own limits
-		return nil, refused.Code.Status(), refused
-	}
-	return nil, http.StatusBadRequest, badInput("The request body could not be read.")
+	return []byte(r.URL.RawQuery), nil
 }
 
 // parse reads the parameters of a request.
@@ -81,7 +61,31 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 	if req.Variables == nil {
 		req.Variables = map[string]any{}
 	}
+	if refused := req.nameDocument(); refused != nil {
+		return nil, refused
+	}
+	if req.Query == "" && req.documentID == "" {
+		return nil, badInput("The request has no query.")
+	}
 	return req, nil
+}
+
+// nameDocument reads the id or hash of the document from `documentId` of the draft on persisted documents, or from
+// Apollo's extension.
+func (req *request) nameDocument() *schema.Error {
+	extension := req.Extensions["persistedQuery"]
+	if req.documentID != "" || extension == nil {
+		req.documentID = strings.TrimPrefix(req.documentID, "sha256:")
+		return nil
+	}
+	fields, _ := extension.(map[string]any)
+	if fields["version"] != json.Number("1") {
+		return badInput("extensions.persistedQuery.version must be 1.")
+	}
+	if req.documentID, _ = fields["sha256Hash"].(string); req.documentID == "" {
+		return badInput("extensions.persistedQuery.sha256Hash must be a hash.")
+	}
+	return nil
 }
 
 func decodeBody(raw []byte) (map[string]any, *schema.Error) {

@@ -29,6 +29,7 @@ type revision struct{ locale, name string }
 
 type cachedResponse struct {
 	response
+	name       string // of the operation
 	rootFields []string
 	revisions  []revision
 }

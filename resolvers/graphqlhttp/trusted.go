@@ -121,7 +121,7 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 	if err != nil {
 		return err
 	}
-	if _, errs := d.check(parsed); len(errs) > 0 {
+	if errs := d.check(parsed); len(errs) > 0 {
 		return errs[0]
 	}
 	for _, id := range t.IDs {
@@ -130,6 +130,6 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 		}
 		d.byID[id] = t.Text
 	}
-	d.trusted[canonical(parsed)] = true
+	d.trusted[canonical(parsed.ast)] = true
 	return nil
 }

@@ -1,0 +1,34 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// ReadBody returns the whole body of a request, or why it is not taken: too large, refused by the server's limits on
+// requests in flight, or broken off. Those limits allow memory for the announced length to be set aside at once.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(w, limit)
+	}
+	var body bytes.Buffer
+	body.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		return body.Bytes(), nil
+	}
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return nil, refused
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge(w, limit)
+	}
+	return nil, &Error{Code: CodeBadUserInput, Message: "The body broke off before its end."}
+}
+
+func tooLarge(w http.ResponseWriter, limit int64) *Error {
+	w.Header().Set("Connection", "close") // the rest is not read
+	return &Error{Code: CodePayloadTooLarge, Message: fmt.Sprintf("The body may have at most %d bytes.", limit)}
+}
