@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -42,22 +43,30 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 	return snap.settings.shown, nil
 }
 
-// jsonObject is a document whose fields may be of any type: one malformed field must not
-// take the settings down.
-type jsonObject map[string]json.RawMessage
+// jsonObject is an object of the settings document. Its fields may be of any type: a malformed one is left out and
+// logged, and must not take the settings down.
+type jsonObject struct {
+	fields map[string]json.RawMessage
+	log    zerolog.Logger // with the place of the object
+}
 
-func parseObject(raw json.RawMessage) jsonObject {
-	var o jsonObject
-	if json.Unmarshal(raw, &o) != nil {
-		return jsonObject{}
+// read decodes a field; false where it is missing, null or of another type.
+func (o jsonObject) read(name string, to any) bool {
+	raw := o.fields[name]
+	if len(raw) == 0 || string(raw) == "null" {
+		return false
 	}
-	return o
+	if err := json.Unmarshal(raw, to); err != nil {
+		o.log.Warn().Str("field", name).Msg("leaving out a field of another type")
+		return false
+	}
+	return true
 }
 
 // text returns a string field; nil where it is missing, empty or of another type.
 func (o jsonObject) text(name string) *string {
 	var s string
-	if json.Unmarshal(o[name], &s) != nil || strings.TrimSpace(s) == "" {
+	if !o.read(name, &s) || strings.TrimSpace(s) == "" {
 		return nil
 	}
 	return &s
@@ -65,20 +74,17 @@ func (o jsonObject) text(name string) *string {
 
 // object returns an object field; false where it is missing or of another type.
 func (o jsonObject) object(name string) (jsonObject, bool) {
-	var field jsonObject
-	if json.Unmarshal(o[name], &field) != nil || field == nil {
-		return nil, false
-	}
-	return field, true
+	field := jsonObject{log: o.log.With().Str("in", name).Logger()}
+	return field, o.read(name, &field.fields)
 }
 
 func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
-	d := parseObject(doc.Fields)
+	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
+	_ = json.Unmarshal(doc.Fields, &d.fields) // an object, or else the document was left out
 	s := &schema.SiteSettings{
 		ContactPhone: d.text("contactPhone"),
-		ContactEmail: d.text("contactEmail"),
+		ContactEmail: d.text("contactEmail"), ContactPhones: phones(d),
 	}
-	s.ContactPhones = phones(d["contactPhones"], log)
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
 		s.ContactPhones = nil
 	}
@@ -119,23 +125,23 @@ func firstText(d jsonObject, names ...string) string {
 	return ""
 }
 
-// phones returns the usable entries of the list, never nil. An entry without a number
-// is left out, as is a place other than `contact` and `footer`.
-func phones(raw json.RawMessage, log zerolog.Logger) []*schema.ContactPhoneNumber {
+// phones returns the usable entries of the list, never nil. An entry needs a number and a place to be shown at.
+func phones(d jsonObject) []*schema.ContactPhoneNumber {
 	list := []*schema.ContactPhoneNumber{}
 	var entries []json.RawMessage
-	if len(raw) > 0 && json.Unmarshal(raw, &entries) != nil {
-		log.Warn().Msg("leaving out contactPhones: not a list")
-		return list
-	}
+	d.read("contactPhones", &entries)
 	for i, entry := range entries {
-		o := parseObject(entry)
-		number := o.text("number")
-		if number == nil {
-			log.Warn().Int("index", i).Msg("leaving out a phone without a number")
+		o := jsonObject{log: d.log.With().Int("phone", i).Logger()}
+		if json.Unmarshal(entry, &o.fields) != nil {
+			o.log.Warn().Msg("leaving out a phone that is no object")
 			continue
 		}
-		p := &schema.ContactPhoneNumber{Number: *number, DisplayLocation: places(o["displayLocation"], i, log)}
+		number, shown := o.text("number"), places(o)
+		if number == nil || len(shown) == 0 {
+			o.log.Warn().Msg("leaving out a phone without a number or a place")
+			continue
+		}
+		p := &schema.ContactPhoneNumber{Number: *number, DisplayLocation: shown}
 		if label, ok := o.object("label"); ok {
 			p.Label = &schema.LocalizedString{En: label.text("en"), Es: label.text("es"), Ro: label.text("ro")}
 		}
@@ -144,18 +150,18 @@ func phones(raw json.RawMessage, log zerolog.Logger) []*schema.ContactPhoneNumbe
 	return list
 }
 
-func places(raw json.RawMessage, index int, log zerolog.Logger) []string {
-	shown := []string{}
+// places returns where a phone is shown, each place once.
+func places(o jsonObject) []string {
 	var names []any
-	if len(raw) > 0 && json.Unmarshal(raw, &names) != nil {
-		log.Warn().Int("index", index).Msg("leaving out the display locations of a phone: not a list")
-	}
+	o.read("displayLocation", &names)
+	var shown []string
 	for _, name := range names {
-		switch name {
-		case displayContact, displayFooter:
-			shown = append(shown, name.(string))
-		default:
-			log.Warn().Int("index", index).Msg("leaving out an unknown display location of a phone")
+		place, _ := name.(string)
+		switch {
+		case place != displayContact && place != displayFooter:
+			o.log.Warn().Msg("leaving out an unknown place of a phone")
+		case !slices.Contains(shown, place):
+			shown = append(shown, place)
 		}
 	}
 	return shown

@@ -1,8 +1,10 @@
 package resolvers
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -37,10 +39,12 @@ func TestPhones(t *testing.T) {
 		{"all malformed, legacy set", `{"contactPhones":[{"displayLocation":["contact"]}],"contactPhone":"9"}`, `null`, `"9"`},
 		{"unknown place", `{"contactPhones":[{"number":"1","displayLocation":["header","contact",5]}]}`,
 			`[{"number":"1","displayLocation":["contact"]}]`, `null`},
-		{"no places", `{"contactPhones":[{"number":"1"}]}`, `[{"number":"1","displayLocation":[]}]`, `null`},
+		{"no place", `{"contactPhones":[{"number":"1"},{"number":"2","displayLocation":[]}],"contactPhone":"9"}`, `null`, `"9"`},
+		{"a place twice", `{"contactPhones":[{"number":"1","displayLocation":["footer","footer"]}]}`,
+			`[{"number":"1","displayLocation":["footer"]}]`, `null`},
 		{"odd types", `{"contactPhones":"x","contactPhone":5}`, `[]`, `null`},
-		{"odd entries", `{"contactPhones":[null,"x",{"number":5},{"number":"1","label":"x","displayLocation":"contact"}]}`,
-			`[{"number":"1","displayLocation":[]}]`, `null`},
+		{"odd entries", `{"contactPhones":[null,"x",{"number":5},{"number":"1","displayLocation":"contact"},
+			{"number":"2","label":"x","displayLocation":["contact"]}]}`, `[{"number":"2","displayLocation":["contact"]}]`, `null`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,6 +56,26 @@ func TestPhones(t *testing.T) {
 				t.Errorf("got  %s and %s\nwant %s and %s", phones, phone, tt.phones, tt.phone)
 			}
 		})
+	}
+}
+
+// An editor's mistakes are in the log, each by its place.
+func TestMalformedSettingsAreLogged(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		`{"contactPhones":"x"}`: `"field":"contactPhones"`, `{"contactEmail":7}`: `"field":"contactEmail"`,
+		`{"contactPhones":[7]}`: `"phone":0`,
+		`{"contactPhones":[{"number":5,"displayLocation":["contact"]}]}`:      `"phone":0,"field":"number"`,
+		`{"contactPhones":[{"number":"1"}]}`:                                  `"phone":0`,
+		`{"contactPhones":[{"number":"1","displayLocation":"footer"}]}`:       `"field":"displayLocation"`,
+		`{"contactPhones":[{"number":"1","displayLocation":["x","footer"]}]}`: `unknown place`,
+		`{"logo":{"asset":{"url":[]}}}`:                                       `"in":"asset","field":"url"`,
+	} {
+		var log bytes.Buffer
+		newSiteSettings(&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)}, zerolog.New(&log))
+		if !strings.Contains(log.String(), want) || !strings.Contains(log.String(), `"document":"siteSettings"`) {
+			t.Errorf("%s: the log is %s", fields, log.String())
+		}
 	}
 }
 

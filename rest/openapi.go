@@ -245,14 +245,25 @@ func (d *describer) success(rt *route) object {
 	if def := d.schema.Types[typ.NamedType]; def != nil && def.Description != "" {
 		text = oneLine(def.Description)
 	}
+	headers := []string{"Cache-Control", "X-Request-Id"}
+	if rt.takesHints() {
+		headers = append(headers, schema.HeaderDropped)
+	}
 	return object{
 		{"description", text},
-		{"headers", headerRefs("Cache-Control", "X-Request-Id")},
+		{"headers", headerRefs(headers...)},
 		{"content", object{{"application/json", object{
 			{"schema", d.types.selected(rt.op.Name, &typ, rt.root.SelectionSet)},
 			{"example", literal(rt.directive.Arguments.ForName("answerExample").Value)},
 		}}}},
 	}
+}
+
+// takesHints reports whether the body may have values that are left out where they are not usable.
+func (rt *route) takesHints() bool {
+	return rt.body != nil && slices.ContainsFunc(rt.body.variable.Definition.Fields, func(f *ast.FieldDefinition) bool {
+		return f.Directives.ForName("hint") != nil
+	})
 }
 
 // allCodes lists the errors that a route can answer with, by status.
@@ -395,6 +406,7 @@ func headers() object {
 	return object{
 		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID)},
 		{"Cache-Control", header("Whether and how the answer may be kept.", "string", "no-store")},
+		{schema.HeaderDropped, header("In development: the hints that were left out.", "string", "selections.projectType, formData.email")},
 		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
 		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},
 		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},
