@@ -2,7 +2,9 @@ package resolvers
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,6 +24,10 @@ const (
 	pdfFresh           = time.Hour
 	incompletePDFFresh = time.Minute
 )
+
+// logoWait is how long a document waits for its logo, which leaves time to draw it. A logo
+// is fetched again after an hour; the last one serves for a day where that fails.
+const logoWait = cache.FillTimeout / 2
 
 // maxIDLength is longer than any id of a submission.
 const maxIDLength = 64
@@ -112,9 +118,7 @@ func preferred(acceptLanguage string) schema.Locale {
 	return locales[index]
 }
 
-// renderedPdf returns the document of a submission in a language, rendered once for
-// all who ask. The key names the content it was drawn with, so an edit of the site's
-// settings shows in the very next document.
+// renderedPdf returns the document of a submission in a language.
 func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Locale) (cache.Entry, error) {
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
@@ -122,6 +126,12 @@ func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Loc
 		r.Log.Warn().Err(err).Msg("drawing a quote without the site's settings")
 		snap = &snapshot{revision: "none"}
 	}
+	return r.render(ctx, id, locale, snap)
+}
+
+// render draws a document once for all who ask. The key names the content it was drawn
+// with, so an edit of the site's settings shows in the very next document.
+func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, snap *snapshot) (cache.Entry, error) {
 	key := pdfKey(id, string(locale)+":"+snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		s, err := r.submission(ctx, id)
@@ -158,14 +168,26 @@ func (r *Resolver) document(
 	}
 	d.Company.Lines = companyLines(snap.settings, locale)
 	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
-		picture, err := r.Logo.Load(ctx, *logo.Asset.URL)
-		if err != nil {
+		var err error
+		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			r.Log.Warn().Err(err).Msg("drawing a quote without the logo")
 			return d, false
 		}
-		d.Company.Logo = picture
 	}
 	return d, true
+}
+
+// logo returns the company's logo, ready to be drawn. One that is late is fetched on, for
+// the next document.
+func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, logoWait)
+	defer cancel()
+	key := fmt.Sprintf("quote:logo:%x", sha256.Sum256([]byte(address)))
+	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		image, err := r.Logo.Load(ctx, address)
+		return image, cache.Lifetime{Fresh: time.Hour, Stale: 24 * time.Hour}, err
+	})
+	return entry.Value, err
 }
 
 // companyLines are the address and contact lines under the company's name, linked where

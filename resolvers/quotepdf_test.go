@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/pdf"
@@ -133,23 +134,91 @@ func TestPdfLocale(t *testing.T) {
 	}
 }
 
-// missingLogo can't be had.
-type missingLogo struct{}
-
-func (missingLogo) Load(context.Context, string) (*pdf.Logo, error) {
-	return nil, errors.New("no logo")
+// scriptedLogo is a loader whose logo comes once it is released.
+type scriptedLogo struct {
+	err      error
+	released chan struct{}
+	loads    atomic.Int64
 }
 
+func (l *scriptedLogo) Load(ctx context.Context, _ string) ([]byte, error) {
+	l.loads.Add(1)
+	select {
+	case <-l.released:
+		return []byte("logo"), l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func newScriptedLogo(err error) *scriptedLogo {
+	return &scriptedLogo{err: err, released: make(chan struct{})}
+}
+
+// lifetimes notes how long documents are kept.
+type lifetimes struct {
+	cache.Cache
+	fresh atomic.Int64
+}
+
+func (l *lifetimes) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	return l.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+		value, life, err := fill(ctx)
+		if strings.HasPrefix(key, "quote:pdf:") {
+			l.fresh.Store(int64(life.Fresh))
+		}
+		return value, life, err
+	})
+}
+
+// TestPdfWithoutItsLogoIsKeptBriefly draws with a logo that can't be had and with one that can.
 func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
 	t.Parallel()
-	for _, loader := range []LogoLoader{nil, missingLogo{}} {
-		r, _, _ := newPdfResolver(t, loader)
-		logo := "https://cdn.example/logo.png"
-		snap := &snapshot{settings: &siteSettings{shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}}}}
-		if _, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); complete != (loader == nil) {
-			t.Errorf("with the loader %v the document is complete: %v", loader, complete)
+	for _, tt := range []struct {
+		err  error
+		want time.Duration
+	}{{errors.New("no logo"), incompletePDFFresh}, {nil, pdfFresh}} {
+		logo := newScriptedLogo(tt.err)
+		close(logo.released)
+		r, _, _ := newPdfResolver(t, logo)
+		kept := &lifetimes{Cache: r.Cache}
+		r.Cache = kept
+		snap := &snapshot{revision: "r", settings: settingsWithLogo()}
+		if _, err := r.render(t.Context(), "one", schema.LocaleEn, snap); err != nil {
+			t.Fatal(err)
+		}
+		if fresh := time.Duration(kept.fresh.Load()); fresh != tt.want {
+			t.Errorf("with the logo's error %v it is kept for %v, want %v", tt.err, fresh, tt.want)
 		}
 	}
+}
+
+// TestPdfWithALateLogo waits for a logo within the time there is, and fetches it on for
+// the next document.
+func TestPdfWithALateLogo(t *testing.T) {
+	t.Parallel()
+	logo := newScriptedLogo(nil)
+	r, _, _ := newPdfResolver(t, logo)
+	snap := &snapshot{settings: settingsWithLogo()}
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if d, complete := r.document(short, &quote.Submission{}, schema.LocaleEn, snap); complete || d.Company.Logo != nil {
+		t.Errorf("without the logo it is complete: %+v", d.Company)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
+	for range 2 {
+		if d, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); !complete || string(d.Company.Logo) != "logo" {
+			t.Errorf("with the logo it is not complete: %+v", d.Company)
+		}
+	}
+	if n := logo.loads.Load(); n != 1 {
+		t.Errorf("the logo was loaded %d times", n)
+	}
+}
+
+func settingsWithLogo() *siteSettings {
+	logo := "https://cdn.example/logo.png"
+	return &siteSettings{shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}}}
 }
 
 func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank) {

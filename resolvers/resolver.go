@@ -26,9 +26,9 @@ type Renderer interface {
 	Render(ctx context.Context, d pdf.Document) ([]byte, error)
 }
 
-// LogoLoader fetches the company's logo, ready to be drawn.
+// LogoLoader fetches a logo, ready to be drawn.
 type LogoLoader interface {
-	Load(ctx context.Context, url string) (*pdf.Logo, error)
+	Load(ctx context.Context, url string) ([]byte, error)
 }
 
 // Deps is everything the resolvers need from outside. All fields are required except

@@ -1,20 +1,18 @@
 package pdf
 
 import (
+	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/johnfercher/maroto/v2/pkg/props"
 )
 
 // palette is the colours of one document: one accent and greys.
 type palette struct {
-	ink    *props.Color // text
-	muted  *props.Color // labels and small print
-	rule   *props.Color // hairlines
-	accent *props.Color // marks and large figures
-	strong *props.Color // the accent, dark enough for small text on white
-	tint   *props.Color // the accent, light enough to be a background
+	ink, muted, rule props.Color // text; labels and small print; hairlines
+	accent           props.Color // marks
+	strong           props.Color // the accent, dark enough for small text on white
+	tint             props.Color // the accent, light enough to be a background
 }
 
 // DefaultAccent is the accent colour of documents that name none.
@@ -29,54 +27,38 @@ func newPalette(accents ...string) *palette {
 			break
 		}
 	}
-	p := &palette{
-		ink:    &props.Color{Red: 23, Green: 27, Blue: 34},
-		muted:  &props.Color{Red: 95, Green: 103, Blue: 115},
-		rule:   &props.Color{Red: 218, Green: 222, Blue: 228},
-		accent: &accent,
-	}
 	strong := accent
 	for contrast(strong) < 4.5 {
 		strong = mix(strong, props.Color{}, 0.06)
 	}
-	tint := mix(accent, props.WhiteColor, 0.93)
-	p.strong, p.tint = &strong, &tint
-	return p
+	return &palette{
+		ink: props.Color{Red: 23, Green: 27, Blue: 34}, muted: props.Color{Red: 95, Green: 103, Blue: 115},
+		rule:   props.Color{Red: 218, Green: 222, Blue: 228},
+		accent: accent, strong: strong, tint: mix(accent, props.WhiteColor, 0.93),
+	}
 }
 
 // parseColour reads "#rrggbb".
 func parseColour(text string) (props.Color, bool) {
-	if len(text) != 7 || text[0] != '#' {
-		return props.Color{}, false
-	}
-	v, err := strconv.ParseUint(text[1:], 16, 32)
-	if err != nil {
-		return props.Color{}, false
-	}
-	return props.Color{Red: int(v >> 16), Green: int(v >> 8 & 0xff), Blue: int(v & 0xff)}, true
+	var c props.Color
+	n, err := fmt.Sscanf(text, "#%02x%02x%02x", &c.Red, &c.Green, &c.Blue)
+	return c, err == nil && n == 3 && len(text) == 7
 }
 
 // mix moves a colour towards another by share, 0 to 1.
 func mix(from, to props.Color, share float64) props.Color {
 	blend := func(a, b int) int { return a + int(math.Round(float64(b-a)*share)) }
-	return props.Color{
-		Red:   blend(from.Red, to.Red),
-		Green: blend(from.Green, to.Green),
-		Blue:  blend(from.Blue, to.Blue),
-	}
+	return props.Color{Red: blend(from.Red, to.Red), Green: blend(from.Green, to.Green), Blue: blend(from.Blue, to.Blue)}
 }
 
 // contrast returns the contrast of a colour on white as WCAG 2 defines it, 1 to 21.
-func contrast(c props.Color) float64 { return 1.05 / (luminance(c) + 0.05) }
-
-// luminance returns the relative luminance of a colour as WCAG 2 defines it, 0 to 1.
-func luminance(c props.Color) float64 {
+func contrast(c props.Color) float64 {
 	linear := func(v int) float64 {
-		s := float64(v) / 255
-		if s <= 0.04045 {
-			return s / 12.92
+		if s := float64(v) / 255; s > 0.04045 {
+			return math.Pow((s+0.055)/1.055, 2.4)
 		}
-		return math.Pow((s+0.055)/1.055, 2.4)
+		return float64(v) / 255 / 12.92
 	}
-	return 0.2126*linear(c.Red) + 0.7152*linear(c.Green) + 0.0722*linear(c.Blue)
+	luminance := 0.2126*linear(c.Red) + 0.7152*linear(c.Green) + 0.0722*linear(c.Blue)
+	return 1.05 / (luminance + 0.05)
 }

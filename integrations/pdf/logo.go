@@ -11,6 +11,9 @@ import (
 	"math"
 
 	"github.com/johnfercher/maroto/v2/pkg/consts/extension"
+	"github.com/johnfercher/maroto/v2/pkg/core"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
 	"golang.org/x/image/draw"
 )
 
@@ -28,35 +31,22 @@ const (
 	maxPNGBytes = 24 << 10
 )
 
-var (
-	errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
-	errEmptyImage = errors.New("the image is empty")
-)
+var errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
 
-// Logo is a company's logo, ready to be drawn: opaque, cut to what is visible, no larger
-// than the page can show.
-type Logo struct {
-	data          []byte
-	format        extension.Type
-	width, height float64 // on the page, in millimetres
-}
-
-// NewLogo prepares a PNG, JPEG or SVG image. A light logo on a transparent ground gets a
+// PrepareLogo makes a PNG, JPEG or SVG image ready to be drawn: opaque, cut to what is
+// visible, no larger than the page can show. A light logo on a transparent ground gets a
 // dark one. The error says why an image can't be used.
-func NewLogo(raw []byte) (*Logo, error) {
+func PrepareLogo(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
 	visible, light := survey(src)
 	if visible.Empty() {
-		return nil, errEmptyImage
+		return nil, errors.New("the image is empty")
 	}
 	scale := min(1, logoWidth*logoDPI/25.4/float64(visible.Dx()), logoHeight*logoDPI/25.4/float64(visible.Dy()))
-	img := onGround(src, visible, scale, light)
-	w, h := float64(img.Rect.Dx()), float64(img.Rect.Dy())
-	fit := min(logoWidth/w, logoHeight/h, 25.4/logoLeastDPI)
-	return encode(img, w*fit, h*fit)
+	return encode(onGround(src, visible, scale, light))
 }
 
 // decode reads an image of a supported format and of sensible size.
@@ -119,16 +109,31 @@ func onGround(src image.Image, visible image.Rectangle, scale float64, dark bool
 }
 
 // encode stores an opaque image as PNG, or as JPEG where that would be heavy.
-func encode(img image.Image, width, height float64) (*Logo, error) {
+func encode(img image.Image) ([]byte, error) {
 	var out bytes.Buffer
-	format := extension.Png
 	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, img)
 	if err == nil && out.Len() > maxPNGBytes {
 		out.Reset()
-		format, err = extension.Jpg, jpeg.Encode(&out, img, &jpeg.Options{Quality: 88})
+		err = jpeg.Encode(&out, img, &jpeg.Options{Quality: 88})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding the image: %w", err)
 	}
-	return &Logo{data: out.Bytes(), format: format, width: width, height: height}, nil
+	return out.Bytes(), nil
+}
+
+// logo draws a prepared logo in the block's top left corner.
+func (b *block) logo(data []byte) {
+	width, height, format := printed(data)
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		p.AddImageFromBytes(data, &entity.Cell{Y: top, Width: width, Height: height}, &props.Rect{Percent: 100}, format)
+	})
+}
+
+// printed returns the format and the size of a prepared logo on the page, in millimetres.
+func printed(data []byte) (width, height float64, format extension.Type) {
+	config, name, _ := image.DecodeConfig(bytes.NewReader(data))
+	w, h := float64(config.Width), float64(config.Height)
+	fit := min(logoWidth/w, logoHeight/h, 25.4/logoLeastDPI)
+	return w * fit, h * fit, extension.Type(name)
 }

@@ -48,10 +48,10 @@ func asJPEG(t testing.TB, img image.Image) []byte {
 	return out.Bytes()
 }
 
-// pixels decodes the stored image of a logo.
-func (l *Logo) pixels(t *testing.T) image.Image {
+// pixels decodes a prepared logo.
+func pixels(t *testing.T, logo []byte) image.Image {
 	t.Helper()
-	img, _, err := image.Decode(bytes.NewReader(l.data))
+	img, _, err := image.Decode(bytes.NewReader(logo))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,18 +78,18 @@ func TestLogoFormats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := NewLogo(raw)
+			logo, err := PrepareLogo(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.width > logoWidth+1e-9 || l.height > logoHeight+1e-9 || l.width <= 0 || l.height <= 0 {
-				t.Errorf("it is %.1f × %.1f mm", l.width, l.height)
+			if w, h, _ := printed(logo); w > logoWidth+1e-9 || h > logoHeight+1e-9 || w <= 0 || h <= 0 {
+				t.Errorf("it is %.1f × %.1f mm", w, h)
 			}
-			if o, ok := l.pixels(t).(interface{ Opaque() bool }); !ok || !o.Opaque() {
+			if o, ok := pixels(t, logo).(interface{ Opaque() bool }); !ok || !o.Opaque() {
 				t.Error("it is not opaque")
 			}
-			if len(l.data) > 100_000 {
-				t.Errorf("it takes %d bytes", len(l.data))
+			if len(logo) > 100_000 {
+				t.Errorf("it takes %d bytes", len(logo))
 			}
 		})
 	}
@@ -106,11 +106,11 @@ func TestLightLogoGetsADarkGround(t *testing.T) {
 		"green on white":   {drawn(300, 100, color.White, color.NRGBA{G: 120, A: 255}), false},
 		"white on green":   {drawn(300, 100, color.NRGBA{G: 120, A: 255}, color.White), false},
 	} {
-		l, err := NewLogo(asPNG(t, c.img))
+		logo, err := PrepareLogo(asPNG(t, c.img))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, g, b, _ := l.pixels(t).At(0, 0).RGBA()
+		r, g, b, _ := pixels(t, logo).At(0, 0).RGBA()
 		if got := r < 0x4000 && g < 0x4000 && b < 0x4000; got != c.dark {
 			t.Errorf("%s: the ground is #%02x%02x%02x", name, r>>8, g>>8, b>>8)
 		}
@@ -157,8 +157,8 @@ func TestUnusableLogos(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if l, err := NewLogo(raw); err == nil {
-				t.Errorf("it was taken, %.1f × %.1f mm", l.width, l.height)
+			if _, err := PrepareLogo(raw); err == nil {
+				t.Error("it was taken")
 			}
 		})
 	}

@@ -9,47 +9,23 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"siteapi/integrations/upstream"
 )
 
-const (
-	maxLogoFile = 1 << 20         // bytes of a logo as it is sent
-	logoTimeout = 8 * time.Second // of one fetch with its redirects
-	logoLife    = time.Hour       // after which a logo is fetched again
-	keptLogos   = 16              // most addresses that are remembered
-)
-
-// LogoRetry is how long a logo that can't be had is not asked for again.
-const LogoRetry = time.Minute
+// maxLogoFile is the most bytes of a logo as it is sent.
+const maxLogoFile = 1 << 20
 
 // LogoOptions configure a loader.
 type LogoOptions struct {
 	AllowedHosts []string          // as upstream.ParseAllowedHosts reads them; none: only data: addresses are loaded
 	Transport    http.RoundTripper // nil: one that refuses addresses of private networks
-	Now          func() time.Time  // nil: time.Now
 }
 
-// LogoLoader fetches logos and keeps them by their address. Its methods may be called
-// concurrently.
+// LogoLoader fetches logos. Its methods may be called concurrently.
 type LogoLoader struct {
 	hosts  *upstream.AllowedHosts
 	client *http.Client
-	now    func() time.Time
-	loads  singleflight.Group
-	mu     sync.Mutex
-	kept   map[string]keptLogo
-}
-
-// keptLogo is the outcome of the last fetch.
-type keptLogo struct {
-	logo  *Logo // the last good one
-	err   error // why there is none
-	until time.Time
 }
 
 // NewLogoLoader returns a loader. The error names a host that can't be read.
@@ -58,73 +34,34 @@ func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &LogoLoader{hosts: hosts, now: o.Now, kept: map[string]keptLogo{}}
-	if l.now == nil {
-		l.now = time.Now
-	}
 	if o.Transport == nil {
 		o.Transport = hosts.Transport()
 	}
-	l.client = &http.Client{Transport: o.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+	client := &http.Client{Transport: o.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		if len(via) > 3 {
 			return errors.New("too many redirects")
 		}
 		return hosts.Check(next.URL)
 	}}
-	return l, nil
+	return &LogoLoader{hosts, client}, nil
 }
 
-// Load returns the logo at an https or data address. One that was loaded before is
-// returned without a request, and used on if it can't be fetched again. Concurrent calls
-// for one address cause one fetch, which goes on when the caller gives up.
-func (l *LogoLoader) Load(ctx context.Context, address string) (*Logo, error) {
-	l.mu.Lock()
-	kept, ok := l.kept[address]
-	l.mu.Unlock()
-	if !ok || !l.now().Before(kept.until) {
-		load := l.loads.DoChan(address, func() (any, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoTimeout)
-			defer cancel()
-			logo, err := l.fetch(ctx, address)
-			return l.keep(address, logo, err), nil
-		})
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("loading the logo: %w", ctx.Err())
-		case done := <-load:
-			kept = done.Val.(keptLogo)
-		}
-	}
-	if kept.logo == nil {
-		return nil, fmt.Errorf("loading the logo: %w", kept.err)
-	}
-	return kept.logo, nil
-}
-
-// keep remembers the outcome of a fetch; a failure leaves the last good logo in place.
-func (l *LogoLoader) keep(address string, logo *Logo, err error) keptLogo {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last, ok := l.kept[address]
-	kept := keptLogo{logo: logo, until: l.now().Add(logoLife)}
+// Load returns the logo at an https or data address as [PrepareLogo] makes it.
+func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
+	logo, err := l.load(ctx, address)
 	if err != nil {
-		kept = keptLogo{logo: last.logo, err: err, until: l.now().Add(LogoRetry)}
+		return nil, fmt.Errorf("loading the logo: %w", err)
 	}
-	if !ok && len(l.kept) >= keptLogos {
-		clear(l.kept) // a site has one logo, seldom two
-	}
-	l.kept[address] = kept
-	return kept
+	return logo, nil
 }
 
-// fetch gets and prepares a logo.
-func (l *LogoLoader) fetch(ctx context.Context, address string) (*Logo, error) {
+func (l *LogoLoader) load(ctx context.Context, address string) ([]byte, error) {
 	if data, ok := strings.CutPrefix(address, "data:"); ok {
 		raw, err := decodeData(data)
 		if err != nil {
 			return nil, err
 		}
-		return NewLogo(raw)
+		return PrepareLogo(raw)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -143,7 +80,7 @@ func (l *LogoLoader) fetch(ctx context.Context, address string) (*Logo, error) {
 }
 
 // get fetches one address.
-func (l *LogoLoader) get(ctx context.Context, u *url.URL) (*Logo, error) {
+func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err := l.hosts.Check(u); err != nil {
 		return nil, err
 	}
@@ -167,7 +104,7 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) (*Logo, error) {
 	if len(raw) > maxLogoFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoFile)
 	}
-	return NewLogo(raw)
+	return PrepareLogo(raw)
 }
 
 // decodeData decodes what follows "data:" in an address.

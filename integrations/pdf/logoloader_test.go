@@ -10,117 +10,35 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"siteapi/integrations/upstream"
 )
 
-// host is a server that logos are fetched from, and how often it was asked.
-type host struct {
-	*httptest.Server
-	asked  atomic.Int32
-	answer atomic.Pointer[http.HandlerFunc]
-}
-
-func newHost(t *testing.T, answer http.HandlerFunc) *host {
+// newHost is a server that logos are fetched from, with a loader that may.
+func newHost(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *LogoLoader) {
 	t.Helper()
-	f := &host{}
-	f.answer.Store(&answer)
-	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.asked.Add(1)
-		(*f.answer.Load())(w, r)
-	}))
-	t.Cleanup(f.Close)
-	return f
-}
-
-func (f *host) loader(t *testing.T, o LogoOptions) *LogoLoader {
-	t.Helper()
-	if o.AllowedHosts == nil {
-		o.AllowedHosts = []string{strings.TrimPrefix(f.URL, "https://")}
-	}
-	if o.Transport == nil {
-		o.Transport = f.Client().Transport
-	}
-	l, err := NewLogoLoader(o)
+	host := httptest.NewTLSServer(answer)
+	t.Cleanup(host.Close)
+	l, err := NewLogoLoader(LogoOptions{
+		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")}, Transport: host.Client().Transport,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return host, l
 }
 
 func send(raw []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.Write(raw) }
 }
 
-func TestLoadFetchesOnce(t *testing.T) {
-	t.Parallel()
-	logo := asPNG(t, drawn(300, 100, color.Transparent, color.Black))
-	f := newHost(t, send(logo))
-	var now atomic.Int64
-	l := f.loader(t, LogoOptions{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
-
-	var group sync.WaitGroup
-	results := make([]*Logo, 20)
-	for i := range results {
-		group.Go(func() {
-			var err error
-			if results[i], err = l.Load(t.Context(), f.URL+"/logo.png"); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	for _, got := range results {
-		if got != results[0] || got == nil {
-			t.Fatal("callers got different logos")
-		}
-	}
-	if n := f.asked.Load(); n != 1 {
-		t.Errorf("the server was asked %d times", n)
-	}
-
-	// An hour later it is fetched again; if that fails the old one serves on.
-	now.Store(3601)
-	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusBadGateway) })
-	f.answer.Store(&broken)
-	if got, err := l.Load(t.Context(), f.URL+"/logo.png"); err != nil || got != results[0] {
-		t.Errorf("the last good logo is gone (%v)", err)
-	}
-	if n := f.asked.Load(); n != 2 {
-		t.Errorf("the server was asked %d times", n)
-	}
-}
-
-func TestLoadLeavesAFailureAlone(t *testing.T) {
-	t.Parallel()
-	f := newHost(t, func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) })
-	var now atomic.Int64
-	l := f.loader(t, LogoOptions{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
-	for range 5 {
-		if _, err := l.Load(t.Context(), f.URL+"/logo.png"); err == nil || !strings.Contains(err.Error(), "404") {
-			t.Fatalf("the error is %v", err)
-		}
-	}
-	if n := f.asked.Load(); n != 1 {
-		t.Errorf("the server was asked %d times within a minute", n)
-	}
-	now.Store(61)
-	good := send(asPNG(t, drawn(30, 10, color.White, color.Black)))
-	f.answer.Store(&good)
-	if _, err := l.Load(t.Context(), f.URL+"/logo.png"); err != nil {
-		t.Errorf("a minute later: %v", err)
-	}
-}
-
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	good := asPNG(t, drawn(30, 10, color.White, color.Black))
-	elsewhere := newHost(t, send(good))
-	f := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+	elsewhere, _ := newHost(t, send(good))
+	host, l := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/large":
 			w.Write(append(good, make([]byte, maxLogoFile)...))
@@ -146,20 +64,21 @@ func TestLoadRefuses(t *testing.T) {
 			w.Write(good)
 		}
 	})
-	l := f.loader(t, LogoOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	t.Cleanup(cancel)
 	for name, address := range map[string]string{
-		"too large a file":       f.URL + "/large",
-		"an endless file":        f.URL + "/endless",
+		"too large a file":       host.URL + "/large",
+		"an endless file":        host.URL + "/endless",
 		"another host":           elsewhere.URL + "/logo.png",
-		"a redirect elsewhere":   f.URL + "/elsewhere",
-		"a redirect to HTTP":     f.URL + "/plain",
-		"a redirect inside":      f.URL + "/metadata",
-		"redirects in a circle":  f.URL + "/round",
-		"a page":                 f.URL + "/page",
-		"a server that sleeps":   f.URL + "/slow",
-		"plain HTTP":             "http" + strings.TrimPrefix(f.URL, "https") + "/logo.png",
+		"a redirect elsewhere":   host.URL + "/elsewhere",
+		"a redirect to HTTP":     host.URL + "/plain",
+		"a redirect inside":      host.URL + "/metadata",
+		"redirects in a circle":  host.URL + "/round",
+		"a page":                 host.URL + "/page",
+		"a server that sleeps":   host.URL + "/slow",
+		"plain HTTP":             "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
 		"another scheme":         "file:///etc/passwd",
-		"credentials":            strings.Replace(f.URL, "https://", "https://user:pass@", 1) + "/logo.png",
+		"credentials":            strings.Replace(host.URL, "https://", "https://user:pass@", 1) + "/logo.png",
 		"no address":             "",
 		"no host":                "https:///logo.png",
 		"a broken address":       "https://[::1",
@@ -171,7 +90,7 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := l.Load(t.Context(), address); err == nil {
+			if _, err := l.Load(ctx, address); err == nil {
 				t.Error("it was loaded")
 			} else if len(err.Error()) > 400 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
@@ -180,33 +99,10 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	t.Run("but not what is right", func(t *testing.T) {
 		t.Parallel()
-		if _, err := l.Load(t.Context(), f.URL+"/logo.png"); err != nil {
+		if _, err := l.Load(t.Context(), host.URL+"/logo.png"); err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-func TestLoadGivesUpWithItsCaller(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	f := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
-		<-release
-		w.Write(asPNG(t, drawn(30, 10, color.White, color.Black)))
-	})
-	l := f.loader(t, LogoOptions{})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := l.Load(ctx, f.URL+"/logo.png"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("the error is %v", err)
-	}
-	close(release)
-	// The fetch went on for whoever comes next.
-	if _, err := l.Load(t.Context(), f.URL+"/logo.png"); err != nil {
-		t.Error(err)
-	}
-	if n := f.asked.Load(); n != 1 {
-		t.Errorf("the server was asked %d times", n)
-	}
 }
 
 func TestLoadOfData(t *testing.T) {
@@ -225,12 +121,6 @@ func TestLoadOfData(t *testing.T) {
 		if _, err := l.Load(t.Context(), address); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	for i := range 2 * keptLogos {
-		_, _ = l.Load(t.Context(), fmt.Sprintf("data:nothing,%d", i))
-	}
-	if n := len(l.kept); n > keptLogos {
-		t.Errorf("%d addresses are remembered", n)
 	}
 }
 

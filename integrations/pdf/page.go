@@ -2,60 +2,95 @@ package pdf
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/johnfercher/maroto/v2/pkg/components/col"
 	"github.com/johnfercher/maroto/v2/pkg/components/page"
 	"github.com/johnfercher/maroto/v2/pkg/components/row"
+	"github.com/johnfercher/maroto/v2/pkg/components/text"
+	"github.com/johnfercher/maroto/v2/pkg/consts/align"
+	"github.com/johnfercher/maroto/v2/pkg/consts/linestyle"
 	"github.com/johnfercher/maroto/v2/pkg/core"
+	"github.com/johnfercher/maroto/v2/pkg/core/entity"
+	"github.com/johnfercher/maroto/v2/pkg/props"
+
+	"siteapi/integrations/pdf/font"
 )
 
-// The page is A4 with a grid of one-millimetre columns, so the widths below are both
-// grid sizes and millimetres.
+// The page is A4, in millimetres.
 const (
 	pageHeight   = 297.0
 	marginSide   = 20.0
 	marginTop    = 17.0
 	marginBottom = 13.0
-	gridWidth    = 170 // between the side margins
-	sideWidth    = 50  // the column of headings
-	mainWidth    = gridWidth - sideWidth
+	textWidth    = 170.0 // between the side margins
+	mainLeft     = 50.0  // left edge of the main column, beside that of headings
+	mainWidth    = textWidth - mainLeft
 	headHeight   = 18.0 // the running head of pages after the first
 	footHeight   = 9.0  // the foot of each page
 	clearance    = 4.0  // least white space above the foot
-	bodyHeight   = pageHeight - marginTop - marginBottom - footHeight
+	bodyHeight   = pageHeight - marginTop - marginBottom - footHeight - clearance
 )
 
-// spare is left over for the filler that maroto puts at the end of a page, which it
-// rounds down to 1e-9: without it a rounding error would begin an empty page.
-const spare = 0.05 + 0.5e-9
-
-// block is a strip of the page that is never split: one row of the grid, either with a
-// side column and a main column or with one column over the full width.
+// block is a strip of the page that is never split.
 type block struct {
 	height  float64
-	side    []core.Component
-	main    []core.Component
-	full    []core.Component // instead of side and main
-	section string           // heading to repeat where a page begins inside the section
-	keep    bool             // stays on one page with the block after it
-	space   bool             // white space, left out at the top of a page
+	items   []item
+	section string // heading to repeat where a page begins inside the section
+	opens   bool   // has the heading of its section
+	keep    bool   // stays on one page with the block after it
+	space   bool   // white space, left out at the top of a page
 }
 
-func (b *block) row() core.Row {
-	if b.full != nil {
-		return row.New(b.height).Add(col.New(gridWidth).Add(b.full...))
+// item draws a part of a block whose top is at that height.
+type item func(p core.Provider, top float64)
+
+// text places lines below each other, beginning at x and y of the block.
+func (b *block) text(s style, x, y float64, lines ...string) {
+	for i, line := range lines {
+		b.line(s, x, y+s.height(i), line, nil)
 	}
-	return row.New(b.height).Add(col.New(sideWidth).Add(b.side...), col.New(mainWidth).Add(b.main...))
+}
+
+// right places lines like text, ending at the block's right edge.
+func (b *block) right(s style, y float64, lines ...string) {
+	for i, line := range lines {
+		b.text(s, textWidth-s.width(line), y+s.height(i), line)
+	}
+}
+
+// link makes a link of a line that stands at x and y. maroto paints linked text blue, so
+// the link is a line of blanks on top of it.
+func (b *block) link(s style, x, y float64, line, address string) {
+	blanks := int(math.Ceil(s.width(line) / s.width(nbsp)))
+	b.line(s, x, y, strings.Repeat(nbsp, blanks), &address)
+}
+
+func (b *block) line(s style, x, y float64, line string, link *string) {
+	const capital = 0.72 // height of capitals as a share of the type size: they are centred
+	size := s.size * mmPerPt
+	y += (s.leading+capital*size)/2 - size
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000} // more than maroto could break
+		p.AddText(line, room, &props.Text{Family: s.family, Size: s.size, Color: &s.colour, Align: align.Left, Hyperlink: link})
+	})
+}
+
+// bar fills a rectangle: rules, marks and panels.
+func (b *block) bar(x, y, w, h float64, c props.Color) {
+	line := &props.Line{Color: &c, Style: linestyle.Solid, Thickness: h, SizePercent: 100}
+	b.items = append(b.items, func(p core.Provider, top float64) {
+		p.AddLine(&entity.Cell{X: x, Y: top + y + h/2, Width: w}, line)
+	})
 }
 
 // paginate distributes blocks over pages. Blocks that are to be kept together move to the
 // next page together unless they need more than a page.
 func paginate(blocks []block) [][]block {
-	const height = bodyHeight - clearance
 	var (
 		pages [][]block
-		room  = height
+		room  = bodyHeight
 		now   []block
 	)
 	for len(blocks) > 0 {
@@ -64,12 +99,12 @@ func paginate(blocks []block) [][]block {
 			need += blocks[n].height
 			n++
 		}
-		if need > height-headHeight { // more than a page: split it
+		if need > bodyHeight-headHeight { // more than a page: split it
 			n, need = 1, blocks[0].height
 		}
 		if need > room && len(now) > 0 {
 			pages = append(pages, now)
-			now, room = nil, height-headHeight
+			now, room = nil, bodyHeight-headHeight
 		}
 		for _, b := range blocks[:n] {
 			if b.space && len(now) == 0 && len(pages) > 0 {
@@ -83,70 +118,80 @@ func paginate(blocks []block) [][]block {
 	return append(pages, now)
 }
 
-// layout uses as few pages as possible, and on them the most white space.
-func (s *sheet) layout() [][]block {
-	var best [][]block
+// layOut lays a document out in a family. It uses as few pages as possible, and on them
+// the most white space.
+func layOut(d *Document, family func() (*font.Family, error), accent string) (*sheet, error) {
+	f, err := family()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSheet(d, f, newPalette(d.Company.Accent, accent))
+	if err != nil {
+		return nil, err
+	}
 	for _, spacing := range []spacing{roomy, dense, compact} {
 		s.spacing = spacing
-		if pages := paginate(s.blocks()); best == nil || len(pages) < len(best) {
-			best = pages
+		if pages := paginate(s.blocks()); s.pages == nil || len(pages) < len(s.pages) {
+			s.pages = pages
 		}
-		if len(best) == 1 {
+		if len(s.pages) == 1 {
 			break
 		}
 	}
-	return best
+	return s, nil
 }
 
-// makePages makes maroto's pages: running head, body, white space and foot.
-func (s *sheet) makePages() []core.Page {
-	out := make([]core.Page, 0, len(s.pages))
-	for i, part := range s.pages {
-		var (
-			rows []core.Row
-			used float64
-		)
-		if i > 0 {
-			rows = append(rows, s.runningHead())
-			used += headHeight
-			if first := &part[0]; first.full == nil && len(first.side) == 0 && first.section != "" {
-				label := s.scale.label
-				first.side = label.set(0, 0, label.wrap(first.section, sideWidth-6)...)
-			}
+// drawing is the only component of a page.
+type drawing struct {
+	core.Component // an empty text, for what a component does beside drawing
+	draw           func(core.Provider)
+}
+
+// Render draws the page.
+func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
+
+// page makes a page of running head, body and foot.
+func (s *sheet) page(index int, body []block) core.Page {
+	draw := func(p core.Provider) {
+		y := 0.0
+		if index > 0 {
+			s.runningHead(body[0]).draw(p, y)
+			y += headHeight
 		}
-		for _, b := range part {
-			rows = append(rows, b.row())
-			used += b.height
+		for _, b := range body {
+			b.draw(p, y)
+			y += b.height
 		}
-		if rest := bodyHeight - used - spare; rest > 0 {
-			rows = append(rows, row.New(rest).Add(col.New(gridWidth)))
-		}
-		rows = append(rows, s.foot(i+1, len(s.pages)))
-		out = append(out, page.New().Add(rows...))
+		s.foot(index+1).draw(p, pageHeight-marginTop-marginBottom-footHeight)
 	}
-	return out
+	return page.New().Add(row.New(1).Add(col.New().Add(drawing{text.New(""), draw})))
 }
 
-// runningHead names the document on pages after the first.
-func (s *sheet) runningHead() core.Row {
-	small := s.scale.small
-	name := small.wrap(s.company, gridWidth/2-5)
-	return row.New(headHeight).Add(
-		col.New(gridWidth/2).Add(small.set(0, 0, name[:min(len(name), 1)]...)...),
-		col.New(gridWidth/2).Add(small.right(0, s.words.title+" · "+s.reference)...),
-	)
+func (b block) draw(p core.Provider, top float64) {
+	for _, draw := range b.items {
+		draw(p, top)
+	}
+}
+
+// runningHead names the document on pages after the first, and the section that the page
+// begins inside of.
+func (s *sheet) runningHead(first block) (b block) {
+	small, label := s.scale.small, s.scale.label
+	name := small.wrap(s.company, textWidth/2-5)
+	b.text(small, 0, 0, name[:min(len(name), 1)]...)
+	b.right(small, 0, s.words.Title+" · "+s.reference)
+	if !first.opens {
+		b.text(label, 0, headHeight, label.wrap(first.section, mainLeft-6)...)
+	}
+	return b
 }
 
 // foot closes a page with a rule, the sender and the page number.
-func (s *sheet) foot(number, total int) core.Row {
+func (s *sheet) foot(number int) (b block) {
 	small := s.scale.small
-	sender := strings.Trim(s.company+" · "+s.reference, " ·")
-	left := small.wrap(sender, gridWidth-40)
-	return row.New(footHeight).Add(
-		col.New(gridWidth-35).Add(append(
-			small.set(0, footHeight-small.leading, left[:min(len(left), 1)]...),
-			bar(0, 0, gridWidth, 0.2, s.palette.rule),
-		)...),
-		col.New(35).Add(small.right(footHeight-small.leading, fmt.Sprintf(s.words.page, number, total))...),
-	)
+	sender := small.wrap(strings.Trim(s.company+" · "+s.reference, " ·"), textWidth-40)
+	b.bar(0, 0, textWidth, 0.2, s.palette.rule)
+	b.text(small, 0, footHeight-small.leading, sender[:min(len(sender), 1)]...)
+	b.right(small, footHeight-small.leading, fmt.Sprintf(s.words.Page, number, len(s.pages)))
+	return b
 }

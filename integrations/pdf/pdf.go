@@ -1,8 +1,7 @@
 // Package pdf draws the summary of a submitted quote as an A4 document.
 //
-// The page is built with maroto on a grid of one-millimetre columns. Line and page
-// breaks are computed here, because maroto breaks lines between words only and draws
-// text from outside as it comes.
+// Line and page breaks are computed here, because maroto breaks lines between words only:
+// it is given pages that are drawn already.
 //
 // Known limits: letters that Liberation Sans lacks, or that need shaping (Arabic, CJK,
 // Hebrew), are replaced by a box and logged; the document is not tagged for screen readers.
@@ -20,7 +19,7 @@ import (
 // Company is the sender of the document. Empty fields are left out.
 type Company struct {
 	Name   string
-	Logo   *Logo  // nil: the name is set large instead
+	Logo   []byte // as PrepareLogo returns it; nil: the name is set large instead
 	Lines  []Line // address and contact lines, in the order they are printed
 	Accent string // "#rrggbb"; empty or malformed: the renderer's
 }
@@ -43,17 +42,8 @@ type Document struct {
 // Reference returns the short form of a submission id that people quote on the phone:
 // its first eight letters and digits in upper case. File names use it too.
 func Reference(id string) string {
-	const length = 8
-	var out strings.Builder
-	for _, r := range id {
-		if out.Len() == length {
-			break
-		}
-		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			out.WriteRune(unicode.ToUpper(r))
-		}
-	}
-	return out.String()
+	id = strings.ToUpper(strings.ReplaceAll(id, "-", ""))
+	return id[:min(8, len(id))]
 }
 
 // label returns the content's text for a slug, else the slug spelled out: "web-app" as

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/pdftest"
+	"siteapi/integrations/quote"
 )
 
 // tool runs a program on a file, whose name stands for FILE, and returns what it prints.
@@ -184,6 +186,44 @@ func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
+		}
+	}
+}
+
+// TestEveryFieldOfALeadIsPrinted reports a field of the submission that the document lacks.
+func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
+	t.Parallel()
+	d := pdftest.Sample("en", "minimal")
+	want := map[string]string{} // field by its text
+	var fill func(name string, v reflect.Value)
+	fill = func(name string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				fill(v.Type().Field(i).Name, v.Field(i))
+			}
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			fill(name, v.Index(0))
+		case reflect.String:
+			v.SetString("Text" + strconv.Itoa(len(want)))
+			want[v.String()] = name
+		default:
+			t.Errorf("%s is a %s: say here how it is printed", name, v.Kind())
+		}
+	}
+	s := &d.Submission
+	for name, v := range map[string]any{"Contact": &s.Contact, "Selections": &s.Selections} {
+		fill(name, reflect.ValueOf(v).Elem())
+	}
+	// ID and SubmittedAt are its reference and date, Estimate is its span. The others are not the visitor's.
+	if n := reflect.TypeFor[quote.Submission]().NumField(); n != 10 {
+		t.Errorf("a submission has %d fields: is the new one printed?", n)
+	}
+	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
+	for value, name := range want {
+		if !strings.Contains(text, value) {
+			t.Errorf("the document lacks %s", name)
 		}
 	}
 }

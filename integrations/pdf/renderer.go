@@ -59,75 +59,54 @@ func New(o Options) (*Renderer, error) {
 
 // Render draws a document and returns the PDF file. The error is that of ctx, or a fault
 // in the drawing.
-func (r *Renderer) Render(ctx context.Context, d Document) ([]byte, error) {
+func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("rendering the quote: %w", err)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("rendering the quote: %w", err)
+		return nil, err
 	}
-	s, err := r.layOut(&d)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the quote: %w", err)
+	s, err := layOut(&d, r.latin, r.accent)
+	if err == nil && len(s.missing) > 0 {
+		s, err = layOut(&d, r.wide, r.accent)
 	}
-	raw, err := s.draw()
 	if err != nil {
-		return nil, fmt.Errorf("rendering the quote: %w", err)
-	}
-	file, err := finish(raw, s.words.tag.String(), d.CreatedAt)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the quote: %w", err)
+		return nil, err
 	}
 	if len(s.missing) > 0 {
 		r.log.Warn().Str("submission", s.reference).Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
 			Msg("the typeface of the quote lacks letters: they are printed as boxes")
 	}
-	return file, nil
-}
-
-// layOut lays a document out, in the wide family only if the Latin one lacks letters.
-func (r *Renderer) layOut(d *Document) (s *sheet, err error) {
-	for _, family := range []func() (*font.Family, error){r.latin, r.wide} {
-		f, err := family()
-		if err != nil {
-			return nil, err
-		}
-		s = newSheet(d, f, newPalette(d.Company.Accent, r.accent))
-		if s.pages = s.layout(); len(s.missing) == 0 {
-			break
-		}
-	}
-	return s, nil
+	return s.draw()
 }
 
 // draw has maroto draw the pages.
-func (s *sheet) draw() (file []byte, err error) {
-	// gofpdf panics on data it does not expect.
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("drawing the pages: %v", p)
-		}
-	}()
-	cfg := config.NewBuilder().
+func (s *sheet) draw() ([]byte, error) {
+	created := s.doc.CreatedAt.UTC()
+	m := maroto.New(config.NewBuilder().
 		WithPageSize(pagesize.A4).
-		WithLeftMargin(marginSide).WithRightMargin(marginSide).
-		WithTopMargin(marginTop).WithBottomMargin(marginBottom).
-		WithMaxGridSize(gridWidth).
+		WithLeftMargin(marginSide).WithRightMargin(marginSide).WithTopMargin(marginTop).WithBottomMargin(marginBottom).
 		WithCompression(true).
-		WithTitle(strings.TrimSpace(s.words.title+" "+s.reference), true).
+		WithTitle(strings.TrimSpace(s.words.Title+" "+s.reference), true).
 		WithAuthor(s.company, true).
-		WithCreationDate(s.doc.CreatedAt.UTC()).
+		WithCreationDate(created).
 		WithCustomFonts([]*entity.CustomFont{
 			// gofpdf writes into the font it is given, so each document gets a copy.
 			{Family: regularFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Regular.TTF)},
 			{Family: boldFamily, Style: fontstyle.Normal, Bytes: bytes.Clone(s.family.Bold.TTF)},
 		}).
 		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
-		Build()
-	m := maroto.New(cfg)
-	m.AddPages(s.makePages()...)
+		Build())
+	for i, body := range s.pages {
+		m.AddPages(s.page(i, body))
+	}
 	doc, err := m.Generate()
 	if err != nil {
-		return nil, fmt.Errorf("drawing the pages: %w", err)
+		return nil, err
 	}
-	return doc.GetBytes(), nil
+	return finish(doc.GetBytes(), s.words.tag.String(), created)
 }
 
 // errTrailer says that gofpdf has changed how it ends a file.

@@ -3,9 +3,6 @@ package pdf
 import (
 	"strconv"
 
-	"github.com/johnfercher/maroto/v2/pkg/consts/align"
-	"github.com/johnfercher/maroto/v2/pkg/core"
-
 	"siteapi/integrations/pdf/font"
 )
 
@@ -25,18 +22,20 @@ type sheet struct {
 }
 
 // newSheet prepares a document: language, fonts, colours and printable company texts.
-func newSheet(d *Document, family *font.Family, p *palette) *sheet {
+func newSheet(d *Document, family *font.Family, p *palette) (*sheet, error) {
+	words, err := wordsIn(d.Locale)
+	if err != nil {
+		return nil, err
+	}
 	s := &sheet{
-		doc: d, reference: Reference(d.Submission.ID), words: wordsIn(d.Locale),
+		doc: d, reference: Reference(d.Submission.ID), words: words,
 		family: family, palette: p, scale: newTypescale(family, p), missing: map[string]bool{},
 	}
 	s.company = s.print(d.Company.Name)
 	for _, line := range d.Company.Lines {
-		if text := s.print(line.Text); text != "" {
-			s.lines = append(s.lines, Line{Text: text, Link: line.Link})
-		}
+		s.lines = append(s.lines, Line{Text: s.print(line.Text), Link: line.Link})
 	}
-	return s
+	return s, nil
 }
 
 // spacing is the white space of a document, in millimetres.
@@ -56,10 +55,12 @@ var (
 // print makes a text from outside printable.
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
+// label returns the printable text for a slug.
+func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
+
 // blocks lays the whole document out, top to bottom.
 func (s *sheet) blocks() []block {
-	var out []block
-	out = append(out, s.letterhead(), s.headline(), s.price())
+	out := []block{s.letterhead(), s.headline(), s.price()}
 	out = append(out, s.recipient()...)
 	out = append(out, s.project()...)
 	out = append(out, s.features()...)
@@ -75,16 +76,15 @@ func (s *sheet) section(title string, body ...block) []block {
 		return nil
 	}
 	heading := s.scale.heading
-	lines := heading.wrap(title, sideWidth-6)
-	body[0].side = append(body[0].side, heading.set(0, 0, lines...)...)
+	lines := heading.wrap(title, mainLeft-6)
+	body[0].text(heading, 0, 0, lines...)
 	body[0].height = max(body[0].height, heading.height(len(lines)))
 	for i := range body {
-		body[i].section = title
+		body[i].section, body[i].opens = title, i == 0
 	}
-	return append([]block{
-		{height: s.spacing.above, space: true, keep: true},
-		{height: s.spacing.below, full: []core.Component{bar(0, 0, gridWidth, 0.2, s.palette.rule)}, keep: true},
-	}, body...)
+	rule := block{height: s.spacing.below, keep: true}
+	rule.bar(0, 0, textWidth, 0.2, s.palette.rule)
+	return append([]block{{height: s.spacing.above, space: true, keep: true}, rule}, body...)
 }
 
 // letterhead is the sender: the logo, or the name set large, and the contact lines.
@@ -98,21 +98,20 @@ func (s *sheet) letterhead() block {
 	if logo := s.doc.Company.Logo; logo != nil {
 		name.size, name.leading = small.size, small.leading
 		lines := name.wrap(s.company, mainWidth-20)
-		b.full = append(append(b.full, picture(logo)), name.right(y, lines...)...)
+		b.logo(logo)
+		b.right(name, y, lines...)
 		y += name.height(len(lines))
 	} else {
 		name.size, name.leading = 15, 7
-		lines := name.wrap(s.company, gridWidth/2-5)
-		b.full = append(b.full, name.set(0, 0, lines...)...)
+		lines := name.wrap(s.company, textWidth/2-5)
+		b.text(name, 0, 0, lines...)
 		b.height = max(b.height, name.height(len(lines))+12)
 	}
 	for _, line := range s.lines {
-		for _, text := range small.wrap(line.Text, gridWidth/2-5) {
-			b.full = append(b.full, small.right(y, text)...)
+		for _, text := range small.wrap(line.Text, textWidth/2-5) {
+			b.right(small, y, text)
 			if line.Link != "" {
-				p := small.props(0, y)
-				p.Align = align.Right
-				b.full = append(b.full, small.link(text, line.Link, p))
+				b.link(small, textWidth-small.width(text), y, text, line.Link)
 			}
 			y += small.leading
 		}
@@ -122,20 +121,19 @@ func (s *sheet) letterhead() block {
 }
 
 // headline names the document, its reference and its date.
-func (s *sheet) headline() block {
+func (s *sheet) headline() (b block) {
 	title, label, body := s.scale.title, s.scale.label, s.scale.body
-	b := block{}
-	b.full = append(b.full, bar(0, 0, 14, 1.3, s.palette.accent))
-	b.full = append(b.full, title.set(-0.4, 4.5, s.words.title)...)
+	b.bar(0, 0, 14, 1.3, s.palette.accent)
+	b.text(title, 0, 4.5, s.words.Title)
 	y := 4.5 + title.leading + 2
 	x := 0.0
-	for _, pair := range [][2]string{{s.words.reference, s.reference}, {s.words.date, s.words.dateOf(s.doc.CreatedAt)}} {
+	for _, pair := range [][2]string{{s.words.Reference, s.reference}, {s.words.Date, s.words.dateOf(s.doc.CreatedAt)}} {
 		if pair[1] == "" {
 			continue
 		}
-		b.full = append(b.full, label.set(x, y, pair[0])...)
+		b.text(label, x, y, pair[0])
 		x += label.width(pair[0]) + 2
-		b.full = append(b.full, body.set(x, y, pair[1])...)
+		b.text(body, x, y, pair[1])
 		x += body.width(pair[1]) + 9
 	}
 	b.height = y + body.leading + 7
@@ -143,45 +141,43 @@ func (s *sheet) headline() block {
 }
 
 // price is the range on a tinted panel, the one thing everybody looks for.
-func (s *sheet) price() block {
+func (s *sheet) price() (b block) {
 	const pad, stripe = 7.0, 1.3
 	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
 	heading.colour = s.palette.strong
-	limit := gridWidth - 2*pad - stripe
+	x, y := pad+stripe, pad-1.5
+	limit := textWidth - pad - x
 	span := s.span(s.doc.Submission.Estimate)
 	figure.size = figure.fit(span, 15, limit)
 	lines := figure.wrap(span, limit)
+	panel := heading.leading + figure.height(len(lines)) + small.leading + 2*pad - 0.5
 
-	y := pad - 1.5
-	x := pad + stripe
-	content := heading.set(x, y, s.words.estimate)
+	b.bar(0, 0, textWidth, panel, s.palette.tint)
+	b.bar(0, 0, stripe, panel, s.palette.accent)
+	b.text(heading, x, y, s.words.Estimate)
 	y += heading.leading + 1.5
-	content = append(content, figure.set(x-0.3, y, lines...)...)
+	b.text(figure, x-0.3, y, lines...)
 	y += figure.height(len(lines)) + 1
-	content = append(content, small.set(x, y, s.words.guide)...)
-	y += small.leading + pad - 1.5
-
-	return block{height: y + 2, full: append([]core.Component{
-		bar(0, 0, gridWidth, y, s.palette.tint),
-		bar(0, 0, stripe, y, s.palette.accent),
-	}, content...)}
+	b.text(small, x, y, s.words.Guide)
+	b.height = panel + 2
+	return b
 }
 
 // recipient says who the estimate is for.
 func (s *sheet) recipient() []block {
 	name, body, label := s.scale.name, s.scale.body, s.scale.label
 	contact := s.doc.Submission.Contact
-	var out block
+	var b block
 	add := func(st style, text string) {
-		lines := st.wrap(text, mainWidth)
-		out.main = append(out.main, st.set(0, out.height, lines...)...)
-		out.height += st.height(len(lines))
+		lines := st.wrap(s.print(text), mainWidth)
+		b.text(st, mainLeft, b.height, lines...)
+		b.height += st.height(len(lines))
 	}
-	add(name, s.print(contact.FirstName+" "+contact.LastName))
-	add(body, s.print(contact.Company))
-	add(label, s.print(contact.Email))
-	add(label, s.print(contact.Phone))
-	return s.section(s.words.preparedFor, out)
+	add(name, contact.FirstName+" "+contact.LastName)
+	add(body, contact.Company)
+	add(label, contact.Email)
+	add(label, contact.Phone)
+	return s.section(s.words.PreparedFor, b)
 }
 
 // project lists what was chosen, one line each.
@@ -189,34 +185,29 @@ func (s *sheet) project() []block {
 	const key = 38.0
 	body, label := s.scale.body, s.scale.label
 	chosen := s.doc.Submission.Selections
-	var out block
+	var b block
 	for _, pair := range [][2]string{
-		{s.words.projectType, chosen.ProjectType},
-		{s.words.complexity, chosen.Complexity},
-		{s.words.timeline, chosen.Timeline},
+		{s.words.ProjectType, chosen.ProjectType},
+		{s.words.Complexity, chosen.Complexity},
+		{s.words.Timeline, chosen.Timeline},
 	} {
-		value := s.label(pair[1])
-		if value == "" {
-			continue
+		if lines := body.wrap(s.label(pair[1]), mainWidth-key); len(lines) > 0 {
+			b.text(label, mainLeft, b.height, pair[0])
+			b.text(body, mainLeft+key, b.height, lines...)
+			b.height += body.height(len(lines)) + s.spacing.row
 		}
-		lines := body.wrap(value, mainWidth-key)
-		out.main = append(out.main, label.set(0, out.height, pair[0])...)
-		out.main = append(out.main, body.set(key, out.height, lines...)...)
-		out.height += body.height(len(lines)) + s.spacing.row
 	}
-	if out.height == 0 {
+	if b.height == 0 {
 		return nil
 	}
-	return s.section(s.words.project, out)
+	return s.section(s.words.Project, b)
 }
-
-func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
 
 // features lists the chosen features in two columns, row by row.
 func (s *sheet) features() []block {
 	const gutter, indent = 6.0, 4.0
+	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
-	column := (mainWidth - gutter) / 2
 	var names []string
 	for _, slug := range s.doc.Submission.Selections.Features {
 		if name := s.label(slug); name != "" {
@@ -227,10 +218,10 @@ func (s *sheet) features() []block {
 	for i := 0; i < len(names); i += 2 {
 		var b block
 		for j, name := range names[i:min(i+2, len(names))] {
-			x := float64(j) * (column + gutter)
+			x := mainLeft + float64(j)*(column+gutter)
 			lines := body.wrap(name, column-indent)
-			b.main = append(b.main, bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent))
-			b.main = append(b.main, body.set(x+indent, 0, lines...)...)
+			b.bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
+			b.text(body, x+indent, 0, lines...)
 			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
 		}
 		rows = append(rows, b)
@@ -239,7 +230,7 @@ func (s *sheet) features() []block {
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
-	return s.section(s.words.features, rows...)
+	return s.section(s.words.Features, rows...)
 }
 
 // next tells what happens next, in numbered steps.
@@ -247,19 +238,21 @@ func (s *sheet) next() []block {
 	const indent = 6.0
 	body, number := s.scale.body, s.scale.heading
 	number.colour = s.palette.strong
-	var out block
-	for i, step := range s.words.steps {
+	var b block
+	for i, step := range s.words.Steps {
 		lines := body.wrap(step, mainWidth-indent)
-		out.main = append(out.main, number.set(0, out.height, strconv.Itoa(i+1))...)
-		out.main = append(out.main, body.set(indent, out.height, lines...)...)
-		out.height += body.height(len(lines)) + s.spacing.row
+		b.text(number, mainLeft, b.height, strconv.Itoa(i+1))
+		b.text(body, mainLeft+indent, b.height, lines...)
+		b.height += body.height(len(lines)) + s.spacing.row
 	}
-	return s.section(s.words.next, out)
+	return s.section(s.words.Next, b)
 }
 
 // note is the disclaimer.
 func (s *sheet) note() []block {
 	small := s.scale.small
-	lines := small.wrap(s.words.disclaimer, mainWidth)
-	return s.section(s.words.note, block{height: small.height(len(lines)), main: small.set(0, 0.4, lines...)})
+	lines := small.wrap(s.words.Disclaimer, mainWidth)
+	b := block{height: small.height(len(lines))}
+	b.text(small, mainLeft, 0.4, lines...)
+	return s.section(s.words.Note, b)
 }

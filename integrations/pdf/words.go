@@ -1,147 +1,104 @@
 package pdf
 
 import (
+	"embed"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
+	"math"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+
+	"siteapi/integrations/quote"
 )
 
-// words are the fixed texts of a document in one language.
+// words are the fixed texts of a document in one language, read from words/<locale>.json.
 type words struct {
 	tag         language.Tag
-	title       string // of the document
-	reference   string
-	date        string
-	estimate    string // heading of the range
-	guide       string // below the range
-	preparedFor string
-	project     string
-	projectType string
-	complexity  string
-	timeline    string
-	features    string
-	next        string
-	steps       [3]string
-	note        string
-	disclaimer  string
-	page        string     // with the number and the total
-	day         string     // with day, month and year
-	months      [12]string //
-	codeFirst   bool       // whether the currency stands before the number
+	Title       string // of the document
+	Reference   string
+	Date        string
+	Estimate    string // heading of the range
+	Guide       string // below the range
+	PreparedFor string
+	Project     string
+	ProjectType string
+	Complexity  string
+	Timeline    string
+	Features    string
+	Next        string
+	Steps       [3]string
+	Note        string
+	Disclaimer  string
+	Page        string // with the number and the total
+	Day         string // with day, month and year
+	Months      [12]string
+	CodeFirst   bool // whether the currency stands before the number
 }
 
-// languages returns the texts by locale.
-func languages() map[string]*words {
-	return map[string]*words{"en": english(), "es": spanish(), "ro": romanian()}
-}
-
-// Locales lists the languages that a document can be written in.
-func Locales() []string { return slices.Sorted(maps.Keys(languages())) }
+//go:embed words
+var texts embed.FS
 
 // wordsIn returns the texts in a locale, in English for an unknown one.
-func wordsIn(locale string) *words {
-	if w, ok := languages()[locale]; ok {
-		return w
+func wordsIn(locale string) (*words, error) {
+	data, err := texts.ReadFile("words/" + locale + ".json")
+	if err != nil {
+		locale = "en"
+		data, err = texts.ReadFile("words/en.json")
 	}
-	return english()
+	w := &words{tag: language.Make(locale)}
+	if err == nil {
+		err = json.Unmarshal(data, w)
+	}
+	return w, err
 }
 
 // dateOf spells a day out, as UTC has it.
 func (w *words) dateOf(t time.Time) string {
 	t = t.UTC()
-	return fmt.Sprintf(w.day, t.Day(), w.months[t.Month()-1], t.Year())
+	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
 }
 
-func english() *words {
-	return &words{
-		tag:         language.English,
-		title:       "Project estimate",
-		reference:   "Reference",
-		date:        "Date",
-		estimate:    "Estimated range",
-		guide:       "A guide price for the selections below.",
-		preparedFor: "Prepared for",
-		project:     "Your project",
-		projectType: "Project type",
-		complexity:  "Complexity",
-		timeline:    "Timeline",
-		features:    "Features",
-		next:        "What happens next",
-		steps: [3]string{
-			"We read your selections and prepare our questions.",
-			"We contact you to talk through your goals, priorities and dates.",
-			"You receive a written proposal with a defined scope, schedule and price.",
-		},
-		note: "Please note",
-		disclaimer: "This estimate is based only on the options you selected. It is not a binding offer. " +
-			"The final price depends on the agreed scope of work and is set out in the written proposal, together with any taxes that apply.",
-		page: "Page %d of %d",
-		day:  "%d %s %d",
-		months: [12]string{"January", "February", "March", "April", "May", "June",
-			"July", "August", "September", "October", "November", "December"},
-		codeFirst: true,
-	}
-}
+// nbsp keeps an amount and its currency on one line.
+const nbsp = "\u00a0"
 
-func spanish() *words {
-	return &words{
-		tag:         language.Spanish,
-		title:       "Presupuesto orientativo",
-		reference:   "Referencia",
-		date:        "Fecha",
-		estimate:    "Importe estimado",
-		guide:       "Un precio orientativo para las opciones que figuran a continuación.",
-		preparedFor: "Preparado para",
-		project:     "Su proyecto",
-		projectType: "Tipo de proyecto",
-		complexity:  "Complejidad",
-		timeline:    "Plazo",
-		features:    "Funcionalidades",
-		next:        "Próximos pasos",
-		steps: [3]string{
-			"Revisamos las opciones que ha elegido y preparamos nuestras preguntas.",
-			"Nos ponemos en contacto con usted para hablar de sus objetivos, prioridades y fechas.",
-			"Recibe una propuesta por escrito con el alcance, el calendario y el precio definidos.",
-		},
-		note: "Aviso",
-		disclaimer: "Este presupuesto se basa únicamente en las opciones que ha elegido y no constituye una oferta vinculante. " +
-			"El precio final depende del alcance que se acuerde y figurará en la propuesta por escrito, junto con los impuestos que correspondan.",
-		page: "Página %d de %d",
-		day:  "%d de %s de %d",
-		months: [12]string{"enero", "febrero", "marzo", "abril", "mayo", "junio",
-			"julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"},
+// span writes the range of an estimate the way the document's language does, as
+// "€12,000 – €18,000" in en and "12.000 – 18.000 €" in es; a range of one amount as
+// that amount. Cents are shown only where one of the two has some.
+func (s *sheet) span(e quote.Estimate) string {
+	printer := message.NewPrinter(s.words.tag)
+	sign, digits := s.print(e.Currency), 2
+	if unit, err := currency.ParseISO(e.Currency); err == nil {
+		sign = unit.String()
+		digits, _ = currency.Standard.Rounding(unit)
+		// A symbol that the typeface lacks is written as the code.
+		symbol := printer.Sprint(currency.Symbol(unit))
+		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !s.family.Has(r) }) < 0 {
+			sign = symbol
+		}
 	}
-}
-
-func romanian() *words {
-	return &words{
-		tag:         language.Romanian,
-		title:       "Estimare de preț",
-		reference:   "Referință",
-		date:        "Data",
-		estimate:    "Preț estimat",
-		guide:       "Un preț orientativ pentru opțiunile de mai jos.",
-		preparedFor: "Pregătită pentru",
-		project:     "Proiectul dumneavoastră",
-		projectType: "Tipul proiectului",
-		complexity:  "Complexitate",
-		timeline:    "Termen",
-		features:    "Funcționalități",
-		next:        "Pașii următori",
-		steps: [3]string{
-			"Analizăm opțiunile alese și ne pregătim întrebările.",
-			"Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele dumneavoastră.",
-			"Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor, calendarul și prețul.",
-		},
-		note: "De reținut",
-		disclaimer: "Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă o ofertă fermă. " +
-			"Prețul final depinde de conținutul convenit al lucrărilor și va fi precizat în propunerea scrisă, împreună cu eventualele taxe și impozite.",
-		page: "Pagina %d din %d",
-		day:  "%d %s %d",
-		months: [12]string{"ianuarie", "februarie", "martie", "aprilie", "mai", "iunie",
-			"iulie", "august", "septembrie", "octombrie", "noiembrie", "decembrie"},
+	if e.Min == math.Trunc(e.Min) && e.Max == math.Trunc(e.Max) {
+		digits = 0
 	}
+	amount := func(value float64) string { return printer.Sprint(number.Decimal(value, number.Scale(digits))) }
+	low, high := amount(e.Min), amount(e.Max)
+	if !s.words.CodeFirst {
+		if low != high {
+			low += " – " + high
+		}
+		return low + nbsp + sign
+	}
+	if last, _ := utf8.DecodeLastRuneInString(sign); unicode.IsLetter(last) {
+		sign += nbsp
+	}
+	if low == high {
+		return sign + low
+	}
+	return sign + low + " – " + sign + high
 }

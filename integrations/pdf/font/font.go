@@ -60,15 +60,9 @@ func Wide() (*Family, error) {
 }
 
 func cutFamily(blocks []block) (*Family, error) {
-	regular, err := cut(liberationsansregular.TTF, blocks)
-	if err != nil {
-		return nil, fmt.Errorf("cutting the regular font: %w", err)
-	}
-	bold, err := cut(liberationsansbold.TTF, blocks)
-	if err != nil {
-		return nil, fmt.Errorf("cutting the bold font: %w", err)
-	}
-	return &Family{Regular: regular, Bold: bold}, nil
+	regular, err1 := cut(liberationsansregular.TTF, blocks)
+	bold, err2 := cut(liberationsansbold.TTF, blocks)
+	return &Family{Regular: regular, Bold: bold}, errors.Join(err1, err2)
 }
 
 // Has reports whether both weights have a glyph for r.

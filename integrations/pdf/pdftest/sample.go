@@ -65,7 +65,7 @@ func Sample(locale, kind string) pdf.Document {
 }
 
 func sender() pdf.Company {
-	logo, err := pdf.NewLogo([]byte(LogoSVG))
+	logo, err := pdf.PrepareLogo([]byte(LogoSVG))
 	if err != nil {
 		panic(err)
 	}
