@@ -105,6 +105,118 @@ export type ContentDocument = {
   readonly fields: Scalars['JSON']['output'];
 };
 
+/** The content of one language. */
+export type ContentHealth = {
+  /** The language. */
+  readonly locale: Locale;
+  /** When it was fetched from the CMS; null where it was not, or is a copy of an earlier run. */
+  readonly fetchedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Number of documents. */
+  readonly documents: Scalars['Int']['output'];
+};
+
+/** A lead on its way to one system. */
+export type Delivery = {
+  /** Number of the delivery. */
+  readonly id: Scalars['ID']['output'];
+  /** The system. */
+  readonly target: DeliveryTarget;
+  /** Where it is. */
+  readonly state: DeliveryState;
+  /** When it was created. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** When it is tried next; null where it is not waiting. */
+  readonly nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it arrived; null where it has not. */
+  readonly deliveredAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The failed attempts, the oldest first. */
+  readonly attempts: ReadonlyArray<DeliveryAttempt>;
+  /** Number of attempts so far, with one that is being made. */
+  readonly attemptCount: Scalars['Int']['output'];
+  /** Number of attempts after which it has failed. */
+  readonly maxAttempts: Scalars['Int']['output'];
+  /** Why it has not arrived: the last failure, or why its target is paused. Without personal data. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+  /** The lead; null where it was erased. */
+  readonly lead?: Maybe<Lead>;
+};
+
+/** A failed attempt. */
+export type DeliveryAttempt = {
+  /** When it was made. */
+  readonly at: Scalars['DateTime']['output'];
+  /** What was wrong, without personal data. */
+  readonly error: Scalars['String']['output'];
+};
+
+/** A page of deliveries. There is no total: counting would read them all. */
+export type DeliveryConnection = {
+  /** The deliveries of the page. */
+  readonly edges: ReadonlyArray<DeliveryEdge>;
+  /** Whether there are more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A delivery in a page. */
+export type DeliveryEdge = {
+  /** Its place in the order. */
+  readonly cursor: Scalars['String']['output'];
+  /** The delivery. */
+  readonly node: Delivery;
+};
+
+/** Where a delivery is. */
+export type DeliveryState =
+  /** It waits for its first attempt. */
+  | 'PENDING'
+  /** It is being tried. */
+  | 'RUNNING'
+  /** An attempt failed, and it will be tried again. */
+  | 'RETRYING'
+  /** It was refused for good, or tried too often. It is kept until it is retried. */
+  | 'FAILED'
+  /** The target has it. */
+  | 'DELIVERED';
+
+/** A system that leads are delivered to. */
+export type DeliveryTarget =
+  /** The headless CMS. */
+  | 'CMS'
+  /** The CRM. */
+  | 'CRM'
+  /** The address of the setting `LEAD_WEBHOOK_URL`. */
+  | 'WEBHOOK';
+
+/** A place where something of a person may be stored. */
+export type ErasurePlace = {
+  /** The place: `deliveries`, `cms`, `crm`, `database` or `cache`. */
+  readonly place: Scalars['String']['output'];
+  /** What is counted there, such as `documents`. */
+  readonly unit: Scalars['String']['output'];
+  /** How much was found; null where it is not known. */
+  readonly found?: Maybe<Scalars['Int']['output']>;
+  /** How much was erased. */
+  readonly erased: Scalars['Int']['output'];
+  /** `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed. */
+  readonly state: Scalars['String']['output'];
+  /** What failed. */
+  readonly detail?: Maybe<Scalars['String']['output']>;
+};
+
+/** What an erasure found and removed. It names the address, and nothing else of the person. */
+export type ErasureReceipt = {
+  /** The address, in lower case. */
+  readonly email: Scalars['String']['output'];
+  /** True: nothing was changed. */
+  readonly dryRun: Scalars['Boolean']['output'];
+  /** True: all that was found is gone. */
+  readonly complete: Scalars['Boolean']['output'];
+  /** Where it was looked for. */
+  readonly places: ReadonlyArray<ErasurePlace>;
+  /** What is out of reach, in words. */
+  readonly remains: ReadonlyArray<Scalars['String']['output']>;
+};
+
 /**
  * What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
  * English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
@@ -149,6 +261,80 @@ export type FieldCode =
   /** The value can't be read: it is not UTF-8, or a number out of all range. */
   | 'unreadable';
 
+/** How far visitors get in the calculator, and what they choose. */
+export type Funnel = {
+  /** The steps, in their order. */
+  readonly steps: ReadonlyArray<FunnelStep>;
+  /** The steps by week, the oldest first, and within a week by language. */
+  readonly weeks: ReadonlyArray<FunnelWeek>;
+  /** What was chosen, by field and the most frequent first, at most 50 values each. */
+  readonly choices: ReadonlyArray<FunnelChoice>;
+};
+
+/** How often a value was chosen. */
+export type FunnelChoice = {
+  /** `projectType`, `features`, `complexity` or `timeline`. */
+  readonly field: Scalars['String']['output'];
+  /** The slug. */
+  readonly value: Scalars['String']['output'];
+  /** Number of sessions. */
+  readonly count: Scalars['Int']['output'];
+};
+
+/** A step of the calculator, and how many got there. */
+export type FunnelStep = {
+  /** The step. */
+  readonly name: FunnelStepName;
+  /** Number of sessions that reached it. */
+  readonly count: Scalars['Int']['output'];
+  /** Part of those at the step before that reached it, from 0 to 1; null for the first step, and where nobody was before. */
+  readonly conversion?: Maybe<Scalars['Float']['output']>;
+};
+
+/** A step of the calculator. A session counts for a step if its state shows that step or a later one. */
+export type FunnelStepName =
+  /** The calculator was opened. */
+  | 'VISITED'
+  /** A project type was chosen. */
+  | 'CHOSE'
+  /** An estimate was seen. */
+  | 'ESTIMATED'
+  /** Something of the contact form was typed. */
+  | 'TYPED'
+  /** The quote was submitted, and not held in review or rejected. */
+  | 'SUBMITTED';
+
+/** The sessions that were last seen in one week, in one language. */
+export type FunnelWeek = {
+  /** Week of ISO 8601, in UTC, such as `2026-W47`. */
+  readonly week: Scalars['String']['output'];
+  /** Its Monday, 00:00 UTC. */
+  readonly start: Scalars['DateTime']['output'];
+  /** Language of the leads; null for the sessions without a lead, or whose visitor named none. */
+  readonly locale?: Maybe<Locale>;
+  /** The steps, in their order. */
+  readonly steps: ReadonlyArray<FunnelStep>;
+};
+
+/** The result of one check. */
+export type HealthCheck = {
+  /** What was examined, such as `database`. */
+  readonly name: Scalars['String']['output'];
+  /** The result. */
+  readonly state: HealthState;
+  /** What was found, and what to do about it. */
+  readonly detail?: Maybe<Scalars['String']['output']>;
+};
+
+/** Result of a check. */
+export type HealthState =
+  /** It works. */
+  | 'OK'
+  /** It works, and should not stay so. */
+  | 'WARNING'
+  /** It does not work, or is dangerous. */
+  | 'FAILED';
+
 /** A picture in the CMS. */
 export type ImageAsset = {
   /** Absolute address of the picture. */
@@ -186,6 +372,112 @@ export type InvalidationType =
   | 'locale'
   /** All content of all locales. */
   | 'all';
+
+/** A submitted quote, as operators see it. It is personal data. */
+export type Lead = {
+  /** The `submissionId`, which alone opens the PDF. */
+  readonly id: Scalars['ID']['output'];
+  /** What is printed on the PDF: the first eight letters and digits of the id, in capitals. */
+  readonly reference: Scalars['String']['output'];
+  /** Where it is. */
+  readonly state: LeadState;
+  /** When the service accepted it, in UTC, to the millisecond. */
+  readonly submittedAt: Scalars['DateTime']['output'];
+  /** Language of the visitor; null where it was not named. */
+  readonly locale?: Maybe<Locale>;
+  /** Session of the visitor. */
+  readonly sessionId: Scalars['String']['output'];
+  /** Who asks. */
+  readonly contact: LeadContact;
+  /** What was chosen. */
+  readonly selections: LeadSelections;
+  /** Estimated range that was shown. */
+  readonly estimate: LeadEstimate;
+  /** What made it look as if a program had sent it. */
+  readonly signals: ReadonlyArray<LeadSignal>;
+  /** Path of the PDF on the public address. */
+  readonly pdfUrl: Scalars['String']['output'];
+  /** Its deliveries, the oldest first; those that arrived are forgotten after 30 days. */
+  readonly deliveries: ReadonlyArray<Delivery>;
+};
+
+/** A page of leads. There is no total: counting would read them all. */
+export type LeadConnection = {
+  /** The leads of the page. */
+  readonly edges: ReadonlyArray<LeadEdge>;
+  /** Whether there are more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** Who asks for a quote. */
+export type LeadContact = {
+  /** First name. */
+  readonly firstName: Scalars['String']['output'];
+  /** Last name. */
+  readonly lastName: Scalars['String']['output'];
+  /** E-mail address. */
+  readonly email: Scalars['String']['output'];
+  /** Telephone number, as it was typed. */
+  readonly phone?: Maybe<Scalars['String']['output']>;
+  /** Company. */
+  readonly company?: Maybe<Scalars['String']['output']>;
+};
+
+/** A lead in a page. */
+export type LeadEdge = {
+  /** Its place in the order. */
+  readonly cursor: Scalars['String']['output'];
+  /** The lead. */
+  readonly node: Lead;
+};
+
+/** Estimated range. */
+export type LeadEstimate = {
+  /** Lower bound, in units of the currency. */
+  readonly min: Scalars['Float']['output'];
+  /** Upper bound, in units of the currency. */
+  readonly max: Scalars['Float']['output'];
+  /** Currency, ISO 4217, such as `EUR`. */
+  readonly currency: Scalars['String']['output'];
+};
+
+/** What was chosen, as slugs. */
+export type LeadSelections = {
+  /** Project type, such as `web-app`. */
+  readonly projectType: Scalars['String']['output'];
+  /** Features, each once. */
+  readonly features: ReadonlyArray<Scalars['String']['output']>;
+  /** Complexity, such as `medium`. */
+  readonly complexity?: Maybe<Scalars['String']['output']>;
+  /** Timeline, such as `3-months`. */
+  readonly timeline?: Maybe<Scalars['String']['output']>;
+};
+
+/** A sign that a program may have filled in the form. */
+export type LeadSignal =
+  /** A field that people don't see was filled in. */
+  | 'honeypot'
+  /** It came sooner after the session's first tracked state than `SPAM_MIN_TIME`. */
+  | 'too_fast'
+  /** The token of the bot check is missing or was refused. */
+  | 'no_challenge'
+  /** The session was never tracked. Alone it is no reason for a review. */
+  | 'untracked'
+  /** The bot check could not be asked. Alone it is no reason for a review. */
+  | 'unchecked';
+
+/** Where a lead is. */
+export type LeadState =
+  /** It looks as if a program had sent it, and waits for a person's decision. */
+  | 'IN_REVIEW'
+  /** A person rejected it in review. */
+  | 'REJECTED'
+  /** A delivery has not arrived yet. */
+  | 'UNDER_WAY'
+  /** A delivery was refused for good, or tried too often. */
+  | 'FAILED'
+  /** All its deliveries arrived. */
+  | 'DELIVERED';
 
 /** A language of the site, as its ISO 639-1 code. */
 export type Locale =
@@ -227,6 +519,31 @@ export type Mutation = {
    */
   readonly invalidateCache: InvalidateCachePayload;
   /**
+   * Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
+   * target. Fails with `NOT_FOUND`.
+   */
+  readonly retryDelivery: Delivery;
+  /**
+   * Delivers a lead to a system once more, also where its delivery is forgotten. One that is under way stays as it is.
+   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
+   */
+  readonly resendLead: Lead;
+  /**
+   * Ends the review of a lead and delivers it; so it does with a rejected one. Any other lead stays as it is. Fails with
+   * `NOT_FOUND`.
+   */
+  readonly releaseLead: Lead;
+  /**
+   * Rejects a lead in review: it is never delivered, and forgotten after `SUBMISSION_RETENTION`. `releaseLead` undoes it.
+   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead that was not in review.
+   */
+  readonly rejectLead: Lead;
+  /**
+   * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
+   * what was typed in sessions, PDFs. What can't be reached is in the receipt; erasing again goes on where it stopped.
+   */
+  readonly eraseLeads: ErasureReceipt;
+  /**
    * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: whatever is
    * missing or not usable yet is left out. Answers once the state is durable. REST: `POST /api/quote/track`.
    */
@@ -261,6 +578,38 @@ export type MutationInvalidateCacheArgs = {
 
 
 /** Changes. The fields of one request run one after the other, in the order written. */
+export type MutationRetryDeliveryArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changes. The fields of one request run one after the other, in the order written. */
+export type MutationResendLeadArgs = {
+  id: Scalars['ID']['input'];
+  target: DeliveryTarget;
+};
+
+
+/** Changes. The fields of one request run one after the other, in the order written. */
+export type MutationReleaseLeadArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changes. The fields of one request run one after the other, in the order written. */
+export type MutationRejectLeadArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changes. The fields of one request run one after the other, in the order written. */
+export type MutationEraseLeadsArgs = {
+  email: Scalars['String']['input'];
+  dryRun?: Scalars['Boolean']['input'];
+};
+
+
+/** Changes. The fields of one request run one after the other, in the order written. */
 export type MutationTrackQuoteArgs = {
   input: TrackQuoteInput;
 };
@@ -275,6 +624,14 @@ export type MutationSubmitQuoteArgs = {
 /** Changes. The fields of one request run one after the other, in the order written. */
 export type MutationReceiveCmsWebhookArgs = {
   payload: Scalars['JSON']['input'];
+};
+
+/** What comes after a page. */
+export type PageInfo = {
+  /** Whether there is another page. */
+  readonly hasNextPage: Scalars['Boolean']['output'];
+  /** The argument `after` of the next page; null where this one is empty. */
+  readonly endCursor?: Maybe<Scalars['String']['output']>;
 };
 
 /** A postal address, each part as the editor wrote it. */
@@ -305,6 +662,27 @@ export type Query = {
    */
   readonly content: ReadonlyArray<ContentDocument>;
   /**
+   * Leads, the newest first, from the database. A page starts in the same place however many leads arrive meanwhile. Like
+   * all operator fields it is answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it
+   * fails with `UNAUTHENTICATED`. Its answers are never kept (`no-store`).
+   */
+  readonly leads: LeadConnection;
+  /** A lead; null where there is none. */
+  readonly lead?: Maybe<Lead>;
+  /**
+   * Deliveries of leads to the systems behind the service, the newest first, from the queue. Delivered ones are listed
+   * for 30 days.
+   */
+  readonly deliveries: DeliveryConnection;
+  /**
+   * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: what a
+   * visitor chose and took back is not seen. Sessions are forgotten after `TRACK_RETENTION`. Reads all sessions, which
+   * takes seconds where there are many.
+   */
+  readonly funnel: Funnel;
+  /** What the service depends on, examined now, as `siteapi doctor` does. Takes up to 20 seconds where something hangs. */
+  readonly serviceHealth: ServiceHealth;
+  /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
    * for an unknown id. Whoever knows the id may read it: ids can't be guessed.
    */
@@ -322,6 +700,41 @@ export type Query = {
 export type QueryContentArgs = {
   documentType: Scalars['String']['input'];
   locale?: Locale;
+};
+
+
+/** Reads. Nothing below it changes anything. */
+export type QueryLeadsArgs = {
+  search?: InputMaybe<Scalars['String']['input']>;
+  state?: InputMaybe<LeadState>;
+  locale?: InputMaybe<Locale>;
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reads. Nothing below it changes anything. */
+export type QueryLeadArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Reads. Nothing below it changes anything. */
+export type QueryDeliveriesArgs = {
+  state?: InputMaybe<DeliveryState>;
+  target?: InputMaybe<DeliveryTarget>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reads. Nothing below it changes anything. */
+export type QueryFunnelArgs = {
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  until?: InputMaybe<Scalars['DateTime']['input']>;
+  locale?: InputMaybe<Locale>;
 };
 
 
@@ -387,6 +800,18 @@ export type QuoteSelectionsInput = {
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** State of the service and of what it depends on. */
+export type ServiceHealth = {
+  /** What was examined. */
+  readonly checks: ReadonlyArray<HealthCheck>;
+  /** The content at hand, by language. */
+  readonly content: ReadonlyArray<ContentHealth>;
+  /** State of the cache. */
+  readonly cache: CacheStats;
+  /** Version of the program. */
+  readonly version: Scalars['String']['output'];
 };
 
 /** Global configuration of the site, edited in the CMS (document type `siteSettings`). */
@@ -460,7 +885,9 @@ export type TokenKind =
   /** The setting `CACHE_API_TOKEN`. */
   | 'CACHE'
   /** The setting `CMS_WEBHOOK_SECRET`, together with the webhook signature where `CMS_WEBHOOK_SIGNING_SECRET` is set. */
-  | 'WEBHOOK';
+  | 'WEBHOOK'
+  /** The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
+  | 'ADMIN';
 
 /** Estimated range so far. Values out of bounds are left out. */
 export type TrackEstimateInput = {
