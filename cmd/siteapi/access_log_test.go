@@ -48,17 +48,7 @@ func TestAccessLog(t *testing.T) {
 		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
 	}
 	for _, tt := range tests {
-		req, err := http.NewRequest(http.MethodPost, r.base+tt.path, strings.NewReader(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("X-Request-Id", tt.id)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
+		r.do(http.MethodPost, tt.path, tt.body, "X-Request-Id: "+tt.id)
 		eventually(t, "the request is logged", func() bool { return len(r.accessEvents(tt.id)) == 1 })
 		event := r.accessEvents(tt.id)[0]
 		if event["status"] != tt.status {
@@ -81,11 +71,7 @@ func TestSubmissionIDIsNotLogged(t *testing.T) {
 	r := launch(t, t.TempDir(), "LOG_LEVEL=trace")
 	_, answer := r.post("/api/quote/submit", validSubmission("unlogged"))
 	id, _ := answer["submissionId"].(string)
-	resp, err := http.Get(r.base + "/api/quote/pdf?id=" + id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
+	r.do(http.MethodGet, "/api/quote/pdf?id="+id, "")
 	eventually(t, "the submission is logged", func() bool { return strings.Contains(r.log.String(), "quote submitted") })
 	if id == "" || strings.Contains(r.log.String(), id) {
 		t.Errorf("id %q is in the log:\n%s", id, r.log.String())

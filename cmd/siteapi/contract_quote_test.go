@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"siteapi/integrations/store"
@@ -232,28 +231,6 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	}
 	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")}, "Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
 		t.Errorf("a key of 256 characters: %s", got.raw)
-	}
-}
-
-func TestContractSubmitAtTheSameMomentIsOneLead(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		ids   = map[any]bool{}
-	)
-	for i := range 16 {
-		group.Go(func() {
-			got := s.through([]string{"REST", "GraphQL"}[i%2], "submitQuote", object{"input": validSubmission("same")})
-			mu.Lock()
-			defer mu.Unlock()
-			ids[got.data["submissionId"]] = true
-		})
-	}
-	group.Wait()
-	if len(ids) != 1 {
-		t.Errorf("16 clicks got %d ids", len(ids))
 	}
 }
 

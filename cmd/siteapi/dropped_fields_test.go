@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -25,13 +24,9 @@ func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 			"/api/quote/track": body,
 			"/graphql":         `{"query":"mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }","variables":{"i":` + body + `}}`,
 		} {
-			resp, err := http.Post(service.base+path, "application/json", strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = resp.Body.Close()
-			if got := resp.Header.Get("X-Dropped-Fields"); resp.StatusCode != http.StatusOK || got != tt.want {
-				t.Errorf("%s %v: %d with %q, want %q", path, tt.env, resp.StatusCode, got, tt.want)
+			answer := service.do(http.MethodPost, path, body)
+			if got := answer.header.Get("X-Dropped-Fields"); answer.status != http.StatusOK || got != tt.want {
+				t.Errorf("%s %v: %d with %q, want %q", path, tt.env, answer.status, got, tt.want)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,62 +22,6 @@ func hash(document string) string {
 // persisted makes the extensions of a persisted query.
 func persisted(h string) string {
 	return `{"persistedQuery":{"version":1,"sha256Hash":"` + h + `"}}`
-}
-
-func TestGraphQLAnswersCanBeKept(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	path := "/graphql?query=" + url.QueryEscape(emailQuery)
-	first := s.do(http.MethodGet, path, "")
-	etag := first.header.Get("ETag")
-	if first.status != 200 || etag == "" || strings.HasPrefix(etag, "W/") || !strings.Contains(first.header.Get("Cache-Control"), "public") ||
-		!strings.Contains(strings.Join(first.header.Values("Vary"), ","), "Accept") {
-		t.Fatalf("got %d %v", first.status, first.header)
-	}
-	if again := s.do(http.MethodGet, path, "", "If-None-Match: "+etag); again.status != 304 || len(again.body) != 0 {
-		t.Errorf("If-None-Match: %d with %d bytes", again.status, len(again.body))
-	}
-	s.writeContent(`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"new@example.com"}]`)
-	s.do(http.MethodPost, "/api/cache/clear?all=true", "", cacheAuth)
-	changed := s.do(http.MethodGet, path, "", "If-None-Match: "+etag)
-	if changed.status != 200 || !bytes.Contains(changed.body, []byte("new@example.com")) || changed.header.Get("ETag") == etag {
-		t.Errorf("after a change: %d %s", changed.status, changed.body)
-	}
-	for name, got := range map[string]response{
-		"an error":   s.do(http.MethodGet, "/graphql?query="+url.QueryEscape(`{ nothing }`), ""),
-		"a mutation": s.query(`mutation { trackQuote(input: {sessionId: "s"}) { success } }`, nil),
-		"statistics": s.do(http.MethodGet, "/graphql?query="+url.QueryEscape(`{ cacheStats { success } }`), ""),
-	} {
-		if got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
-			t.Errorf("%s may be kept: %v", name, got.header)
-		}
-	}
-}
-
-func TestGraphQLPersistedQueries(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	byHash := "/graphql?extensions=" + url.QueryEscape(persisted(hash(emailQuery)))
-	if got := s.do(http.MethodGet, byHash, ""); !bytes.Contains(got.body, []byte(`"PERSISTED_QUERY_NOT_FOUND"`)) || got.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("an unknown hash: %s %v", got.body, got.header)
-	}
-	body, err := json.Marshal(map[string]any{"query": emailQuery, "extensions": json.RawMessage(persisted(hash(emailQuery)))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.do(http.MethodPost, "/graphql", string(body)); got.status != 200 {
-		t.Fatalf("registering: %d %s", got.status, got.body)
-	}
-	if got := s.do(http.MethodGet, byHash, ""); !bytes.Contains(got.body, []byte("lumen-studio")) || got.header.Get("ETag") == "" {
-		t.Errorf("a known hash: %d %s", got.status, got.body)
-	}
-	wrong, err := json.Marshal(map[string]any{"query": emailQuery, "extensions": json.RawMessage(persisted(hash("other")))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.graphQLOutcome(operation{}, s.do(http.MethodPost, "/graphql", string(wrong))); got.code != "BAD_USER_INPUT" {
-		t.Errorf("a hash of another document: %s", got.raw)
-	}
 }
 
 func TestGraphQLTrustedOperations(t *testing.T) {

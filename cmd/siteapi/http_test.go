@@ -96,3 +96,20 @@ func TestSecurityHeaders(t *testing.T) {
 		t.Errorf("a document is opened rather than saved: %v", h)
 	}
 }
+
+// Routes that answer GET answer HEAD and OPTIONS, and nothing else.
+func TestMethodsOfPages(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir())
+	for _, path := range []string{"/", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
+		for method, want := range map[string]int{"GET": 200, "HEAD": 200, "OPTIONS": 204, "POST": 405, "DELETE": 405} {
+			got := r.do(method, path, "")
+			if got.status != want {
+				t.Errorf("%s %s: got %d, want %d", method, path, got.status, want)
+			}
+			if allow := got.header.Get("Allow"); want == 405 && allow != "GET, HEAD, OPTIONS" {
+				t.Errorf("%s %s: Allow: %q", method, path, allow)
+			}
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"net/http"
@@ -22,29 +21,17 @@ func TestIdempotencyKeyStandsForItsContent(t *testing.T) {
 	r := launch(t, dir)
 	submit := func(email, key string) (status int, answer map[string]any) {
 		t.Helper()
-		body, err := json.Marshal(map[string]any{
-			"sessionId": "s-1", "contact": map[string]any{"firstName": "Ana", "lastName": "Pop", "email": email},
-			"selections": map[string]any{"projectType": "web-app"},
-			"estimate":   map[string]any{"min": 1, "max": 2, "currency": "EUR"},
-		})
+		input := validSubmission("s-1")
+		input["contact"].(object)["email"] = email
+		body, err := json.Marshal(input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base+"/api/quote/submit", bytes.NewReader(body))
-		if err != nil {
+		got := r.do(http.MethodPost, "/api/quote/submit", string(body), "Idempotency-Key: "+key)
+		if err := json.Unmarshal(got.body, &answer); err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Idempotency-Key", key)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, answer
+		return got.status, answer
 	}
 	_, first := submit("ana@example.com", "k1")
 	if _, again := submit("ana@example.com", "k1"); again["submissionId"] == nil || again["submissionId"] != first["submissionId"] {
@@ -99,13 +86,8 @@ INSERT INTO submission_repeats VALUES ('first', 'c2', 'k', '` + body("second", "
 		t.Fatal(err)
 	}
 	r := launch(t, dir)
-	resp, err := http.Get(r.base + "/api/quote/pdf?id=second")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("the PDF of what was a repetition: %d", resp.StatusCode)
+	if got := r.do(http.MethodGet, "/api/quote/pdf?id=second", ""); got.status != http.StatusOK {
+		t.Errorf("the PDF of what was a repetition: %d", got.status)
 	}
 	if err := r.end(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

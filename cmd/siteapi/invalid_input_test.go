@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,15 +30,7 @@ func TestInvalidInputHasAShortAnswer(t *testing.T) {
 		{"/api/quote/submit", `{"sessionId":"s","selections":{"features":` + features(300) + `}}`, 20},
 		{"/api/quote/submit", `{"sessionId":"s","selections":{"features":` + features(15_000) + `}}`, 0},
 	} {
-		resp, err := http.Post(service.base+request.path, "application/json", strings.NewReader(request.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := service.do(http.MethodPost, request.path, request.body).body
 		if got := strings.Count(string(answer), `"field":`); got != request.fields || len(answer) > 4000 {
 			t.Errorf("%s: %d fields in %d bytes: %.300s", request.path, got, len(answer), answer)
 		}

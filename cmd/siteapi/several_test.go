@@ -2,65 +2,17 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"siteapi/integrations/cache/cachetest/valkeyserver"
 	"siteapi/integrations/store/storetest/pgserver"
 )
-
-// ask sends a GraphQL query to a running binary and returns the answer.
-func (r *running) ask(query string) string {
-	r.t.Helper()
-	body, err := json.Marshal(map[string]string{"query": query})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	resp, err := http.Post(r.base+"/graphql", "application/json", bytes.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return string(data)
-}
-
-// call sends a REST request to a running binary.
-func (r *running) call(method, path, body string, headers ...string) (int, http.Header, string) {
-	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header, string(data)
-}
 
 // hero writes a content file with one title.
 func hero(s *service, title string) {
@@ -82,7 +34,7 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + filepath.Join(content.dataDir, "content.json")}
 	a, b := launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)
 	for _, r := range []*running{a, b} {
-		if got := r.ask(askHero); !strings.Contains(got, "title-0") {
+		if got := r.query(askHero); !strings.Contains(got, "title-0") {
 			t.Fatalf("got %s", got)
 		}
 	}
@@ -91,10 +43,10 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 		title := fmt.Sprintf("title-%d.", i)
 		hero(content, title)
 		began := time.Now()
-		if status, _, body := a.call("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); status != 200 {
-			t.Fatalf("invalidating: %d %s", status, body)
+		if got := a.do("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); got.status != 200 {
+			t.Fatalf("invalidating: %d %s", got.status, got.body)
 		}
-		for !strings.Contains(b.ask(askHero), title) {
+		for !strings.Contains(b.query(askHero), title) {
 			if time.Since(began) > time.Second {
 				t.Fatalf("after a second the other instance still has old content in round %d", i)
 			}
@@ -292,112 +244,4 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 			t.Errorf("%v succeeded: %s", args, out)
 		}
 	}
-}
-
-// TestSeveralChaos lets four clients submit to two instances while one is killed, and
-// then the cache server and the database go away for a while.
-func TestSeveralChaos(t *testing.T) {
-	t.Parallel()
-	pg, valkey := pgserver.Start(t), valkeyserver.Start(t)
-	shared := t.TempDir() // the stubs of both vendors
-	env := []string{"DATABASE_URL=" + pg.NewDatabase(t), "CACHE_URL=" + valkey.URL()}
-	a, b := launch(t, shared, env...), launch(t, shared, env...)
-	ctx, cancel := context.WithCancel(t.Context())
-	var (
-		clients sync.WaitGroup
-		mu      sync.Mutex
-		acked   = map[string]string{} // id by session
-	)
-	for c := range 4 {
-		clients.Go(func() {
-			for n := 0; ctx.Err() == nil; n++ {
-				session := fmt.Sprintf("chaos-%d-%d", c, n)
-				time.Sleep(30 * time.Millisecond)
-				for try := 0; ; try++ { // a client repeats what was not acknowledged
-					if id := submitTo(ctx, []*running{b, a}[(c+try)%2].base, session); id != "" {
-						mu.Lock()
-						acked[session] = id
-						mu.Unlock()
-						break
-					}
-					if ctx.Err() != nil {
-						return
-					}
-					time.Sleep(20 * time.Millisecond)
-				}
-			}
-		})
-	}
-	const away = 10 * time.Second
-	time.Sleep(time.Second)
-	_ = a.end(syscall.SIGKILL)
-	time.Sleep(time.Second)
-	valkey.Stop()
-	time.Sleep(away)
-	if err := valkey.Start(); err != nil {
-		t.Error(err)
-	}
-	pg.Stop(t)
-	time.Sleep(away)
-	pg.Start(t)
-	time.Sleep(2 * time.Second)
-	cancel()
-	clients.Wait()
-
-	if len(acked) < 50 {
-		t.Fatalf("only %d submissions were acknowledged", len(acked))
-	}
-	seen := map[string]bool{}
-	for session, id := range acked {
-		if seen[id] {
-			t.Errorf("two sessions got the id %s", id)
-		}
-		seen[id] = true
-		if again := submitTo(t.Context(), b.base, session); again != id {
-			t.Errorf("session %s has the id %s, was told %s", session, again, id)
-		}
-	}
-	s := &service{t: t, dataDir: shared}
-	delivered := func() int {
-		n := 0
-		for _, name := range s.files("cms") {
-			if seen[strings.TrimSuffix(strings.TrimPrefix(name, "quoteSubmission."), ".json")] {
-				n++
-			}
-		}
-		return n
-	}
-	for deadline := time.Now().Add(2 * time.Minute); delivered() < len(acked) && time.Now().Before(deadline); {
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Logf("%d submissions were acknowledged while an instance was killed and the cache server and the database were away for %s each; %d are delivered",
-		len(acked), away, delivered())
-	if n := delivered(); n != len(acked) {
-		t.Errorf("%d of %d acknowledged submissions are delivered", n, len(acked))
-	}
-}
-
-// submitTo submits for a session and returns the id, or nothing where that failed.
-func submitTo(ctx context.Context, base, session string) string {
-	body, err := json.Marshal(validSubmission(session))
-	if err != nil {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, 8*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/quote/submit", bytes.NewReader(body))
-	if err != nil {
-		return ""
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = resp.Body.Close() }()
-	var answer struct{ SubmissionID string }
-	if resp.StatusCode != http.StatusOK || json.NewDecoder(resp.Body).Decode(&answer) != nil {
-		return ""
-	}
-	return answer.SubmissionID
 }

@@ -213,60 +213,6 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 	}
 }
 
-// Refusals and faults show in a trace, without what the client sent.
-func TestTraceOfWhatFails(t *testing.T) {
-	t.Parallel()
-	o := &otlp{}
-	receiver := httptest.NewServer(o)
-	t.Cleanup(receiver.Close)
-	s := startService(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": receiver.URL + "/v1/traces", "CORS_ALLOWED_ORIGINS": "*"})
-	s.query(`query Secret { secretField }`, nil)
-	s.do("GET", "/api/quote/pdf?id=secret-id", "")
-	s.do("GET", "/secret-path", "")
-	s.do("SECRET", "/graphql", "")
-	for range 4 {
-		s.query(`query Secret { SiteSettings(id: "siteSettings") { contactEmail } }`, nil)
-	}
-	s.do("GET", "/readyz", "")
-	if err := s.app.data.close(); err != nil {
-		t.Fatal(err)
-	}
-	s.do("POST", "/api/quote/submit", mustJSON(t, validSubmission("broken")))
-	s.stop()
-	if got := attributeOf(o.only(t, "query quotePdf"), "siteapi.code"); got != "NOT_FOUND" {
-		t.Errorf("an unknown document has the code %q", got)
-	}
-	if o.only(t, "query quotePdf").GetStatus().GetCode() == pb.Status_STATUS_CODE_ERROR {
-		t.Error("a client's mistake counts as an error of ours")
-	}
-	for _, name := range []string{"mutation submitQuote", "POST /api/quote/submit"} {
-		if span := o.only(t, name); span.GetStatus().GetCode() != pb.Status_STATUS_CODE_ERROR {
-			t.Errorf("%s with the database away: %v", name, span.Status)
-		}
-	}
-	o.only(t, "GET other")
-	o.only(t, "_OTHER /graphql")
-	kept := slices.DeleteFunc(o.named("POST /graphql"), func(s *pb.Span) bool { return attributeOf(s, "siteapi.outcome") != "cached" })
-	if len(kept) == 0 || len(o.named("query SiteSettings")) == 0 || len(o.named("query SiteSettings")) == 4 {
-		t.Errorf("%d answers were kept, %d operations ran", len(kept), len(o.named("query SiteSettings")))
-	}
-	if got := len(o.named("GET /readyz")); got != 0 {
-		t.Errorf("%d probes were traced", got)
-	}
-	if all := strings.ToLower(strings.Join(o.raw, "")); strings.Contains(all, "secret") {
-		t.Errorf("the spans hold what the client sent: %s", all)
-	}
-}
-
-// A collector that is not there costs the spans and nothing else.
-func TestTracesWithoutCollector(t *testing.T) {
-	t.Parallel()
-	s := startService(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
-	if got := s.through("REST", "submitQuote", object{"input": validSubmission("alone")}); got.status != 200 {
-		t.Errorf("a submission got %s", got.raw)
-	}
-}
-
 // Without a collector nothing is made, put in between or kept.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
@@ -287,13 +233,4 @@ func TestTracesOff(t *testing.T) {
 			t.Errorf("%s: the log names a trace", name)
 		}
 	}
-}
-
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
