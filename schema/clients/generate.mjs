@@ -1,5 +1,5 @@
 // Writes TypeScript types of the schema that the built service prints, and of what
-// operations.graphql asks of it, into generated. With --check it only says whether the
+// operations.graphql and inbox/operations.graphql ask of it, into generated. With --check it only says whether the
 // files there are current.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -15,7 +15,9 @@ import { binary } from "./service.mjs";
 const folder = new URL("generated/", import.meta.url);
 const { stdout: sdl } = await promisify(execFile)(binary, ["sdl"]);
 const schema = parse(sdl);
-const document = parse(await readFile(new URL("operations.graphql", import.meta.url), "utf8"));
+const read = async (name) => parse(await readFile(new URL(name, import.meta.url), "utf8"));
+const operations = await read("operations.graphql");
+const inbox = await read("inbox/operations.graphql");
 
 const config = {
   strictScalars: true,
@@ -26,8 +28,8 @@ const config = {
   skipTypename: true,
 };
 
-/** Generates one file with the named plug-ins. */
-async function generate(name, plugins, more = {}) {
+/** Generates one file of a document with the named plug-ins. */
+async function generate(name, document, plugins, more = {}) {
   const text = await codegen({
     filename: fileURLToPath(new URL(name, folder)),
     schema,
@@ -41,8 +43,10 @@ async function generate(name, plugins, more = {}) {
 }
 
 const files = {
-  "schema.ts": await generate("schema.ts", { typescript }),
-  "operations.ts": await generate("operations.ts", { typescriptOperations, typedDocumentNode }),
+  "schema.ts": await generate("schema.ts", operations, { typescript }),
+  "operations.ts": await generate("operations.ts", operations, { typescriptOperations, typedDocumentNode }),
+  // Documents as text: the page needs no GraphQL library.
+  "inbox.ts": await generate("inbox.ts", inbox, { typescriptOperations, typedDocumentNode }, { documentMode: "string" }),
 };
 for (const [name, text] of Object.entries(files)) {
   const file = new URL(name, folder);

@@ -1,0 +1,101 @@
+// Deliveries that have not arrived: why, when the next try is, and a button to try now.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import {
+  DeliveriesDocument,
+  type DeliveryState,
+  type DeliveryTarget,
+  type OneDeliveryFragment as Delivery,
+  RetryDeliveryDocument,
+} from "../generated/inbox";
+import { Action } from "./lead";
+import { More } from "./leads";
+import { Chip, Empty, FullName, Select, Skeleton, Time, Trouble, useNow } from "./parts";
+import { address, setParams } from "./route";
+import { ask, useList } from "./service";
+import { deliverySentence, deliveryStates, exact, plural, targets } from "./words";
+
+const stateNames = Object.fromEntries(Object.entries(deliveryStates).map(([state, { text }]) => [state, text]));
+
+export function Deliveries({ params, changed }: { params: Record<string, string>; changed: () => void }) {
+  const state = params.state && params.state in stateNames ? (params.state as DeliveryState) : null;
+  const target = params.target && params.target in targets ? (params.target as DeliveryTarget) : null;
+  const list = useList(DeliveriesDocument, { state, target, first: 50 }, (data) => data.deliveries);
+  const now = useNow();
+  const retry = (id: string) => async () => {
+    list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
+    setTimeout(() => (list.reload(), changed()), 2000);
+  };
+  return (
+    <main class="page">
+      <div class="heading">
+        <div>
+          <h1>Deliveries</h1>
+          <p class="muted">Every lead goes to the CMS and the CRM. What has not arrived yet is here.</p>
+        </div>
+        <div class="filters">
+          <Select label="State" all="Any state" options={stateNames} value={params.state} onChange={(v) => setParams({ state: v })} />
+          <Select label="Target" all="Any target" options={targets} value={params.target} onChange={(v) => setParams({ target: v })} />
+        </div>
+      </div>
+      {list.failure && <Trouble failure={list.failure} retry={list.reload} />}
+      {!list.nodes && !list.failure && <Skeleton rows={5} />}
+      {list.nodes?.length === 0 && (
+        <Empty title={params.state || target ? "No delivery fits" : "Everything has arrived"}>
+          <p class="muted">{params.state || target ? "Choose another state or target." : "Nothing waits, and nothing has failed."}</p>
+        </Empty>
+      )}
+      <div class="stack" aria-busy={list.loading}>
+        {list.nodes?.map((delivery) => (
+          <section class="card" key={delivery.id}>
+            <h2>
+              {delivery.lead ? (
+                <a href={address("leads", { lead: delivery.lead.reference })}>
+                  <FullName of={delivery.lead.contact} />
+                </a>
+              ) : (
+                "A lead that was erased"
+              )}
+              {delivery.lead?.contact.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
+            </h2>
+            <DeliveryCard delivery={delivery} now={now}>
+              {delivery.state !== "DELIVERED" && delivery.state !== "RUNNING" && (
+                <Action text="Try now" done="It is being tried right now." run={retry(delivery.id)} />
+              )}
+            </DeliveryCard>
+          </section>
+        ))}
+      </div>
+      {list.hasMore && <More load={list.more} />}
+    </main>
+  );
+}
+
+/** A delivery in words, with the attempts that failed and what can be done. */
+export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; now: number; children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
+  const { attempts } = delivery;
+  return (
+    <div class="delivery">
+      <div class="status">
+        <strong>{delivery.target === "WEBHOOK" ? "Team" : delivery.target}</strong>
+        <Chip {...deliveryStates[delivery.state]} />
+        <span class="muted"><Time at={delivery.deliveredAt ?? delivery.createdAt} now={now} /></span>
+        {children}
+      </div>
+      <p>{deliverySentence(delivery, now)}</p>
+      {attempts.length > 0 && (
+        <details open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+          <summary>{plural(attempts.length, "failed attempt")}</summary>
+          <ol>
+            {attempts.slice(-20).map((attempt) => (
+              <li key={attempt.at}>
+                <time dateTime={attempt.at}>{exact(attempt.at)}</time> <code>{attempt.error}</code>
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,196 @@
+// How far visitors get, by week and language, and what they choose.
+import type { ComponentChildren } from "preact";
+import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
+import { Empty, Select, Skeleton, Trouble } from "./parts";
+import { setParams } from "./route";
+import { useQuery } from "./service";
+import { count, languageName, locales, percent, periodStart, periods, shortDay, slugWords, steps } from "./words";
+
+type Funnel = FunnelQuery["funnel"];
+
+const localeNames = Object.fromEntries(locales.map((locale) => [locale, languageName(locale)]));
+const fields: Record<string, string> = {
+  projectType: "Projects",
+  features: "Features",
+  complexity: "Complexity",
+  timeline: "Timelines",
+};
+
+export function Funnel({ params }: { params: Record<string, string> }) {
+  const since = params.since ?? "90d";
+  const locale = params.locale && params.locale in localeNames ? (params.locale as Locale) : null;
+  const query = useQuery(FunnelDocument, { since: periodStart(since), locale });
+  const funnel = query.data?.funnel;
+  return (
+    <main class="page">
+      <div class="heading">
+        <div>
+          <h1>Funnel</h1>
+          <p class="muted">How far visitors of the calculator get, and what they choose.</p>
+        </div>
+        <div class="filters">
+          <Select
+            label="Period"
+            all="All time"
+            options={periods}
+            value={since === "all" ? "" : since}
+            onChange={(value) => setParams({ since: value || "all" })}
+          />
+          <Select
+            label="Language"
+            all="Any language"
+            options={localeNames}
+            value={params.locale}
+            onChange={(value) => setParams({ locale: value })}
+          />
+        </div>
+      </div>
+      {query.failure && <Trouble failure={query.failure} retry={query.reload} />}
+      {!funnel && !query.failure && <Skeleton rows={6} />}
+      {funnel && (
+        <div class="charts" aria-busy={query.loading}>
+          {funnel.steps[0]?.count ? (
+            <Charts funnel={funnel} locale={locale} />
+          ) : (
+            <Empty title="Nobody has used the calculator in this time" />
+          )}
+        </div>
+      )}
+    </main>
+  );
+}
+
+/** The charts. The language is known of those who asked for a quote only, so by language there are no visitors. */
+function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
+  const first = funnel.steps[0]?.count || 1;
+  const weeks = grouped(funnel.weeks, (week) => week.start);
+  const mostVisited = most(weeks.map((week) => week.visited));
+  const mostSubmitted = most(weeks.map((week) => week.submitted));
+  const languages = grouped(funnel.weeks, (week) => week.locale ?? "").filter((row) => row.key);
+  const mostSpoken = most(languages.map((row) => row.submitted));
+  const byWeek = weeks.map(({ key, visited, submitted }) =>
+    locale
+      ? { name: <Week start={key} />, part: submitted / mostSubmitted, cells: [count(submitted)] }
+      : {
+          name: <Week start={key} />,
+          whole: visited / mostVisited,
+          part: submitted / mostVisited,
+          cells: [count(visited), count(submitted), visited ? percent(submitted / visited) : "–"],
+        },
+  );
+  return (
+    <>
+      {!locale && (
+        <Chart
+          title="From the first click to a request"
+          columns={["Step", "Visitors", "Went on"]}
+          rows={funnel.steps.map((step) => ({
+            name: steps[step.name],
+            part: step.count / first,
+            cells: [count(step.count), step.conversion === null ? "" : percent(step.conversion)],
+          }))}
+        />
+      )}
+      <Chart title="By week" columns={locale ? ["Week", "Requests"] : ["Week", "Visitors", "Requests", "Share"]} rows={byWeek} />
+      {!locale && languages.length > 0 && (
+        <Chart
+          title="Requests by language"
+          columns={["Language", "Requests"]}
+          rows={languages.map(({ key, submitted }) => ({
+            name: languageName(key as Locale),
+            part: submitted / mostSpoken,
+            cells: [count(submitted)],
+          }))}
+        />
+      )}
+      {Object.entries(fields).map(([field, title]) => {
+        const choices = funnel.choices.filter((choice) => choice.field === field).slice(0, 8);
+        const rows = choices.map((choice) => ({
+          name: slugWords(choice.value),
+          whole: choice.count / most(choices.map((c) => c.count)),
+          cells: [count(choice.count)],
+        }));
+        return rows.length > 0 && <Chart key={field} title={title} columns={["Choice", "Visitors"]} rows={rows} half />;
+      })}
+    </>
+  );
+}
+
+const most = (counts: number[]) => Math.max(...counts, 1);
+
+/** Adds up the visitors and the requests of the weeks that have something in common. */
+function grouped(weeks: Funnel["weeks"], keyOf: (week: Funnel["weeks"][number]) => string) {
+  const rows = new Map<string, { key: string; visited: number; submitted: number }>();
+  for (const week of weeks) {
+    const reached = (name: FunnelStepName) => week.steps.find((step) => step.name === name)?.count ?? 0;
+    const key = keyOf(week);
+    const row = rows.get(key) ?? { key, visited: 0, submitted: 0 };
+    row.visited += reached("VISITED");
+    row.submitted += reached("SUBMITTED");
+    rows.set(key, row);
+  }
+  return [...rows.values()];
+}
+
+function Week({ start }: { start: string }) {
+  const monday = new Date(start);
+  return (
+    <>
+      {shortDay(monday)}
+      <span class="end"> – {shortDay(new Date(monday.getTime() + 6 * 86_400_000))}</span>
+    </>
+  );
+}
+
+interface ChartProps {
+  title: string;
+  /** The headings of the names and of the cells. */
+  columns: string[];
+  rows: {
+    name: ComponentChildren;
+    /** Length of the bar and of its darker part, from 0 to 1. */
+    whole?: number;
+    part?: number;
+    cells: string[];
+  }[];
+  half?: boolean;
+}
+
+/** A bar chart that is a table, so that it can be read without seeing it. */
+function Chart({ title, columns: [first, ...columns], rows, half }: ChartProps) {
+  return (
+    <section class={half ? "card half" : "card"}>
+      <h2>{title}</h2>
+      <table class={rows[0]?.whole && rows[0].part !== undefined ? "chart both" : "chart"}>
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            <td class="wide" />
+            {columns.map((column) => (
+              <th key={column} scope="col">{column}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, i) => (
+            <tr key={i}>
+              <th scope="row">{row.name}</th>
+              <td class="wide">
+                <svg class="bar" aria-hidden="true">
+                  <rect class="track" width="100%" height="100%" rx="4" />
+                  <rect class="whole" width={length(row.whole)} height="100%" rx="4" />
+                  <rect class="part" width={length(row.part)} height="100%" rx="4" />
+                </svg>
+              </td>
+              {row.cells.map((cell, column) => (
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const length = (share = 0) => `${share > 0 ? Math.max(share * 100, 0.8) : 0}%`;

@@ -1,0 +1,317 @@
+// One lead: who asks for what, where it has got to, and what can be done about it.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import {
+  EraseLeadsDocument,
+  type EraseLeadsMutation,
+  LeadDocument,
+  LeadPdfDocument,
+  RejectLeadDocument,
+  ReleaseLeadDocument,
+  ResendLeadDocument,
+  RetryDeliveryDocument,
+  type WholeLeadFragment as Lead,
+} from "../generated/inbox";
+import { DeliveryCard } from "./deliveries";
+import { save } from "./export";
+import { attempt, Avatar, Chip, Empty, FullName, Icon, Skeleton, Time, Trouble, useNow } from "./parts";
+import { ask, type Failure, useQuery } from "./service";
+import { exact, languageName, leadStates, money, signals, slugWords, targets } from "./words";
+
+interface Props {
+  id: string;
+  close: () => void;
+  /** Is told what the lead has become. */
+  update: (lead: Lead) => void;
+  changed: () => void;
+  erased: () => void;
+}
+
+export function LeadDetail({ id, close, update, changed, erased }: Props) {
+  const query = useQuery(LeadDocument, { id });
+  const [erasing, setErasing] = useState(false);
+  const now = useNow();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const lead = query.data?.lead;
+  useEffect(() => heading.current?.focus(), [!lead]);
+  useEffect(() => {
+    if (lead) update(lead);
+  }, [lead]);
+  useFollow(lead, query.reload);
+  /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
+  const change = async (operation: Promise<Lead>) => {
+    try {
+      const next = await operation;
+      query.update(() => ({ lead: next }));
+      changed();
+    } catch (e) {
+      query.reload();
+      throw e;
+    }
+  };
+
+  if (query.failure && !lead) return <Trouble failure={query.failure} retry={query.reload} />;
+  if (!query.data) return <Skeleton rows={5} />;
+  if (!lead) {
+    return (
+      <Empty title="There is no such lead">
+        <p class="muted">It may have been erased.</p>
+        <button type="button" onClick={close}>Back to the list</button>
+      </Empty>
+    );
+  }
+  const { contact, selections } = lead;
+  const subject = encodeURIComponent(`Your quote request ${lead.reference}`);
+  return (
+    <article class="lead">
+      <div class="bar-top">
+        <button type="button" class="plain" onClick={close} aria-label="Close"><Icon name="back" /></button>
+        <span class="muted">{lead.reference}</span>
+        <button type="button" onClick={() => attempt("The link is in the clipboard.", () => copy(location.href))}>
+          <Icon name="link" /> Copy link
+        </button>
+        <button type="button" onClick={() => attempt("The PDF is saved.", () => savePdf(lead.id))}>
+          <Icon name="save" /> PDF
+        </button>
+      </div>
+      <header>
+        <Avatar of={contact} />
+        <div>
+          <h2 tabIndex={-1} ref={heading}><FullName of={contact} /></h2>
+          <p class="muted">
+            {contact.company && (
+              <>
+                <bdi>{contact.company}</bdi> ·{" "}
+              </>
+            )}
+            <Time at={lead.submittedAt} now={now} />
+          </p>
+        </div>
+        <Chip {...leadStates[lead.state]} />
+      </header>
+
+      {(lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
+
+      <Card title="Contact">
+        <Fact name="E-mail">
+          <a href={`mailto:${encodeURIComponent(contact.email)}?subject=${subject}`}>{contact.email}</a>
+        </Fact>
+        {contact.phone && (
+          <Fact name="Phone"><a href={`tel:${contact.phone.replace(/[^\d+]/g, "")}`}>{contact.phone}</a></Fact>
+        )}
+        <Fact name="Language">{languageName(lead.locale)}</Fact>
+        <Fact name="Asked on">{exact(lead.submittedAt)}</Fact>
+      </Card>
+
+      <Card title="Request">
+        <p class="estimate">{money(lead.estimate)}</p>
+        <Fact name="Project">{slugWords(selections.projectType)}</Fact>
+        {selections.complexity && <Fact name="Complexity">{slugWords(selections.complexity)}</Fact>}
+        {selections.timeline && <Fact name="Timeline">{slugWords(selections.timeline)}</Fact>}
+        {selections.features.length > 0 && (
+          <Fact name="Features">
+            <span class="tags">
+              {selections.features.map((feature) => (
+                <span key={feature}>{slugWords(feature)}</span>
+              ))}
+            </span>
+          </Fact>
+        )}
+      </Card>
+
+      {lead.deliveries.length > 0 && (
+        <Card title="Deliveries">
+          {lead.deliveries.map((delivery) => (
+            <DeliveryCard key={delivery.id} delivery={delivery} now={now}>
+              {delivery.state === "DELIVERED" ? (
+                <Action
+                  text="Send again"
+                  done={`It is being sent to the ${targets[delivery.target]} once more.`}
+                  run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }).then((data) => data.resendLead))}
+                />
+              ) : (
+                delivery.state !== "RUNNING" && (
+                  <Action
+                    text="Try now"
+                    done="It is being tried right now."
+                    run={() => ask(RetryDeliveryDocument, { id: delivery.id }).then(query.reload)}
+                  />
+                )
+              )}
+            </DeliveryCard>
+          ))}
+        </Card>
+      )}
+      {lead.state !== "IN_REVIEW" && lead.state !== "REJECTED" && lead.signals.length > 0 && (
+        <Card title="What was noticed"><Reasons lead={lead} /></Card>
+      )}
+
+      <button type="button" class="plain danger" onClick={() => setErasing(true)}>Erase this person …</button>
+      {erasing && <Erase email={contact.email} close={() => setErasing(false)} erased={erased} />}
+    </article>
+  );
+}
+
+/** Looks again, less and less often, while a lead is on its way. */
+function useFollow(lead: Lead | null | undefined, reload: () => void) {
+  const looks = useRef(0);
+  useEffect(() => {
+    if (lead?.state !== "UNDER_WAY") looks.current = 0;
+    if (lead?.state !== "UNDER_WAY" || looks.current > 6) return;
+    const timer = setTimeout(reload, 1500 * 2 ** looks.current++);
+    return () => clearTimeout(timer);
+  }, [lead]);
+}
+
+/** A button that is off while what it does is being done. */
+export function Action({ text, done, run, kind = "" }: { text: string; done: string; run: () => Promise<unknown>; kind?: string }) {
+  const [busy, setBusy] = useState(false);
+  const click = async () => {
+    setBusy(true);
+    await attempt(done, run);
+    setBusy(false);
+  };
+  return (
+    <button type="button" class={kind} disabled={busy} onClick={click}>{text}</button>
+  );
+}
+
+function Card({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <dl class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </dl>
+  );
+}
+
+function Review({ lead, change }: { lead: Lead; change: (operation: Promise<Lead>) => Promise<void> }) {
+  const rejected = lead.state === "REJECTED";
+  return (
+    <section class={rejected ? "card" : "card review"} aria-label="Review">
+      <h3>{rejected ? "Rejected in review" : "Is this a person?"}</h3>
+      <p>
+        {rejected ? "It is delivered nowhere." : "A program may have sent it, so it waits for you before anything else happens."}
+      </p>
+      <Reasons lead={lead} />
+      <div class="actions">
+        <Action
+          kind="primary"
+          text={rejected ? "Release it after all" : "Release it"}
+          done="Released: it is on its way."
+          run={() => change(ask(ReleaseLeadDocument, { id: lead.id }).then((data) => data.releaseLead))}
+        />
+        {!rejected && (
+          <Action
+            text="Reject it"
+            done="Rejected: it is delivered nowhere."
+            run={() => change(ask(RejectLeadDocument, { id: lead.id }).then((data) => data.rejectLead))}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+const Reasons = ({ lead }: { lead: Lead }) => (
+  <ul class="reasons">
+    {lead.signals.map((signal) => (
+      <li key={signal}>{signals[signal]}</li>
+    ))}
+  </ul>
+);
+
+/** Erases all that is stored about an address, after showing what that is. */
+function Erase({ email, close, erased }: { email: string; close: () => void; erased: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [receipt, setReceipt] = useState<EraseLeadsMutation["eraseLeads"]>();
+  const [failure, setFailure] = useState<Failure>();
+  const [busy, setBusy] = useState(true);
+  const erase = async (dryRun: boolean) => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      setReceipt((await ask(EraseLeadsDocument, { email, dryRun })).eraseLeads);
+    } catch (e) {
+      setFailure(e as Failure);
+    }
+    setBusy(false);
+  };
+  useEffect(() => {
+    dialog.current?.showModal();
+    void erase(true);
+  }, []);
+  const finished = receipt && !receipt.dryRun;
+  const end = () => {
+    close();
+    if (finished) erased();
+  };
+  return (
+    <dialog ref={dialog} onClose={end} aria-labelledby="erase">
+      <h2 id="erase">{finished ? (receipt.complete ? "Erased" : "Not everything could be erased") : "Erase this person?"}</h2>
+      <p>
+        {finished ? "This is what was erased about " : "This erases, here and in the connected systems, all that is stored about "}
+        <strong>{email}</strong>.{!finished && " It can't be undone."}
+      </p>
+      {busy && !receipt && <Skeleton rows={3} />}
+      {failure && <Trouble failure={failure} retry={() => erase(!receipt || receipt.dryRun)} />}
+      {receipt && (
+        <table class="receipt">
+          <thead>
+            <tr>
+              <th>Where</th>
+              <th>{finished ? "Erased" : "Found"}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {receipt.places.map((place) => (
+              <tr key={`${place.place} ${place.unit}`}>
+                <td>{place.place}</td>
+                <td>
+                  {finished ? `${place.erased} ${place.unit}` : place.found === null ? "could not be asked" : `${place.found} ${place.unit}`}
+                  {place.detail && <span class="muted small"> {place.detail}</span>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {receipt && receipt.remains.length > 0 && (
+        <div class="small">
+          <p>Still to be done by hand:</p>
+          <ul>
+            {receipt.remains.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <div class="actions">
+        {!finished && (
+          <button type="button" class="primary danger" disabled={busy || !receipt} onClick={() => erase(false)}>
+            {busy && receipt ? "Erasing …" : "Erase for good"}
+          </button>
+        )}
+        <button type="button" onClick={() => dialog.current?.close()}>{finished ? "Close" : "Cancel"}</button>
+      </div>
+    </dialog>
+  );
+}
+
+async function savePdf(id: string) {
+  const { quotePdf } = await ask(LeadPdfDocument, { id });
+  if (!quotePdf) return;
+  const bytes = Uint8Array.from(atob(quotePdf.content), (letter) => letter.charCodeAt(0));
+  save(new Blob([bytes], { type: quotePdf.contentType }), quotePdf.fileName);
+}
+
+const copy = (text: string) => navigator.clipboard.writeText(text);

@@ -1,0 +1,130 @@
+// The frame of the inbox: logging in, the views and what waits for somebody.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { AttentionDocument } from "../generated/inbox";
+import { Deliveries } from "./deliveries";
+import { Funnel } from "./funnel";
+import { Health } from "./health";
+import { Leads } from "./leads";
+import { Icon, Toasts, toast } from "./parts";
+import { address, useRoute, type View, views } from "./route";
+import { type Failure, logIn, logOut, notice, useQuery, useSession } from "./service";
+import { plural } from "./words";
+import "./inbox.css";
+
+const names: Record<View, string> = { leads: "Leads", deliveries: "Deliveries", funnel: "Funnel", health: "Health" };
+
+function Brand() {
+  return (
+    <span class="brand">
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <rect width="24" height="24" rx="7" />
+        <path d="M5 13h4l1.2 2.2h3.6L15 13h4M7 7.5h10l2 5.5v3.5H5V13z" />
+      </svg>
+      Inbox
+    </span>
+  );
+}
+
+function LogIn() {
+  const [failure, setFailure] = useState<Failure>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await logIn(String(new FormData(form).get("token")).trim());
+      toast(undefined);
+    } catch (e) {
+      setFailure(e as Failure);
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="login">
+      <form class="card" onSubmit={submit}>
+        <Brand />
+        <h1>Welcome back</h1>
+        <p class="muted">Leads, their deliveries and how visitors get here.</p>
+        <label for="token">Access token</label>
+        <input id="token" name="token" type="password" required autofocus autocomplete="current-password" aria-describedby="why" />
+        <p id="why" class="bad-text" role="alert">
+          {failure?.message ?? notice}
+          {failure?.kind === "limited" && ` Please wait ${plural(failure.retryAfter, "second")}.`}
+        </p>
+        <button type="submit" class="primary" disabled={busy}>{busy ? "Logging in …" : "Log in"}</button>
+        <p class="muted small">Whoever runs the service has the token. It is not kept on this page.</p>
+      </form>
+    </main>
+  );
+}
+
+/** Asks every minute, while somebody looks, what is new and what waits. */
+function useAttention() {
+  const query = useQuery(AttentionDocument, {});
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || query.reload(), 60_000);
+    return () => clearInterval(timer);
+  }, []);
+  const { newest, inReview, failed } = query.data ?? {};
+  return {
+    reload: query.reload,
+    newest: newest?.edges[0]?.node.id,
+    waiting: { leads: inReview?.edges.length ?? 0, deliveries: failed?.edges.length ?? 0, funnel: 0, health: 0 },
+  };
+}
+
+const badge = (n: number) => (n > 9 ? "9+" : n);
+const waits: Partial<Record<View, string>> = { leads: "in review", deliveries: "failed" };
+
+function Frame() {
+  const route = useRoute();
+  const attention = useAttention();
+  useEffect(() => {
+    document.title = `${names[route.view]} · Inbox`;
+  }, [route.view]);
+  return (
+    <div class="frame">
+      <header>
+        <Brand />
+        <nav aria-label="Views">
+          {views.map((view) => (
+            <a key={view} href={address(view)} aria-current={view === route.view ? "page" : undefined}>
+              <Icon name={view} />
+              <span>{names[view]}</span>
+              {attention.waiting[view] > 0 && (
+                <span class={`badge ${view}`} aria-label={`${badge(attention.waiting[view])} ${waits[view]}`}>
+                  {badge(attention.waiting[view])}
+                </span>
+              )}
+            </a>
+          ))}
+        </nav>
+        <button type="button" class="plain leave" onClick={logOut}>
+          <Icon name="leave" />
+          <span>Log out</span>
+        </button>
+      </header>
+      {route.view === "leads" && <Leads params={route.params} newest={attention.newest} changed={attention.reload} />}
+      {route.view === "deliveries" && <Deliveries params={route.params} changed={attention.reload} />}
+      {route.view === "funnel" && <Funnel params={route.params} />}
+      {route.view === "health" && <Health />}
+    </div>
+  );
+}
+
+function App() {
+  const session = useSession();
+  return (
+    <>
+      {session === null && <LogIn />}
+      {session && <Frame />}
+      <Toasts />
+    </>
+  );
+}
+
+const root = document.getElementById("inbox");
+if (root) render(<App />, root);

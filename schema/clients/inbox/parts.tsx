@@ -1,0 +1,163 @@
+// What the views share: times, chips, icons, and what is shown while there is nothing to show.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Failure } from "./service";
+import { exact, relative, type Tone } from "./words";
+
+/** The time, every half minute. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** A time as seen from now, or as it is said in words; the exact one shows when pointed at. */
+export function Time({ at, now, text }: { at: string; now: number; text?: string }) {
+  return (
+    <time dateTime={at} title={exact(at)}>{text ?? relative(at, now)}</time>
+  );
+}
+
+export function Chip({ text, tone }: { text: string; tone: Tone }) {
+  return <span class={`chip ${tone}`}>{text}</span>;
+}
+
+interface Name {
+  readonly firstName: string;
+  readonly lastName: string;
+}
+
+/** A name as its owner writes it, whatever direction its letters run in. */
+export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;
+
+/** Initials on a colour that stays with the name. */
+export function Avatar({ of }: { of: Name }) {
+  const initials = [of.firstName, of.lastName].map((part) => [...part.trim()][0] ?? "").join("");
+  const hue = [...`${of.firstName}${of.lastName}`].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % 6;
+  return (
+    <span class={`avatar hue${hue}`} aria-hidden="true">{initials.toUpperCase()}</span>
+  );
+}
+
+const paths = {
+  leads: "M3 13h5l1.5 3h5L16 13h5M5.5 5h13L21 13v5a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1v-5z",
+  deliveries: "M21 3 10.5 13.5M21 3l-6.5 18-4-7.5L3 9.5z",
+  funnel: "M5 20V10M12 20V4M19 20v-7",
+  health: "M3 12h4l3-8 4 16 3-8h4",
+  search: "M20 20l-4.5-4.5M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0z",
+  close: "M6 6l12 12M18 6 6 18",
+  back: "M15 5l-7 7 7 7",
+  save: "M12 4v11m-4.5-4.5L12 15l4.5-4.5M4 20h16",
+  leave: "M10 4H5v16h5M15 8l4 4-4 4m4-4H9",
+  link: "M10 14a4 4 0 0 0 6 .5l3-3a4.2 4.2 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6-.5l-3 3a4.2 4.2 0 0 0 6 6l1-1",
+} as const;
+
+export function Icon({ name }: { name: keyof typeof paths }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d={paths[name]} /></svg>
+  );
+}
+
+/** What went wrong, and a way to go on. */
+export function Trouble({ failure, retry }: { failure: Failure; retry: () => void }) {
+  return (
+    <div class="trouble" role="alert">
+      <p>{failure.message}</p>
+      {failure.retryAfter > 0 && <p class="muted">The page tries again in {failure.retryAfter} s.</p>}
+      <button type="button" onClick={retry}>Try again</button>
+    </div>
+  );
+}
+
+/** Grey shapes where an answer will be, so that nothing jumps when it comes. */
+export function Skeleton({ rows }: { rows: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <span key={i} />
+      ))}
+    </div>
+  );
+}
+
+/** Text of the service, in which commands stand between backticks. */
+export const Commands = ({ text }: { text: string }) => <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+interface Choice {
+  label: string;
+  value: string | undefined;
+  options: Record<string, string>;
+  all: string;
+  onChange: (value: string) => void;
+}
+
+/** A filter; the first option is that there is none. */
+export function Select({ label, value, options, all, onChange }: Choice) {
+  return (
+    <select aria-label={label} class={value ? "set" : ""} value={value ?? ""} onChange={(e) => onChange(e.currentTarget.value)}>
+      <option value="">{all}</option>
+      {Object.entries(options).map(([key, text]) => (
+        <option key={key} value={key}>{text}</option>
+      ))}
+    </select>
+  );
+}
+
+/** A short message that goes away by itself. */
+export interface Toast {
+  text: string;
+  tone: Tone;
+  /** What can be done about it, for as long as it is shown. */
+  action?: { text: string; run: () => void };
+}
+
+let show: (toast: Toast | undefined) => void = () => {};
+
+/** Shows a message; undefined takes it away. */
+export const toast = (message: Toast | undefined) => show(message);
+
+export function Toasts() {
+  const [message, setMessage] = useState<Toast>();
+  show = setMessage;
+  useEffect(() => {
+    if (!message || message.action) return;
+    const timer = setTimeout(() => setMessage(undefined), 6000);
+    return () => clearTimeout(timer);
+  }, [message]);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {message && (
+        <div class={`toast ${message.tone}`}>
+          {message.text}
+          {message.action && (
+            <button type="button" onClick={message.action.run}>{message.action.text}</button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Does something that may fail, and says how it went. Returns whether it was done. */
+export async function attempt(done: string, action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    toast({ text: done, tone: "good" });
+    return true;
+  } catch (e) {
+    toast({ text: (e as Failure).message, tone: "bad" });
+    return false;
+  }
+}

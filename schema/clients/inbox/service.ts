@@ -1,0 +1,227 @@
+// The session with the service, and asking its GraphQL endpoint. The token is typed once and never kept here: the
+// service answers it with an HttpOnly cookie and a CSRF token, which sessionStorage keeps for this tab.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { TypedDocumentString } from "../generated/inbox";
+
+const sessionPath = "/admin/session";
+const graphqlPath = "/admin/graphql";
+const storageKey = "siteapi-inbox-csrf";
+const patience = 60_000; // how long an answer may take, in milliseconds
+
+/** Why something could not be done, in words for the person in front of the page. */
+export class Failure extends Error {
+  constructor(
+    readonly kind: "session" | "limited" | "offline" | "refused",
+    message: string,
+    /** Seconds to wait before it is tried again. */
+    readonly retryAfter = 0,
+  ) {
+    super(message);
+  }
+}
+
+type Message = { ask: true } | { csrf: string | null };
+
+// Tabs tell each other of the session, so that a link opened in another tab needs no second login.
+const tabs = new BroadcastChannel("siteapi-inbox");
+let csrf = sessionStorage.getItem(storageKey);
+let changed: (csrf: string | null) => void = () => {};
+
+/** Why the session has ended, for the form that starts another one. */
+export let notice = "";
+
+function setSession(next: string | null) {
+  csrf = next;
+  if (next) sessionStorage.setItem(storageKey, next);
+  else sessionStorage.removeItem(storageKey);
+  changed(next);
+}
+
+tabs.onmessage = ({ data }: MessageEvent<Message>) => {
+  if ("csrf" in data) setSession(data.csrf);
+  else if (csrf) tabs.postMessage({ csrf });
+};
+
+/** The session of this tab: undefined while other tabs are asked for it, null where there is none. */
+export function useSession(): string | null | undefined {
+  const [session, setState] = useState<string | null | undefined>(csrf ?? undefined);
+  useEffect(() => {
+    changed = setState;
+    if (csrf) return;
+    tabs.postMessage({ ask: true });
+    const timer = setTimeout(() => setState(csrf), 150);
+    return () => clearTimeout(timer);
+  }, []);
+  return session;
+}
+
+/** Starts a session with a token. */
+export async function logIn(token: string) {
+  const response = await send(sessionPath, { method: "POST", body: JSON.stringify({ token }) });
+  if (response.status === 401) throw new Failure("refused", "This token is not right. Please check it and try again.");
+  const answer: { csrf?: string } = await read(response);
+  if (!answer.csrf) throw new Failure("refused", "The service did not start a session.");
+  notice = "";
+  setSession(answer.csrf);
+  tabs.postMessage({ csrf: answer.csrf });
+}
+
+/** Ends the session, in all tabs. */
+export async function logOut() {
+  const ended = send(sessionPath, { method: "DELETE" });
+  setSession(null);
+  tabs.postMessage({ csrf: null });
+  await ended.catch(() => {}); // it ends by itself later
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
+  if (csrf) headers["X-CSRF-Token"] = csrf;
+  const signal = AbortSignal.any([AbortSignal.timeout(patience), ...(init.signal ? [init.signal] : [])]);
+  try {
+    return await fetch(path, { ...init, headers, signal });
+  } catch {
+    throw new Failure("offline", "The service can't be reached. Is your connection, VPN or tunnel up?", 15);
+  }
+}
+
+interface Answer {
+  data?: unknown;
+  errors?: { message: string; extensions?: { code?: string } }[];
+  code?: string;
+  detail?: string;
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const wait = Number(response.headers.get("Retry-After")) || 5;
+  const answer: Answer = await response.json().catch(() => ({}));
+  const error = answer.errors?.[0];
+  const code = error?.extensions?.code ?? answer.code;
+  if (response.status === 401 || response.status === 403 || code === "UNAUTHENTICATED") {
+    notice = "Your session has ended. Nothing was changed: please log in again.";
+    setSession(null);
+    throw new Failure("session", notice);
+  }
+  if (response.status === 429 || code === "RATE_LIMITED") {
+    throw new Failure("limited", "That was too much at once, so the service asks for a short break.", wait);
+  }
+  if (response.status === 503 || code === "UPSTREAM_UNAVAILABLE") {
+    throw new Failure("offline", "The service is busy or being restarted.", wait);
+  }
+  if (error || !response.ok) {
+    throw new Failure("refused", error?.message ?? answer.detail ?? `The service answered with an error (${response.status}).`);
+  }
+  return answer as T;
+}
+
+/** Sends an operation. A request that is aborted fails like one that gets no answer. */
+export async function ask<R, V>(document: TypedDocumentString<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
+  const body = JSON.stringify({ query: document.toString(), variables });
+  const response = await send(graphqlPath, { method: "POST", body, ...(signal && { signal }) });
+  return (await read<{ data: R }>(response)).data;
+}
+
+/** The answer to a question that a view asks, and what the view can do with it. */
+export interface Query<T> {
+  /** The latest answer; while another is awaited still the one before. */
+  data?: T | undefined;
+  failure?: Failure;
+  loading: boolean;
+  reload: () => void;
+  /** Replaces the answer by what it has become. */
+  update: (change: (data: T) => T) => void;
+}
+
+/** Asks when the view appears and whenever the variables change; the answer to an older question is dropped. */
+export function useQuery<R, V>(document: TypedDocumentString<R, V>, variables: V): Query<R> {
+  return useAnswer(JSON.stringify(variables), (signal) => ask(document, variables, signal));
+}
+
+interface State<T> {
+  data?: T | undefined;
+  failure?: Failure;
+  loading: boolean;
+}
+
+function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Promise<T>): Query<T> {
+  const [state, setState] = useState<State<T>>({ loading: true });
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((n) => n + 1), []);
+  useEffect(() => {
+    const abort = new AbortController();
+    setState(({ data }) => ({ data, loading: true }));
+    fetchAnswer(abort.signal).then(
+      (data) => abort.signal.aborted || setState({ data, loading: false }),
+      (failure) => abort.signal.aborted || setState(({ data }) => ({ data, failure, loading: false })),
+    );
+    return () => abort.abort();
+  }, [question, round]);
+
+  // What passes by itself is tried again by itself.
+  const wait = state.failure?.retryAfter;
+  useEffect(() => {
+    if (!wait) return;
+    const timer = setTimeout(reload, wait * 1000);
+    addEventListener("online", reload);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("online", reload);
+    };
+  }, [state.failure]);
+  const update = (change: (data: T) => T) => setState((s) => (s.data === undefined ? s : { ...s, data: change(s.data) }));
+  return { ...state, reload, update };
+}
+
+/** A page of a cursor connection. */
+interface Connection<N> {
+  readonly edges: readonly { readonly node: N }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** A list that grows by a page at a time. */
+export interface List<N> extends Omit<Query<N>, "data" | "update"> {
+  nodes: readonly N[] | undefined;
+  hasMore: boolean;
+  more: () => void;
+  /** Puts what a node has become in its place. */
+  replace: (node: { readonly id: string }) => void;
+}
+
+/** Asks for the first page, and for the next ones by cursor. */
+export function useList<R, V extends { after?: string | null | undefined }, N extends { readonly id: string }>(
+  document: TypedDocumentString<R, V>,
+  variables: V,
+  connection: (data: R) => Connection<N>,
+): List<N> {
+  const askPage = async (after: string | null, signal?: AbortSignal) =>
+    connection(await ask(document, { ...variables, after }, signal));
+  const query = useAnswer(JSON.stringify(variables), (signal) => askPage(null, signal));
+  const [failure, setFailure] = useState<Failure>();
+  const asking = useRef<Connection<N>>(undefined);
+  const page = query.data;
+  const more = async () => {
+    if (!page?.pageInfo.hasNextPage || query.loading || asking.current === page) return;
+    asking.current = page;
+    setFailure(undefined);
+    try {
+      const { edges, pageInfo } = await askPage(page.pageInfo.endCursor);
+      query.update((now) => (now === page ? { edges: [...page.edges, ...edges], pageInfo } : now));
+    } catch (e) {
+      setFailure(e as Failure);
+    }
+    asking.current = undefined;
+  };
+  const replace = (next: { readonly id: string }) =>
+    query.update(({ edges, pageInfo }) => ({
+      edges: edges.map(({ node }) => ({ node: node.id === next.id ? { ...node, ...next } : node })),
+      pageInfo,
+    }));
+  return {
+    ...query,
+    ...(failure && { failure }),
+    nodes: page?.edges.map((edge) => edge.node),
+    hasMore: !!page?.pageInfo.hasNextPage,
+    more,
+    replace,
+  };
+}

@@ -1,0 +1,136 @@
+// What the inbox says: states, reasons and numbers, in words for people who sell.
+import type { DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale } from "../generated/inbox";
+
+export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
+
+const english = navigator.languages.find((l) => l.startsWith("en")) ?? "en-GB";
+
+export const leadStates: Record<LeadState, { text: string; tone: Tone }> = {
+  IN_REVIEW: { text: "In review", tone: "warn" },
+  UNDER_WAY: { text: "On its way", tone: "busy" },
+  FAILED: { text: "Needs attention", tone: "bad" },
+  DELIVERED: { text: "Delivered", tone: "good" },
+  REJECTED: { text: "Rejected", tone: "quiet" },
+};
+
+export const deliveryStates: Record<DeliveryState, { text: string; tone: Tone }> = {
+  PENDING: { text: "Waiting", tone: "busy" },
+  RUNNING: { text: "Being sent", tone: "busy" },
+  RETRYING: { text: "Trying again", tone: "warn" },
+  FAILED: { text: "Failed", tone: "bad" },
+  DELIVERED: { text: "Delivered", tone: "good" },
+};
+
+export const targets: Record<DeliveryTarget, string> = { CRM: "CRM", CMS: "CMS", WEBHOOK: "team notification" };
+
+/** What made the service doubt a lead. Those that are only noted don't put it in review. */
+export const signals: Record<LeadSignal, string> = {
+  honeypot: "A field that people can't see was filled in. Programs fill in everything.",
+  too_fast: "The form was sent faster than a person could fill it in.",
+  no_challenge: "The check that a person sits in front of the browser was skipped or not passed.",
+  untracked: "The form was sent without using the calculator first.",
+  unchecked: "The check for people did not answer at that moment, so nobody knows.",
+};
+
+export const steps: Record<FunnelStepName, string> = {
+  VISITED: "Opened the calculator",
+  CHOSE: "Chose something",
+  ESTIMATED: "Saw an estimate",
+  TYPED: "Began the form",
+  SUBMITTED: "Asked for a quote",
+};
+
+interface Delivery {
+  target: DeliveryTarget;
+  state: DeliveryState;
+  nextAttemptAt: string | null;
+  reason: string | null;
+}
+
+/** How a delivery is doing, as a sentence. */
+export function deliverySentence(d: Delivery, now: number): string {
+  const target = `the ${targets[d.target]}`;
+  const next = d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
+  switch (d.state) {
+    case "DELIVERED":
+      return d.target === "WEBHOOK" ? "Your team has been told." : `${capital(target)} has it.`;
+    case "RUNNING":
+      return `Being sent to ${target} right now.`;
+    case "FAILED":
+      return `Not delivered: ${reasonWords(d.reason)}. It is kept until somebody tries again.`;
+  }
+  if (!d.reason) return next.startsWith("in ") ? `Waiting for ${target}; the first try is ${next}.` : "Waiting for its turn.";
+  return `Waiting for ${target}: ${reasonWords(d.reason)}; next try ${next.startsWith("in ") ? next : "now"}.`;
+}
+
+/** A reason without status codes; one that is not known stays as the service tells it. */
+export function reasonWords(reason: string | null): string {
+  const [, kind, status] = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?/.exec(reason ?? "") ?? [];
+  switch (kind) {
+    case "limited":
+      return "it asked us to slow down";
+    case "refused":
+      return "it does not accept our access, which an administrator has to renew";
+    case "rejected":
+      return "it refused the data of this lead";
+    case "unavailable":
+      return status ? "it had a problem of its own" : "it could not be reached";
+  }
+  return reason ?? "nobody knows why";
+}
+
+/** Words of a slug: `web-app` is Web app. */
+export const slugWords = (slug: string) => capital(slug.replace(/[-_]/g, " "));
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const languageNames = new Intl.DisplayNames("en", { type: "language" });
+export const locales: Locale[] = ["en", "es", "ro"];
+export const languageName = (locale: Locale | null) => (locale ? (languageNames.of(locale) ?? locale) : "Not known");
+
+export const count = (n: number) => new Intl.NumberFormat(english).format(n);
+export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const percent = (share: number) =>
+  new Intl.NumberFormat(english, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
+
+export function money({ min, max, currency }: { min: number; max: number; currency: string }): string {
+  const format = new Intl.NumberFormat(english, { style: "currency", currency, maximumFractionDigits: 0 });
+  return min === max ? format.format(max) : format.formatRange(min, max);
+}
+
+const relativeFormat = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const midnight = (at: string | number) => new Date(at).setHours(0, 0, 0, 0);
+const daysBetween = (from: string | number, to: string | number) => Math.round((midnight(to) - midnight(from)) / 86_400_000);
+
+/** A time as seen from now: `4 minutes ago`, `in 2 hours`. */
+export function relative(at: string, now: number): string {
+  const seconds = (Date.parse(at) - now) / 1000;
+  if (Math.abs(seconds) >= 86_400) return relativeFormat.format(daysBetween(now, at), "day");
+  if (Math.abs(seconds) >= 3_600) return relativeFormat.format(Math.trunc(seconds / 3_600), "hour");
+  if (Math.abs(seconds) >= 60) return relativeFormat.format(Math.trunc(seconds / 60), "minute");
+  return seconds > 0 ? "in less than a minute" : "just now";
+}
+
+const exactFormat = new Intl.DateTimeFormat(english, { dateStyle: "full", timeStyle: "short" });
+const dayFormat = new Intl.DateTimeFormat(english, { weekday: "long", day: "numeric", month: "long" });
+const oldDayFormat = new Intl.DateTimeFormat(english, { day: "numeric", month: "long", year: "numeric" });
+const clockFormat = new Intl.DateTimeFormat(english, { timeStyle: "short" });
+const shortDayFormat = new Intl.DateTimeFormat(english, { day: "numeric", month: "short" });
+
+export const exact = (at: string) => exactFormat.format(new Date(at));
+export const clock = (at: string) => clockFormat.format(new Date(at));
+export const shortDay = (at: Date) => shortDayFormat.format(at);
+
+/** The day of a time, as the heading of a list: Today, Yesterday, Friday 6 November. */
+export function day(at: string, now: number): string {
+  const days = daysBetween(at, now);
+  if (days <= 1) return days === 1 ? "Yesterday" : "Today";
+  return (days < 180 ? dayFormat : oldDayFormat).format(new Date(at));
+}
+
+/** The beginning of a period such as `7d`, at midnight; empty: no beginning. */
+export function periodStart(period: string | undefined): string | null {
+  const days = Number(/^(\d{1,4})d$/.exec(period ?? "")?.[1]);
+  return days ? new Date(midnight(Date.now()) - (days - 1) * 86_400_000).toISOString() : null;
+}
+
+export const periods = { "1d": "Today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "A year" };
