@@ -42,11 +42,7 @@ func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun 
 // Leads is the resolver for the leads field.
 func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{Limit: value(first, defaultPage), Since: value(since, time.Time{}), Until: value(until, time.Time{})}
-	if words := strings.TrimSpace(value(search, "")); strings.Contains(words, "@") {
-		f.Email = words
-	} else {
-		f.Reference = words
-	}
+	f.Search, f.Locale = value(search, ""), string(value(locale, ""))
 	return r.leads(ctx, f, value(state, ""), value(after, ""))
 }
 

@@ -14,7 +14,7 @@ func Fields() []string {
 	walk = func(t reflect.Type, prefix string) {
 		for field := range t.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name == "signals" || name == "inReview" || name == "trace" {
+			if name == "signals" || name == "inReview" || name == "rejected" || name == "trace" {
 				continue
 			}
 			if path := prefix + name; field.Type.Kind() == reflect.Struct && field.Type.PkgPath() == t.PkgPath() {

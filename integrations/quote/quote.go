@@ -29,7 +29,7 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Submission is an accepted quote request: a lead. But for InReview it never changes once stored.
+// Submission is an accepted quote request: a lead. But for InReview and Rejected it never changes once stored.
 type Submission struct {
 	// ID is opaque, with at least 122 random bits, of the characters A-Z a-z 0-9 - only.
 	ID          string     `json:"id"`
@@ -43,6 +43,8 @@ type Submission struct {
 	Signals []Signal `json:"signals,omitempty"`
 	// InReview says that a person has to look at it before it is delivered.
 	InReview bool `json:"inReview,omitempty"`
+	// Rejected says that a person did, and rejected it: it is never delivered.
+	Rejected bool `json:"rejected,omitempty"`
 	// Trace is the W3C traceparent of the request that brought it, empty where that was
 	// not traced.
 	Trace string `json:"trace,omitempty"`

@@ -60,6 +60,9 @@ type Filter struct {
 	Since     time.Time // submitted at or after
 	Until     time.Time // submitted before
 	InReview  bool      // in review only
+	Rejected  bool      // rejected only
+	Search    string    // words that first name, last name, e-mail address or id begin with; all have to
+	Locale    string    // in this language
 	IDs       []string  // these submissions
 	Newest    bool      // newest first, else oldest first
 	After     *Position // what comes after it in that order
@@ -90,8 +93,11 @@ type Archive interface {
 	// InReview returns the number of submissions in review, and when the oldest of them
 	// was submitted; the zero time where there are none.
 	InReview(ctx context.Context) (number int64, oldest time.Time, err error)
-	// Release ends the review of a submission and creates its deliveries in one
-	// transaction. One that is not in review is left alone: false. An unknown id is ErrNotFound.
+	// Reject ends the review of a submission so that it is never delivered, unless it is
+	// released after all. One that was not in review is left alone: false. An unknown id is ErrNotFound.
+	Reject(ctx context.Context, id string) (rejected bool, err error)
+	// Release ends the review of a submission, or takes back that it was rejected, and creates
+	// its deliveries in one transaction. Any other is left alone: false. An unknown id is ErrNotFound.
 	Release(ctx context.Context, id string) (released bool, err error)
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)

@@ -4,6 +4,8 @@ package leads
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +33,9 @@ type Service struct {
 // referenceLength is the number of characters of a PDF's reference.
 const referenceLength = 8
 
+// fewLeads are selected by their ids. Of more, those of a page are found sooner by looking at one lead after the other.
+const fewLeads = 2000
+
 // Undelivered lists the states of deliveries that have not arrived.
 func Undelivered() []queue.State {
 	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
@@ -40,10 +45,15 @@ func Undelivered() []queue.State {
 // The deliveries of the leads are left out.
 func (s *Service) Leads(ctx context.Context, f store.Filter, state schema.LeadState) (leads []*schema.Lead, more bool, err error) {
 	var states map[string]schema.LeadState
-	f.InReview = state == schema.LeadStateInReview
+	f.InReview, f.Rejected = state == schema.LeadStateInReview, state == schema.LeadStateRejected
 	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed || state == schema.LeadStateDelivered {
 		if states, err = s.undelivered(ctx, nil); err != nil {
 			return nil, false, err
+		}
+		if state != schema.LeadStateDelivered && len(states) <= fewLeads {
+			if f.IDs = slices.Collect(maps.Keys(states)); len(f.IDs) == 0 {
+				return nil, false, nil
+			}
 		}
 	}
 	var found []quote.Submission
@@ -94,6 +104,8 @@ func leadState(s quote.Submission, undelivered map[string]schema.LeadState) sche
 	switch state, ok := undelivered[s.ID]; {
 	case s.InReview:
 		return schema.LeadStateInReview
+	case s.Rejected:
+		return schema.LeadStateRejected
 	case ok:
 		return state
 	}

@@ -48,7 +48,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		pool.Close()
 		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
-	return &Store{sqlstore.New(&database{pool, o.Queue}), pool}, nil
+	s := &Store{sqlstore.New(&database{pool, o.Queue}), pool}
+	if err := s.IndexSubmissions(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // migrationLock is the key of the advisory lock under which tables are changed.

@@ -64,3 +64,7 @@ func subject(url string) storetest.Subject {
 		},
 	}
 }
+
+func BenchmarkSearch(b *testing.B) {
+	storetest.BenchmarkSearch(b, subject(pgserver.Start(b).NewDatabase(b)), "VACUUM ANALYZE")
+}

@@ -54,7 +54,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(translate(err), reads.Close())
 	}
-	return &Store{sqlstore.New(db), db}, nil
+	s := &Store{sqlstore.New(db), db}
+	if err := s.IndexSubmissions(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // migrate holds SQLite's write lock while it looks and changes, so that processes

@@ -36,7 +36,7 @@ func Copy(
 	err = sqlstore.InChunks(from.Leads(ctx), func(leads []sqlstore.Lead) error {
 		var ids []string
 		for _, l := range leads {
-			if l.Submission.InReview == 0 { // one in review has no deliveries until it is released
+			if l.Submission.Review == 0 { // one in review has no deliveries until it is released
 				ids = append(ids, l.Submission.ID)
 			}
 		}

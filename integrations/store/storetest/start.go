@@ -91,6 +91,9 @@ func startReleased(t *testing.T, s Subject) {
 	if got := all(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
 		t.Errorf("%d are found by the address of what was a repetition, want 1", len(got))
 	}
+	if got := all(t, db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(got) != 3 {
+		t.Errorf("%d are found by their name, want 3", len(got))
+	}
 	wantSubmit(t, db, Submission(1), Submission(1), false)
 	wantInReview(t, db, 2, When().Add(2*time.Second))
 	if tables := s.Strings(t, `SELECT name FROM store_migrations ORDER BY version`); !slices.Contains(tables, "0003_repeats.sql") {

@@ -94,6 +94,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"submit/failing deliveries": submitFailing,
 		"review":                    review,
 		"list/submissions":          listSubmissions,
+		"search":                    search,
+		"reject":                    reject,
 		"list/sessions":             listSessions,
 		"prune/sessions":            pruneSessions,
 		"prune/submissions":         pruneSubmissions,

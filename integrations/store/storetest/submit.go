@@ -174,6 +174,35 @@ func review(t *testing.T, s Subject) {
 	}
 }
 
+// A rejected submission is not in review any more and never delivered, unless it is released after all.
+func reject(t *testing.T, s Subject) {
+	db := s.WithJobs(t, &Jobs{})
+	wantSubmit(t, db, Submission(1), Submission(1), true)
+	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
+	for id, want := range map[string]bool{"id-000001": false, "id-000002": true} {
+		for range 2 {
+			if ok, err := db.Reject(t.Context(), id); err != nil || ok != want {
+				t.Errorf("rejecting %s: %v, %v, want %v", id, ok, err, want)
+			}
+		}
+	}
+	if _, err := db.Reject(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("rejecting an unknown one gives %v, want ErrNotFound", err)
+	}
+	wantInReview(t, db, 0, time.Time{})
+	want := Suspicious(2)
+	want.Submission.InReview, want.Submission.Rejected = false, true
+	if got := all(t, db.Submissions(t.Context(), store.Filter{Rejected: true})); !reflect.DeepEqual(got, []quote.Submission{want.Submission}) {
+		t.Errorf("rejected are %+v", got)
+	}
+	wantSubmit(t, db, Suspicious(2), want, false)
+	s.WantJobs(t, "id-000001")
+	if ok, err := db.Release(t.Context(), "id-000002"); err != nil || !ok {
+		t.Errorf("releasing a rejected one: %v, %v", ok, err)
+	}
+	s.WantJobs(t, "id-000001", "id-000002")
+}
+
 func wantInReview(t *testing.T, db Store, number int64, oldest time.Time) {
 	t.Helper()
 	if n, at, err := db.InReview(t.Context()); err != nil || n != number || !at.Equal(oldest) {

@@ -22,14 +22,20 @@ type SubmissionRow struct {
 	Body        string // JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
-	InReview    int64 // 1: in review; the column is called held
+	Review      int64 // 0: none; the column is called held
 }
+
+// Values of SubmissionRow.Review.
+const (
+	inReview = 1
+	rejected = 2
+)
 
 const (
 	submissionColumns = `id, session_id, email, body, content_key, submitted_at, held`
 	selectSubmission  = `SELECT ` + submissionColumns + ` FROM submissions`
-	insertSubmission  = `INSERT INTO submissions (` + submissionColumns + `)
-VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (content_key) DO NOTHING`
+	insertSubmission  = `INSERT INTO submissions (` + submissionColumns + `, searchable)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 1) ON CONFLICT (content_key) DO NOTHING`
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
 )
@@ -72,6 +78,9 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 	}
 	if stored == 1 {
 		first, err := row.submission()
+		if err == nil {
+			err = addTerms(ctx, tx, first)
+		}
 		return first, true, err
 	}
 	var first SubmissionRow
@@ -125,42 +134,64 @@ func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[quote
 }
 
 func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[SubmissionRow, error] {
-	return pages(func(after *SubmissionRow) (page []SubmissionRow, err error) {
-		c := matching(f)
+	return pages(func(after *SubmissionRow) ([]SubmissionRow, error) {
 		if after == nil && f.After != nil {
 			after = &SubmissionRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
 		}
-		order := " ORDER BY submitted_at, id"
-		if f.Newest {
-			order = " ORDER BY submitted_at DESC, id DESC"
+		terms := searched(f)
+		if len(terms) == 0 {
+			var c conditions
+			c.match(f, after)
+			return s.readPage(ctx, f, selectSubmission, c)
 		}
-		switch {
-		case after != nil && f.Newest:
-			c.add("(submitted_at, id) < (?, ?)", after.SubmittedAt, after.ID)
-		case after != nil:
-			c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
+		if err := s.IndexSubmissions(ctx); err != nil {
+			return nil, err
 		}
-		size := pageSize
-		if f.Limit > 0 {
-			size = min(f.Limit+1, pageSize) // one more, to know whether there are more
+		page, err := s.searchNewest(ctx, f, after, terms)
+		if err == nil && len(page) < rowsOf(f) {
+			page, err = s.searchAll(ctx, f, after, terms)
 		}
-		c.args = append(c.args, size)
-		err = s.db.Query(ctx, fmt.Sprintf("%s%s%s LIMIT $%d", selectSubmission, c.where(), order, len(c.args)), c.args,
-			func(scan Scan) error {
-				var r SubmissionRow
-				err := scan(r.columns()...)
-				page = append(page, r)
-				return err
-			})
-		if err != nil {
-			return nil, fmt.Errorf("listing the submissions: %w", err)
-		}
-		return page, nil
+		return page, err
 	})
 }
 
-func matching(f store.Filter) conditions {
-	var c conditions
+// rowsOf returns how many rows of a listing are read at once.
+func rowsOf(f store.Filter) int {
+	if f.Limit == 0 {
+		return pageSize
+	}
+	return min(f.Limit+1, pageSize) // one more, to know whether there are more
+}
+
+func order(f store.Filter) string {
+	if f.Newest {
+		return " ORDER BY submitted_at DESC, id DESC"
+	}
+	return " ORDER BY submitted_at, id"
+}
+
+// readPage reads the first rows of a listing that fulfil some conditions.
+func (s *Store) readPage(ctx context.Context, f store.Filter, list string, c conditions) (page []SubmissionRow, err error) {
+	err = s.db.Query(ctx, fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)), c.args, func(scan Scan) error {
+		var r SubmissionRow
+		err := scan(r.columns()...)
+		page = append(page, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the submissions: %w", err)
+	}
+	return page, nil
+}
+
+// match adds the conditions of a filter but for its search, and that of the rows that come after one.
+func (c *conditions) match(f store.Filter, after *SubmissionRow) {
+	switch {
+	case after != nil && f.Newest:
+		c.add("(submitted_at, id) < (?, ?)", after.SubmittedAt, after.ID)
+	case after != nil:
+		c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
+	}
 	if f.Email != "" {
 		c.add("email = ?", strings.ToLower(f.Email))
 	}
@@ -170,6 +201,9 @@ func matching(f store.Filter) conditions {
 	}
 	if f.InReview {
 		c.add("held = 1")
+	}
+	if f.Rejected {
+		c.add("held = 2")
 	}
 	if len(f.IDs) > 0 {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(f.IDs)), ", ")
@@ -185,7 +219,6 @@ func matching(f store.Filter) conditions {
 	if !f.Until.IsZero() {
 		c.add("submitted_at < ?", f.Until.UnixMilli())
 	}
-	return c
 }
 
 // CountSubmissions returns the number of stored submissions.
@@ -209,11 +242,26 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 	return number, oldest, nil
 }
 
-// Release ends the review of a submission and creates its deliveries.
+// Reject ends the review of a submission without a delivery.
+func (s *Store) Reject(ctx context.Context, id string) (done bool, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 2 WHERE id = $1 AND held > 0`, id)
+		if done = n == 1; err == nil && !done {
+			err = one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("rejecting a submission: %w", err)
+	}
+	return done, nil
+}
+
+// Release ends the review of a submission, or takes back that it was rejected, and creates its deliveries.
 func (s *Store) Release(ctx context.Context, id string) (released bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 		released = false
-		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 0 WHERE id = $1 AND held = 1`, id)
+		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 0 WHERE id = $1 AND held > 0`, id)
 		if err != nil {
 			return err
 		}
@@ -266,7 +314,7 @@ func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed
 func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
 	var ids []string
 	for _, r := range rows {
-		if r.InReview == 0 {
+		if r.Review != inReview {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -306,7 +354,7 @@ func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 		ID: s.ID, SessionID: s.SessionID, Email: strings.ToLower(s.Contact.Email), ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli(),
 	}
 	if s.InReview {
-		r.InReview = 1
+		r.Review = inReview
 	}
 	s.InReview = false // it changes, so it has a column
 	body, err := json.Marshal(s)
@@ -318,11 +366,11 @@ func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 }
 
 func (r *SubmissionRow) columns() []any {
-	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.InReview}
+	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review}
 }
 
 func (r *SubmissionRow) values() []any {
-	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.InReview}
+	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review}
 }
 
 func (r SubmissionRow) submission() (quote.Submission, error) {
@@ -330,6 +378,6 @@ func (r SubmissionRow) submission() (quote.Submission, error) {
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
 		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
 	}
-	s.SubmittedAt, s.InReview = time.UnixMilli(r.SubmittedAt).UTC(), r.InReview != 0
+	s.SubmittedAt, s.InReview, s.Rejected = time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
 	return s, nil
 }

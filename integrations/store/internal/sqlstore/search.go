@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+// searchWindow is how many of the newest submissions are looked through before the terms are: a word that many leads
+// have is found among the newest, and one that few have is quick to find by its term.
+const searchWindow = 3000
+
+// searchWords is how many words of a search count.
+const searchWords = 8
+
+// localeTerm is the term of a locale. No word of a search begins so.
+func localeTerm(locale string) string { return "=" + locale }
+
+// fold makes words comparable: lower case, without diacritics.
+func fold(text string) string {
+	folded, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+	if err != nil { // it is not UTF-8
+		folded = text
+	}
+	return strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "").Replace(strings.ToLower(folded))
+}
+
+// searchTerms returns what a submission is found by. A double name is found by its second part as well.
+func searchTerms(s quote.Submission) []string {
+	words := strings.Fields(fold(s.Contact.FirstName + " " + s.Contact.LastName))
+	for _, word := range words {
+		words = append(words, strings.Split(word, "-")[1:]...)
+	}
+	words = append(words, fold(s.Contact.Email), fold(s.ID), localeTerm(s.Locale))
+	slices.Sort(words)
+	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
+}
+
+// addTerms makes submissions searchable.
+func addTerms(ctx context.Context, tx Tx, submissions ...quote.Submission) error {
+	var marks []string
+	var args []any
+	for _, s := range submissions {
+		for _, term := range searchTerms(s) {
+			args = append(args, term, s.ID)
+			marks = append(marks, fmt.Sprintf("($%d, $%d)", len(args)-1, len(args)))
+		}
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "), args...)
+	if err != nil {
+		return fmt.Errorf("storing the search terms: %w", err)
+	}
+	return nil
+}
+
+// IndexSubmissions makes those submissions searchable that another program stored: an earlier release, or a copy.
+func (s *Store) IndexSubmissions(ctx context.Context) error {
+	for first, last := "", ""; ; first = last {
+		err := s.db.Query(ctx, `SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`, []any{first},
+			func(scan Scan) error { return scan(&last) })
+		if err != nil || last == first {
+			return err
+		}
+		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+			var found []quote.Submission
+			err := tx.Query(ctx, `UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
+RETURNING `+submissionColumns, []any{first, last}, func(scan Scan) error {
+				var r SubmissionRow
+				if err := scan(r.columns()...); err != nil {
+					return err
+				}
+				submission, err := r.submission()
+				found = append(found, submission)
+				return err
+			})
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			return addTerms(ctx, tx, found...)
+		})
+		if err != nil {
+			return fmt.Errorf("making submissions searchable: %w", err)
+		}
+	}
+}
+
+// searched returns what the words of a search and the locale ask of search_terms, one condition each.
+func searched(f store.Filter) (each []conditions) {
+	words := strings.Fields(fold(f.Search))
+	for _, word := range words[:min(len(words), searchWords)] {
+		each = append(each, conditions{[]string{"term >= ? AND term < ?"}, []any{word, word + "\U0010FFFF"}})
+	}
+	if f.Locale != "" {
+		each = append(each, conditions{[]string{"term = ?"}, []any{localeTerm(f.Locale)}})
+	}
+	return each
+}
+
+// searchNewest looks for a page of a search among the submissions that come next.
+func (s *Store) searchNewest(ctx context.Context, f store.Filter, after *SubmissionRow, terms []conditions) ([]SubmissionRow, error) {
+	var c conditions
+	c.match(f, after)
+	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions", selectSubmission, c.where(), order(f), searchWindow)
+	c.terms = nil
+	for _, t := range terms {
+		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")", t.args...)
+	}
+	return s.readPage(ctx, f, "SELECT "+submissionColumns+" FROM "+next, c)
+}
+
+// searchAll looks for a page of a search by its terms.
+func (s *Store) searchAll(ctx context.Context, f store.Filter, after *SubmissionRow, terms []conditions) ([]SubmissionRow, error) {
+	var c conditions
+	for _, t := range terms {
+		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
+	}
+	found := strings.Join(c.terms, " INTERSECT ")
+	c.terms = []string{"id = submission_id"}
+	c.match(f, after)
+	// Only the rows of the page are read whole: sorting them all would take more than the memory for it.
+	page := fmt.Sprintf("WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
+		found, c.where(), order(f), rowsOf(f))
+	return s.readPage(ctx, f, selectSubmission+" WHERE id IN ("+page+")", conditions{args: c.args})
+}
