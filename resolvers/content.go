@@ -33,8 +33,9 @@ type contentService struct {
 // localeContent is the content of one locale as this process knows it.
 type localeContent struct {
 	locale    schema.Locale
-	served    atomic.Pointer[snapshot] // what was served last: the fallback copy
-	refetches atomic.Int64             // requests to refetch so far
+	served    atomic.Pointer[snapshot]  // what was served last: the fallback copy
+	refetches atomic.Int64              // requests to refetch so far
+	fetched   atomic.Pointer[time.Time] // by this process, last; nil: not yet
 
 	mu       sync.Mutex
 	failures int       // of fetches in a row
@@ -89,6 +90,17 @@ func (c *contentService) open(l *localeContent, entry cache.Entry) (*snapshot, e
 	return decoded, nil
 }
 
+// health tells the age and the size of the content.
+func (l *localeContent) health() *schema.ContentHealth {
+	h := &schema.ContentHealth{Locale: l.locale, FetchedAt: l.fetched.Load()}
+	if served := l.served.Load(); served != nil {
+		for _, documents := range served.byType {
+			h.Documents += len(documents)
+		}
+	}
+	return h
+}
+
 // Pauses between fetches while the CMS fails.
 const (
 	firstPause = time.Second
@@ -115,6 +127,8 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 		return nil, cache.Lifetime{}, err
 	}
 	l.endPause()
+	now := c.deps.Now().UTC()
+	l.fetched.Store(&now)
 	c.deps.Count(Event{"content_fill", "ok"})
 	return value, c.deps.ContentLife, nil
 }

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -28,15 +30,16 @@ func (r *Resolver) leads(ctx context.Context, f store.Filter, state schema.LeadS
 		}
 		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: id}
 	}
-	leads, more, err := r.Operators.Leads(ctx, f, state)
+	found, more, err := r.Operators.Leads(ctx, f, state)
 	if err == nil && asks(ctx, "edges", "node", "deliveries") {
-		err = r.Operators.AddDeliveries(ctx, leads...)
+		err = r.Operators.AddDeliveries(ctx, found...)
 	}
 	if err != nil {
-		return nil, err
+		return nil, operatorError(err)
 	}
-	page := &schema.LeadConnection{Edges: make([]*schema.LeadEdge, len(leads)), PageInfo: &schema.PageInfo{HasNextPage: more}}
-	for i, lead := range leads {
+	r.audit(ctx, "leads", found...)
+	page := &schema.LeadConnection{Edges: make([]*schema.LeadEdge, len(found)), PageInfo: &schema.PageInfo{HasNextPage: more}}
+	for i, lead := range found {
 		cursor := newCursor(fmt.Sprint(lead.SubmittedAt.UnixMilli(), " ", lead.ID))
 		page.Edges[i], page.PageInfo.EndCursor = &schema.LeadEdge{Cursor: cursor, Node: lead}, &cursor
 	}
@@ -54,13 +57,16 @@ func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after strin
 	}
 	list, more, err := r.Operators.DeliveryPage(ctx, f)
 	if err != nil {
-		return nil, err
+		return nil, operatorError(err)
 	}
 	page := &schema.DeliveryConnection{Edges: make([]*schema.DeliveryEdge, len(list)), PageInfo: &schema.PageInfo{HasNextPage: more}}
+	read := make([]*schema.Lead, len(list))
 	for i, d := range list {
 		cursor := newCursor(d.ID)
 		page.Edges[i], page.PageInfo.EndCursor = &schema.DeliveryEdge{Cursor: cursor, Node: d}, &cursor
+		read[i] = d.Lead
 	}
+	r.audit(ctx, "deliveries", read...)
 	return page, nil
 }
 
@@ -105,19 +111,108 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil //nolint:nilnil // null is the answer
 	}
-	if err == nil {
-		r.audit(ctx, "lead", lead.Reference)
+	if err != nil {
+		return nil, operatorError(err)
 	}
-	return lead, err
+	r.audit(ctx, "lead", lead)
+	return lead, nil
+}
+
+// changeLead changes where a lead is, and returns it as it is then.
+func (r *Resolver) changeLead(ctx context.Context, field, id string, change func(*schema.Lead) error) (*schema.Lead, error) {
+	lead, err := r.Operators.Find(ctx, id)
+	if err == nil {
+		r.audit(ctx, field, lead)
+		err = change(lead)
+	}
+	if err == nil {
+		lead, err = r.Operators.Find(ctx, lead.ID)
+	}
+	if err != nil {
+		return nil, operatorError(err)
+	}
+	return lead, nil
+}
+
+// retryDelivery is the rule of the root field of that name.
+func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil, notFound("There is no such delivery.")
+	}
+	err = r.Operators.Deliveries.Retry(ctx, number)
+	var list []*schema.Delivery
+	if err == nil {
+		list, _, err = r.Operators.DeliveryPage(ctx, queue.Filter{ID: number, Limit: 1})
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
+		return nil, notFound("There is no such delivery.")
+	case err != nil:
+		return nil, operatorError(err)
+	}
+	r.audit(ctx, "retryDelivery", list[0].Lead)
+	return list[0], nil
+}
+
+// eraseLeads is the rule of the root field of that name.
+func (r *Resolver) eraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
+	found, _, err := r.Operators.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
+	if err != nil {
+		return nil, operatorError(err)
+	}
+	r.audit(ctx, "eraseLeads", found...)
+	receipt, err := r.Operators.Erase(ctx, email, dryRun)
+	if err != nil {
+		return nil, operatorError(err)
+	}
+	return receipt, nil
+}
+
+// serviceHealth is the rule of the root field of that name.
+func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	health := &schema.ServiceHealth{Checks: r.Examine(ctx), Cache: r.cacheStats(ctx).Stats, Version: r.Version}
+	for _, locale := range schema.Locales() {
+		health.Content = append(health.Content, r.content.locales[locale].health())
+	}
+	return health
 }
 
 // audit logs that an operator read or changed something. References tell nothing of a person.
-func (r *Resolver) audit(ctx context.Context, field string, references ...string) {
+func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lead) {
+	references := zerolog.Arr()
+	for _, lead := range leads {
+		if lead != nil { // it was erased
+			references.Str(lead.Reference)
+		}
+	}
 	r.Log.Info().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Str("actor", "operator").Str("field", field).
-		Strs("leads", references).Msg("audit")
+		Array("leads", references).Msg("audit")
 }
 
-// defaultPage is how many entries a page has if an argument is null.
+// operatorError turns what the rules of leads refuse into coded errors.
+func operatorError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return notFound("There is no such lead.")
+	case errors.Is(err, leads.ErrNotInReview):
+		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
+	case errors.Is(err, leads.ErrUnreleased):
+		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is in review or was rejected: release it first."}
+	case errors.Is(err, queue.ErrUnknownTarget):
+		return &schema.Error{Code: schema.CodeBadUserInput, Message: "Nothing is delivered to this target: it is not set up."}
+	case errors.Is(err, store.ErrUnavailable):
+		return unavailable("The database is not available at the moment.", err)
+	}
+	return translate(err)
+}
+
+// examineTime is shorter than an operation may take.
+const examineTime = 8 * time.Second
+
+// defaultPage is how many entries a page has if the argument is null.
 const defaultPage = 50
 
 // value returns an optional argument.
@@ -128,4 +223,4 @@ func value[T any](given *T, otherwise T) T {
 	return *given
 }
 
-var errNotYet = notFound("This field is not answered yet.")
+func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }

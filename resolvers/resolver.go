@@ -48,7 +48,9 @@ type Deps struct {
 	AdminTokens    []string // accepted by @auth(token: ADMIN); empty: none is
 	SigningSecrets []string // empty: webhooks need no signature
 
-	Operators *leads.Service // nil: operator fields can't be answered
+	Operators *leads.Service
+	Examine   func(ctx context.Context) []*schema.HealthCheck // what serviceHealth says
+	Version   string                                          // of the program
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content

@@ -176,6 +176,12 @@ type Funnel struct {
 	Weeks []*FunnelWeek `json:"weeks"`
 	// What was chosen, by field and the most frequent first, at most 50 values each.
 	Choices []*FunnelChoice `json:"choices"`
+	// Number of leads submitted in that time, those in review or rejected not counted.
+	Submissions int `json:"submissions"`
+	// Number of them whose session is not among the tracked ones.
+	Untracked int `json:"untracked"`
+	// Number of leads submitted in that time that are in review.
+	InReview int `json:"inReview"`
 }
 
 // How often a value was chosen.
@@ -186,6 +192,8 @@ type FunnelChoice struct {
 	Value string `json:"value"`
 	// Number of sessions.
 	Count int `json:"count"`
+	// Number of these sessions that submitted.
+	Submitted int `json:"submitted"`
 }
 
 // A step of the calculator, and how many got there.
@@ -216,8 +224,10 @@ type HealthCheck struct {
 	Name string `json:"name"`
 	// The result.
 	State HealthState `json:"state"`
-	// What was found, and what to do about it.
+	// What was found.
 	Detail *string `json:"detail,omitempty"`
+	// What to do about it; null where nothing has to be done.
+	Advice *string `json:"advice,omitempty"`
 }
 
 // A picture in the CMS.

@@ -887,6 +887,75 @@ func (ec *executionContext) fieldContext_Funnel_choices(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Funnel_submissions(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Funnel_submissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Submissions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Funnel_submissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Funnel_untracked(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Funnel_untracked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Untracked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Funnel_untracked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Funnel_inReview(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Funnel_inReview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InReview, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Funnel_inReview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _FunnelChoice_field(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -953,6 +1022,29 @@ func (ec *executionContext) _FunnelChoice_count(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_FunnelChoice_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _FunnelChoice_submitted(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelChoice_submitted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Submitted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelChoice_submitted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -1192,6 +1284,29 @@ func (ec *executionContext) _HealthCheck_detail(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_HealthCheck_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _HealthCheck_advice(ctx context.Context, field graphql.CollectedField, obj *HealthCheck) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HealthCheck_advice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Advice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HealthCheck_advice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -2492,6 +2607,21 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "submissions":
+			out.Values[i] = ec._Funnel_submissions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "untracked":
+			out.Values[i] = ec._Funnel_untracked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "inReview":
+			out.Values[i] = ec._Funnel_inReview(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -2537,6 +2667,11 @@ func (ec *executionContext) _FunnelChoice(ctx context.Context, sel ast.Selection
 			}
 		case "count":
 			out.Values[i] = ec._FunnelChoice_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "submitted":
+			out.Values[i] = ec._FunnelChoice_submitted(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2686,6 +2821,11 @@ func (ec *executionContext) _HealthCheck(ctx context.Context, sel ast.SelectionS
 			}
 		case "detail":
 			out.Values[i] = ec._HealthCheck_detail(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "advice":
+			out.Values[i] = ec._HealthCheck_advice(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -3626,20 +3766,40 @@ func (ec *executionContext) marshalNServiceHealth2ᚖsiteapiᚋschemaᚐServiceH
 	return ec._ServiceHealth(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalODeliveryState2ᚖsiteapiᚋschemaᚐDeliveryState(ctx context.Context, v any) (*DeliveryState, error) {
+func (ec *executionContext) unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx context.Context, v any) ([]DeliveryState, error) {
 	if v == nil {
 		return nil, nil
 	}
-	var res = new(DeliveryState)
-	err := res.UnmarshalGQL(v)
-	return res, graphql.ErrorOnPath(ctx, err)
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]DeliveryState, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
-func (ec *executionContext) marshalODeliveryState2ᚖsiteapiᚋschemaᚐDeliveryState(ctx context.Context, sel ast.SelectionSet, v *DeliveryState) graphql.Marshaler {
+func (ec *executionContext) marshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx context.Context, sel ast.SelectionSet, v []DeliveryState) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return v
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeliveryState2siteapiᚋschemaᚐDeliveryState(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalODeliveryTarget2ᚖsiteapiᚋschemaᚐDeliveryTarget(ctx context.Context, v any) (*DeliveryTarget, error) {

@@ -125,15 +125,19 @@ type ComplexityRoot struct {
 	}
 
 	Funnel struct {
-		Choices func(childComplexity int) int
-		Steps   func(childComplexity int) int
-		Weeks   func(childComplexity int) int
+		Choices     func(childComplexity int) int
+		InReview    func(childComplexity int) int
+		Steps       func(childComplexity int) int
+		Submissions func(childComplexity int) int
+		Untracked   func(childComplexity int) int
+		Weeks       func(childComplexity int) int
 	}
 
 	FunnelChoice struct {
-		Count func(childComplexity int) int
-		Field func(childComplexity int) int
-		Value func(childComplexity int) int
+		Count     func(childComplexity int) int
+		Field     func(childComplexity int) int
+		Submitted func(childComplexity int) int
+		Value     func(childComplexity int) int
 	}
 
 	FunnelStep struct {
@@ -150,6 +154,7 @@ type ComplexityRoot struct {
 	}
 
 	HealthCheck struct {
+		Advice func(childComplexity int) int
 		Detail func(childComplexity int) int
 		Name   func(childComplexity int) int
 		State  func(childComplexity int) int
@@ -249,7 +254,7 @@ type ComplexityRoot struct {
 	Query struct {
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale Locale) int
-		Deliveries    func(childComplexity int, state *DeliveryState, target *DeliveryTarget, first *int, after *string) int
+		Deliveries    func(childComplexity int, state []DeliveryState, target *DeliveryTarget, first *int, after *string) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *Locale) int
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, state *LeadState, locale *Locale, since *time.Time, until *time.Time, first *int, after *string) int
@@ -655,12 +660,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Funnel.Choices(childComplexity), true
+	case "Funnel.inReview":
+		if e.ComplexityRoot.Funnel.InReview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.InReview(childComplexity), true
 	case "Funnel.steps":
 		if e.ComplexityRoot.Funnel.Steps == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Funnel.Steps(childComplexity), true
+	case "Funnel.submissions":
+		if e.ComplexityRoot.Funnel.Submissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Submissions(childComplexity), true
+	case "Funnel.untracked":
+		if e.ComplexityRoot.Funnel.Untracked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Untracked(childComplexity), true
 	case "Funnel.weeks":
 		if e.ComplexityRoot.Funnel.Weeks == nil {
 			break
@@ -680,6 +703,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelChoice.Field(childComplexity), true
+	case "FunnelChoice.submitted":
+		if e.ComplexityRoot.FunnelChoice.Submitted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelChoice.Submitted(childComplexity), true
 	case "FunnelChoice.value":
 		if e.ComplexityRoot.FunnelChoice.Value == nil {
 			break
@@ -731,6 +760,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FunnelWeek.Week(childComplexity), true
 
+	case "HealthCheck.advice":
+		if e.ComplexityRoot.HealthCheck.Advice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.HealthCheck.Advice(childComplexity), true
 	case "HealthCheck.detail":
 		if e.ComplexityRoot.HealthCheck.Detail == nil {
 			break
@@ -1152,7 +1187,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["state"].(*DeliveryState), args["target"].(*DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
+		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["state"].([]DeliveryState), args["target"].(*DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
 	case "Query.funnel":
 		if e.ComplexityRoot.Query.Funnel == nil {
 			break
@@ -1694,6 +1729,12 @@ func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphq
 		return ec.fieldContext_Funnel_weeks(ctx, field)
 	case "choices":
 		return ec.fieldContext_Funnel_choices(ctx, field)
+	case "submissions":
+		return ec.fieldContext_Funnel_submissions(ctx, field)
+	case "untracked":
+		return ec.fieldContext_Funnel_untracked(ctx, field)
+	case "inReview":
+		return ec.fieldContext_Funnel_inReview(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Funnel", field.Name)
 }
@@ -1706,6 +1747,8 @@ func (ec *executionContext) childFields_FunnelChoice(ctx context.Context, field 
 		return ec.fieldContext_FunnelChoice_value(ctx, field)
 	case "count":
 		return ec.fieldContext_FunnelChoice_count(ctx, field)
+	case "submitted":
+		return ec.fieldContext_FunnelChoice_submitted(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FunnelChoice", field.Name)
 }
@@ -1744,6 +1787,8 @@ func (ec *executionContext) childFields_HealthCheck(ctx context.Context, field g
 		return ec.fieldContext_HealthCheck_state(ctx, field)
 	case "detail":
 		return ec.fieldContext_HealthCheck_detail(ctx, field)
+	case "advice":
+		return ec.fieldContext_HealthCheck_advice(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HealthCheck", field.Name)
 }

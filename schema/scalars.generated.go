@@ -34,7 +34,7 @@ type QueryResolver interface {
 	Content(ctx context.Context, documentType string, locale Locale) ([]*ContentDocument, error)
 	Leads(ctx context.Context, search *string, state *LeadState, locale *Locale, since *time.Time, until *time.Time, first *int, after *string) (*LeadConnection, error)
 	Lead(ctx context.Context, id string) (*Lead, error)
-	Deliveries(ctx context.Context, state *DeliveryState, target *DeliveryTarget, first *int, after *string) (*DeliveryConnection, error)
+	Deliveries(ctx context.Context, state []DeliveryState, target *DeliveryTarget, first *int, after *string) (*DeliveryConnection, error)
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *Locale) (*Funnel, error)
 	ServiceHealth(ctx context.Context) (*ServiceHealth, error)
 	QuotePDF(ctx context.Context, id string, locale *Locale) (*QuotePDF, error)
@@ -263,8 +263,8 @@ func (ec *executionContext) field_Query_deliveries_args(ctx context.Context, raw
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) (*DeliveryState, error) {
-			return ec.unmarshalODeliveryState2ᚖsiteapiᚋschemaᚐDeliveryState(ctx, v)
+		func(ctx context.Context, v any) ([]DeliveryState, error) {
+			return ec.unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1229,7 +1229,7 @@ func (ec *executionContext) _Query_deliveries(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["state"].(*DeliveryState), fc.Args["target"].(*DeliveryTarget), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Query().Deliveries(ctx, fc.Args["state"].([]DeliveryState), fc.Args["target"].(*DeliveryTarget), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

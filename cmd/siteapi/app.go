@@ -118,7 +118,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	a.metrics.WatchQueue(a.queue)
 	a.metrics.WatchDatabase(a.data.archive, a.data.load, databaseFiles(s)...)
 	a.data.quotes = a.metrics.Quotes(a.data.quotes)
-	if a.resolver, err = a.newResolver(content, store, openChallenge(s, observe)); err != nil {
+	if a.resolver, err = a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
 	}
 	a.health = httpserver.NewHealth(log, a.metrics.Registry,
@@ -136,7 +136,9 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 }
 
 // newResolver joins the rules with what they need.
-func (a *app) newResolver(content cms.Content, store cache.Cache, verifier *turnstile.Verifier) (*resolvers.Resolver, error) {
+func (a *app) newResolver(
+	content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier,
+) (*resolvers.Resolver, error) {
 	s := a.settings
 	renderer, err := pdf.New(pdf.Options{Log: a.log})
 	if err != nil {
@@ -151,12 +153,21 @@ func (a *app) newResolver(content cms.Content, store cache.Cache, verifier *turn
 		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
-		AdminTokens:  s.AdminTokens,
-		Operators:    &leads.Service{Archive: a.data.archive, Deliveries: a.queue},
+		AdminTokens: s.AdminTokens, Operators: a.newOperators(content, contacts, store), Version: versionText(),
+		Examine:      func(ctx context.Context) []*schema.HealthCheck { return operatorDeps(os.Getenv).Examine(ctx, s, "") },
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: verifier,
 		Count: a.metrics.Event, Trace: a.traces.Parent(),
 	}), nil
+}
+
+// newOperators joins the rules of operators with what they need.
+func (a *app) newOperators(content cmsDriver, contacts crmDriver, store cache.Cache) *leads.Service {
+	return &leads.Service{
+		Archive: a.data.archive, Deliveries: a.queue, CMS: content, CRM: contacts,
+		ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
+		Truncate:  func(ctx context.Context) error { return truncateDatabase(ctx, a.settings) },
+	}
 }
 
 // newServer puts both endpoints over one executor, and the HTTP server before them.

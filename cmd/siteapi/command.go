@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -128,18 +126,10 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			return &operator.Database{Quotes: d.quotes, Archive: d.archive, Queue: d.queue, Tables: d.tables, Close: d.close}, nil
 		},
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) {
-			driver, err := openCMS(s, log, nil)
-			if able, ok := driver.(operator.CMS); ok {
-				return able, err
-			}
-			return nil, cmp.Or(err, errors.New("its driver can't find and erase leads"))
+			return openCMS(s, log, nil)
 		},
 		OpenCRM: func(s *config.Settings) (operator.CRM, error) {
-			driver, err := openCRM(s, log, nil, func() {})
-			if able, ok := driver.(operator.CRM); ok {
-				return able, err
-			}
-			return nil, cmp.Or(err, errors.New("its driver can't find and erase contacts"))
+			return openCRM(s, log, nil, func() {})
 		},
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
 			c, _, err := openCache(ctx, s, log)

@@ -53,6 +53,14 @@ func databaseFiles(s *config.Settings) []string {
 	return []string{path, path + "-wal"}
 }
 
+// truncateDatabase has the database forget what was removed: SQLite keeps it in its log for a while.
+func truncateDatabase(ctx context.Context, s *config.Settings) error {
+	if s.DatabaseURL != nil {
+		return nil
+	}
+	return sqlite.Truncate(ctx, filepath.Join(s.DataDir, databaseFile))
+}
+
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only looks has no senders.
 func openDatabase(

@@ -37,6 +37,15 @@ import (
 type cmsDriver interface {
 	cms.Content
 	cms.Submissions
+	cms.Lookup
+	cms.Eraser
+}
+
+// crmDriver is what every CRM driver offers.
+type crmDriver interface {
+	crm.Contacts
+	crm.Lookup
+	crm.Eraser
 }
 
 // observer sees what passes between the service and remote systems. Commands have none.
@@ -104,7 +113,7 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 
 // openCRM opens the driver that CRM_DRIVER names. gap is called for every property that a
 // contact was stored without.
-func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crm.Contacts, error) {
+func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,

@@ -4,11 +4,14 @@ package leads
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
@@ -28,6 +31,23 @@ type Deliveries interface {
 type Service struct {
 	Archive    store.Archive
 	Deliveries Deliveries
+
+	CMS       CMS
+	CRM       CRM
+	ClearPDFs func(ctx context.Context, ids []string) (int, error) // removes the PDFs of leads from the cache
+	Truncate  func(ctx context.Context) error                      // has the database forget what was removed
+}
+
+// CMS is what an erasure needs of the CMS's driver.
+type CMS interface {
+	cms.Lookup
+	cms.Eraser
+}
+
+// CRM is what an erasure needs of the CRM's driver.
+type CRM interface {
+	crm.Lookup
+	crm.Eraser
 }
 
 // referenceLength is the number of characters of a PDF's reference.
@@ -140,6 +160,34 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 	for _, d := range list {
 		lead := byID[d.SubmissionID]
 		lead.Deliveries = append(lead.Deliveries, newDelivery(d, lead))
+	}
+	return err
+}
+
+// Errors of what can't be done to a lead, besides [store.ErrNotFound].
+var (
+	ErrNotInReview = errors.New("the lead is not in review")
+	ErrUnreleased  = errors.New("the lead is in review or was rejected: release it first")
+)
+
+// Reject ends the review of a lead so that it is never delivered. The error of one that is not in review is
+// [ErrNotInReview].
+func (s *Service) Reject(ctx context.Context, id string) error {
+	rejected, err := s.Archive.Reject(ctx, id)
+	if err == nil && !rejected {
+		err = ErrNotInReview
+	}
+	return err
+}
+
+// Resend delivers a lead to a target once more. One that is under way stays as it is.
+func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Target) error {
+	if lead.State == schema.LeadStateInReview || lead.State == schema.LeadStateRejected {
+		return ErrUnreleased
+	}
+	err := s.Deliveries.Resend(ctx, lead.ID, target)
+	if errors.Is(err, queue.ErrUnderWay) {
+		return nil
 	}
 	return err
 }

@@ -1,9 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/schema"
 )
 
 // checkTime is how long one check may take.
@@ -25,43 +26,38 @@ func (d Deps) doctor() *cli.Command {
 		Name: "doctor", Usage: "check settings, disk, database, deliveries, cache, CMS, CRM and clock, and say what to do",
 		Description: "Makes a real round trip to everything the service depends on, before its start or beside it, and removes the\n" +
 			"traces again. Exit code 2: something has to be repaired.\n\n" +
-			"   siteapi doctor\n   siteapi doctor --json | jq '.checks[] | select(.state != \"ok\")'",
+			"   siteapi doctor\n   siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
 		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "strict", Usage: "exit code 2 for warnings too"}, serverFlag()},
-		Action: d.action(nil, d.examine),
+		Action: d.action(nil, d.printExamination),
 	}
-}
-
-// States of a check.
-const (
-	stateOK   = "ok"
-	stateWarn = "warn" // it works, and should not stay so
-	stateFail = "fail" // it does not work, or is dangerous
-)
-
-// diagnosis is one result of a check.
-type diagnosis struct {
-	Check  string `json:"check"`
-	State  string `json:"state"`
-	Detail string `json:"detail"`
-	Advice string `json:"advice,omitempty"` // what to do
 }
 
 // diagnoses collects the results of one check.
 type diagnoses struct {
 	check string
-	found []diagnosis
+	found []*schema.HealthCheck
+}
+
+func (d *diagnoses) add(state schema.HealthState, advice, detail string) {
+	c := &schema.HealthCheck{Name: d.check, State: state, Detail: &detail}
+	if advice != "" {
+		c.Advice = &advice
+	}
+	d.found = append(d.found, c)
 }
 
 func (d *diagnoses) ok(format string, args ...any) {
-	d.found = append(d.found, diagnosis{d.check, stateOK, fmt.Sprintf(format, args...), ""})
+	d.add(schema.HealthStateOk, "", fmt.Sprintf(format, args...))
 }
 
+// warn says that something works, and should not stay so.
 func (d *diagnoses) warn(advice, format string, args ...any) {
-	d.found = append(d.found, diagnosis{d.check, stateWarn, fmt.Sprintf(format, args...), advice})
+	d.add(schema.HealthStateWarning, advice, fmt.Sprintf(format, args...))
 }
 
+// fail says that something does not work, or is dangerous.
 func (d *diagnoses) fail(advice string, err error) {
-	d.found = append(d.found, diagnosis{d.check, stateFail, strings.Join(strings.Fields(err.Error()), " "), advice})
+	d.add(schema.HealthStateFailed, advice, strings.Join(strings.Fields(err.Error()), " "))
 }
 
 // examination is one run of the doctor.
@@ -72,13 +68,10 @@ type examination struct {
 	running  bool   // another process has the SQLite database open
 }
 
-// examine runs all checks at the same time.
-func (d Deps) examine(ctx context.Context, c *cli.Command, s *config.Settings) error {
-	server, err := serverAddress(c, s)
-	if err != nil {
-		return err
-	}
-	e := &examination{d, s, server, s.DatabaseURL == nil && exists(databasePath(s)) && !d.databaseIdle(s)}
+// Examine runs all checks at the same time. The server is the address of the running service, empty: LISTEN_ADDR on this
+// machine.
+func (d Deps) Examine(ctx context.Context, s *config.Settings, server string) []*schema.HealthCheck {
+	e := &examination{d, s, cmp.Or(server, localAddress(s)), s.DatabaseURL == nil && exists(databasePath(s)) && !d.databaseIdle(s)}
 	names := []string{"settings", "data folder", "database", "deliveries", "cache", "cms", "crm", "clock", "service"}
 	checks := []func(context.Context, *diagnoses){
 		e.checkSettings, e.checkFolder, e.checkDatabase, e.checkDeliveries, e.checkCache, e.checkCMS, e.checkCRM, e.checkClock, e.checkService,
@@ -94,44 +87,52 @@ func (d Deps) examine(ctx context.Context, c *cli.Command, s *config.Settings) e
 		})
 	}
 	group.Wait()
-	var found []diagnosis
-	worst := stateOK
+	var found []*schema.HealthCheck
 	for _, r := range results {
 		found = append(found, r.found...)
-		for _, f := range r.found {
-			if f.State == stateFail || f.State == stateWarn && worst == stateOK {
-				worst = f.State
-			}
-		}
 	}
+	return found
+}
+
+// printExamination prints what the checks found.
+func (d Deps) printExamination(ctx context.Context, c *cli.Command, s *config.Settings) error {
+	server, err := serverFlagValue(c)
+	if err != nil {
+		return err
+	}
+	found, out := d.Examine(ctx, s, server), c.Root().Writer
 	if c.Bool("json") {
-		err = printJSON(c.Root().Writer, map[string]any{"state": worst, "checks": found})
-	} else {
-		printDiagnoses(c.Root().Writer, found)
+		err = printJSON(out, map[string]any{"checks": found})
+	}
+	colours := map[schema.HealthState]text.Color{
+		schema.HealthStateOk: text.FgGreen, schema.HealthStateWarning: text.FgYellow, schema.HealthStateFailed: text.FgRed,
+	}
+	worst := schema.HealthStateOk
+	for _, f := range found {
+		if f.State == schema.HealthStateFailed || f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
+			worst = f.State
+		}
+		if c.Bool("json") {
+			continue
+		}
+		state := fmt.Sprintf("%-7s", strings.ToLower(string(f.State)))
+		if terminalWidth(out) > 0 {
+			state = colours[f.State].Sprint(state)
+		}
+		_, _ = fmt.Fprintf(out, "%s %-12s %s\n", state, f.Name, *f.Detail)
+		if f.Advice != nil {
+			_, _ = fmt.Fprintf(out, "%21s-> %s\n", "", *f.Advice)
+		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case worst == stateFail:
+	case worst == schema.HealthStateFailed:
 		return finding("something has to be repaired: see what failed")
-	case worst == stateWarn && c.Bool("strict"):
+	case worst == schema.HealthStateWarning && c.Bool("strict"):
 		return finding("there are warnings")
 	}
 	return nil
-}
-
-func printDiagnoses(out io.Writer, found []diagnosis) {
-	colours := map[string]text.Color{stateOK: text.FgGreen, stateWarn: text.FgYellow, stateFail: text.FgRed}
-	for _, f := range found {
-		state := fmt.Sprintf("%-5s", f.State)
-		if terminalWidth(out) > 0 {
-			state = colours[f.State].Sprint(state)
-		}
-		_, _ = fmt.Fprintf(out, "%s %-12s %s\n", state, f.Check, f.Detail)
-		if f.Advice != "" {
-			_, _ = fmt.Fprintf(out, "%19s-> %s\n", "", f.Advice)
-		}
-	}
 }
 
 // checkSettings finds settings that can be used and should not, in production.

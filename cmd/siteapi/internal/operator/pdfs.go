@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,15 +76,27 @@ func clearMemory(ctx context.Context, server string, tokens, ids []string, idle 
 
 // serverAddress reads --server, by default the address of this machine that LISTEN_ADDR names.
 func serverAddress(c *cli.Command, s *config.Settings) (string, error) {
-	if server := c.String("server"); server != "" {
-		if err := config.WebAddress(server); err != nil {
-			return "", fmt.Errorf("--server: %w", err)
-		}
-		return strings.TrimSuffix(server, "/"), nil
+	server, err := serverFlagValue(c)
+	return cmp.Or(server, localAddress(s)), err
+}
+
+// serverFlagValue reads --server.
+func serverFlagValue(c *cli.Command) (string, error) {
+	server := strings.TrimSuffix(c.String("server"), "/")
+	if server == "" {
+		return "", nil
 	}
+	if err := config.WebAddress(server); err != nil {
+		return "", fmt.Errorf("--server: %w", err)
+	}
+	return server, nil
+}
+
+// localAddress is the address of this machine that LISTEN_ADDR names.
+func localAddress(s *config.Settings) string {
 	host, port, err := net.SplitHostPort(s.ListenAddr)
 	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	return "http://" + net.JoinHostPort(host, port)
 }

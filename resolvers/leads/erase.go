@@ -1,0 +1,242 @@
+package leads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// attemptTime is how long an erasure waits for deliveries that are being tried: longer than an attempt may take.
+const attemptTime = 45 * time.Second
+
+// States of a place in a receipt.
+const (
+	stateUnknown = "unknown"
+	stateNothing = "nothing there"
+	stateFound   = "found" // and not erased
+	stateErased  = "erased"
+	stateFailed  = "failed" // could not be searched, or not erased
+	stateKept    = "kept"   // because another place failed, and a repetition needs it
+)
+
+// erasure removes everything that is known of an address.
+type erasure struct {
+	*Service
+	email   string
+	receipt *schema.ErasureReceipt
+	stored  []string // ids of the leads in the database
+	known   []string // those, and the ones that only the CMS knows
+}
+
+// Erase looks everywhere for what is stored about an e-mail address and, unless this is a dry run, erases it. What
+// fails at one place is in the receipt. A crash at any point leaves what a repetition needs: deliveries end first, so that
+// nothing is sent after it was erased; then the CMS and the CRM, then the database, which knows what to look for, and last
+// the cache, so that no request fills it again.
+func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
+	e := &erasure{Service: s, email: crm.Address(email)}
+	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: remains()}
+	var err error
+	if e.stored, err = e.findLeads(ctx); err != nil {
+		return nil, err
+	}
+	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
+	documents := e.search(ctx, "cms", "documents", e.findDocuments)
+	contact := e.search(ctx, "crm", "contacts", e.findContact)
+	submissions := e.search(ctx, "database", "submissions", func(context.Context) (int, error) { return len(e.stored), nil })
+	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
+		n, err := s.Archive.CountHints(ctx, e.email)
+		return int(n), err
+	})
+	pdfs := e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
+	if dryRun {
+		return e.receipt, nil
+	}
+	erased(deliveries)(e.withdraw(ctx))
+	if documents.State != stateFailed {
+		erased(documents)(*documents.Found, s.CMS.Erase(ctx, e.known))
+	}
+	if contact.State != stateFailed {
+		erased(contact)(*contact.Found, s.CRM.Erase(ctx, e.email))
+	}
+	if e.failed() {
+		submissions.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
+		return e.receipt, nil
+	}
+	erased(submissions)(e.eraseLeads(ctx))
+	n, err := s.Archive.EraseHints(ctx, e.email)
+	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
+	erased(pdfs)(s.ClearPDFs(ctx, e.known))
+	e.receipt.Complete = !e.failed()
+	return e.receipt, nil
+}
+
+// remains names what is out of reach.
+func remains() []string {
+	return []string{
+		"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
+		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
+		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
+		"PDFs in the memory of other instances, for an hour at most",
+	}
+}
+
+// search adds a place to the receipt, with what find counts there.
+func (e *erasure) search(ctx context.Context, place, unit string, find func(context.Context) (int, error)) *schema.ErasurePlace {
+	p := &schema.ErasurePlace{Place: place, Unit: unit, State: stateUnknown}
+	e.receipt.Places = append(e.receipt.Places, p)
+	if find == nil {
+		return p
+	}
+	n, err := find(ctx)
+	switch {
+	case err != nil:
+		fail(p, err)
+		return p
+	case n == 0:
+		p.State = stateNothing
+	default:
+		p.State = stateFound
+	}
+	p.Found = &n
+	return p
+}
+
+// erased returns what records that so many were removed, or that it failed: then nothing counts as removed.
+func erased(p *schema.ErasurePlace) func(n int, err error) {
+	return func(n int, err error) {
+		if err != nil {
+			fail(p, err)
+			return
+		}
+		if p.Found == nil || *p.Found < n {
+			p.Found = &n
+		}
+		if p.State, p.Erased = stateErased, n; *p.Found == 0 {
+			p.State = stateNothing
+		}
+	}
+}
+
+func fail(p *schema.ErasurePlace, err error) {
+	detail := strings.Join(strings.Fields(err.Error()), " ")
+	p.State, p.Detail = stateFailed, &detail
+}
+
+func (e *erasure) failed() bool {
+	return slices.ContainsFunc(e.receipt.Places, func(p *schema.ErasurePlace) bool { return p.State == stateFailed })
+}
+
+func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
+	for s, err := range e.Archive.Submissions(ctx, store.Filter{Email: e.email}) {
+		if err != nil {
+			return nil, fmt.Errorf("looking for submissions: %w", err)
+		}
+		ids = append(ids, s.ID)
+	}
+	return ids, nil
+}
+
+func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
+	if len(e.stored) == 0 {
+		return 0, nil
+	}
+	list, err := e.Deliveries.List(ctx, queue.Filter{Submissions: e.stored})
+	return len(list), err
+}
+
+// findDocuments looks by the ids in the database, since an editor may have changed an address, and by the address,
+// since the database may have forgotten.
+func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
+	found, err := e.CMS.Find(ctx, e.email)
+	if err != nil {
+		return 0, err
+	}
+	missing, err := e.CMS.Missing(ctx, e.stored)
+	if err != nil {
+		return 0, err
+	}
+	e.known = slices.Compact(slices.Sorted(slices.Values(slices.Concat(found, e.stored))))
+	for _, id := range e.known {
+		if slices.Contains(found, id) || !slices.Contains(missing, id) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (e *erasure) findContact(ctx context.Context) (int, error) {
+	missing, err := e.CRM.Missing(ctx, []string{e.email})
+	return 1 - len(missing), err
+}
+
+// withdraw ends the deliveries and waits for those that are being tried. What still runs after the longest attempt
+// belongs to a process that died; if the caller can't wait so long it is an error.
+func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
+	until, patient := time.Now().Add(attemptTime), true
+	if end, ok := ctx.Deadline(); ok && end.Before(until) {
+		until, patient = time.Now().Add(time.Until(end)/2), false // the other places take their time
+	}
+	for {
+		running := 0
+		for _, id := range e.stored {
+			n, busy, err := e.Deliveries.Withdraw(ctx, id)
+			if err != nil {
+				return removed, err
+			}
+			removed, running = removed+n, running+busy
+		}
+		switch late := time.Now().After(until); {
+		case running == 0, late && patient:
+			return removed, nil
+		case late:
+			return removed, errors.New("a delivery is being tried: erase again in a minute")
+		}
+		select {
+		case <-ctx.Done():
+			return removed, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
+	for _, id := range e.stored {
+		if err := e.Archive.Erase(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return n, err
+		}
+		n++
+	}
+	left, err := e.findLeads(ctx)
+	if err == nil && len(left) > 0 {
+		err = errors.New("a submission arrived meanwhile: erase again")
+	}
+	return n, errors.Join(err, e.Truncate(ctx))
+}
+
+// PDFPattern matches the cached PDFs of one lead. Of several, or of none, it matches all PDFs: those of others are
+// drawn again, and an earlier erasure may have ended after it had removed the ids.
+func PDFPattern(ids []string) string {
+	const prefix = "quote:pdf:"
+	if len(ids) != 1 {
+		return prefix + "*"
+	}
+	return cache.Escape(prefix+ids[0]+":") + "*"
+}
+
+// ClearPDFs clears the PDFs of leads from a cache.
+func ClearPDFs(ctx context.Context, c cache.Cache, ids []string) (int, error) {
+	pattern, err := cache.ParsePattern(PDFPattern(ids))
+	if err != nil {
+		return 0, err
+	}
+	return c.Clear(ctx, pattern)
+}

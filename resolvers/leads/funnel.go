@@ -1,0 +1,185 @@
+package leads
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+const (
+	choicesCounted = 10_000 // different values of a field that are counted: strangers may make them up
+	choicesShown   = 50     // of a field
+)
+
+// report is a funnel while sessions are counted.
+type report struct {
+	*schema.Funnel
+	locale  *schema.Locale
+	within  func(time.Time) bool
+	leads   map[string]lead // by session
+	reached [5]int
+	weeks   map[week]*[5]int
+	choices map[string]map[string]*schema.FunnelChoice // by field and value
+}
+
+// lead is what a funnel needs to know of the leads of a session.
+type lead struct {
+	locale schema.Locale
+	within int // how many were submitted in the time of the report
+}
+
+// week is the key of a week: its Monday, and the language of the leads.
+type week struct {
+	start  time.Time
+	locale schema.Locale
+}
+
+// Funnel reads all leads and sessions once. Zero times don't narrow.
+func (s *Service) Funnel(ctx context.Context, since, until time.Time, locale *schema.Locale) (*schema.Funnel, error) {
+	r := &report{
+		Funnel: &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}}, locale: locale,
+		within: func(at time.Time) bool { return !at.Before(since) && (until.IsZero() || at.Before(until)) },
+		leads:  map[string]lead{}, weeks: map[week]*[5]int{}, choices: map[string]map[string]*schema.FunnelChoice{},
+	}
+	f := store.Filter{}
+	if locale != nil {
+		f.Locale = string(*locale)
+	}
+	for submission, err := range s.Archive.Submissions(ctx, f) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the submissions: %w", err)
+		}
+		r.addLead(submission)
+	}
+	r.Untracked = r.Submissions // until their sessions are seen
+	for session, err := range s.Archive.Sessions(ctx, store.SessionFilter{}) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the sessions: %w", err)
+		}
+		r.addSession(session)
+	}
+	r.finish()
+	return r.Funnel, nil
+}
+
+func (r *report) addLead(s quote.Submission) {
+	inTime := r.within(s.SubmittedAt)
+	if s.InReview || s.Rejected {
+		if s.InReview && inTime {
+			r.InReview++
+		}
+		return
+	}
+	l := r.leads[s.SessionID]
+	l.locale = schema.Locale(s.Locale)
+	if inTime {
+		l.within++
+		r.Submissions++
+	}
+	r.leads[s.SessionID] = l
+}
+
+func (r *report) addSession(s quote.Session) {
+	l, converted := r.leads[s.ID]
+	r.Untracked -= l.within
+	if !r.within(s.LastSeen) || r.locale != nil && !converted {
+		return
+	}
+	seen := s.LastSeen.UTC().Truncate(24 * time.Hour)
+	key := week{seen.AddDate(0, 0, -(int(seen.Weekday())+6)%7), l.locale}
+	if r.weeks[key] == nil {
+		r.weeks[key] = new([5]int)
+	}
+	for i := range lastStep(s, converted) + 1 {
+		r.reached[i]++
+		r.weeks[key][i]++
+	}
+	r.choose("projectType", converted, s.Selections.ProjectType)
+	r.choose("features", converted, s.Selections.Features...)
+	r.choose("complexity", converted, s.Selections.Complexity)
+	r.choose("timeline", converted, s.Selections.Timeline)
+}
+
+// lastStep returns the index of the last step that a session shows.
+func lastStep(s quote.Session, converted bool) int {
+	shown := []bool{
+		true, s.Selections.ProjectType != "", s.Estimate.Min != nil || s.Estimate.Max != nil, s.Hints != (quote.Hints{}), converted,
+	}
+	last := len(shown) - 1
+	for !shown[last] {
+		last--
+	}
+	return last
+}
+
+func (r *report) choose(field string, converted bool, values ...string) {
+	counts := r.choices[field]
+	if counts == nil {
+		counts = map[string]*schema.FunnelChoice{}
+		r.choices[field] = counts
+	}
+	for _, value := range values {
+		if value == "" {
+			continue
+		}
+		if counts[value] == nil && len(counts) >= choicesCounted {
+			value = "(others)"
+		}
+		if counts[value] == nil {
+			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
+		}
+		counts[value].Count++
+		if converted {
+			counts[value].Submitted++
+		}
+	}
+}
+
+func (r *report) finish() {
+	r.Steps = steps(r.reached)
+	for key, reached := range r.weeks {
+		year, number := key.start.ISOWeek()
+		w := &schema.FunnelWeek{Week: fmt.Sprintf("%d-W%02d", year, number), Start: key.start, Steps: steps(*reached)}
+		if key.locale != "" {
+			w.Locale = &key.locale
+		}
+		r.Weeks = append(r.Weeks, w)
+	}
+	slices.SortFunc(r.Weeks, func(a, b *schema.FunnelWeek) int {
+		return cmp.Or(a.Start.Compare(b.Start), strings.Compare(localeOf(a), localeOf(b)))
+	})
+	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
+		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *schema.FunnelChoice) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+		})
+		r.Choices = append(r.Choices, list[:min(len(list), choicesShown)]...)
+	}
+}
+
+func localeOf(w *schema.FunnelWeek) string {
+	if w.Locale == nil {
+		return ""
+	}
+	return string(*w.Locale)
+}
+
+// steps names the numbers of sessions that reached each step.
+func steps(reached [5]int) []*schema.FunnelStep {
+	list := make([]*schema.FunnelStep, len(reached))
+	for i, name := range schema.AllFunnelStepName {
+		list[i] = &schema.FunnelStep{Name: name, Count: reached[i]}
+		if i > 0 && reached[i-1] > 0 {
+			conversion := float64(reached[i]) / float64(reached[i-1])
+			list[i].Conversion = &conversion
+		}
+	}
+	return list
+}
