@@ -18,7 +18,7 @@ import (
 // checkup is what the doctor says.
 type checkup struct {
 	State  string
-	Checks []struct{ Check, State, Detail, Advice string }
+	Checks []struct{ Name, State, Detail, Advice string }
 }
 
 // doctor runs the command with some settings changed.
@@ -40,7 +40,7 @@ func (s *site) doctor(env []string, args ...string) (c checkup, code int) {
 func (c checkup) says(t *testing.T, check, state, words string) {
 	t.Helper()
 	for _, d := range c.Checks {
-		if d.Check == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) && (d.Advice != "") == (state != "ok") {
+		if d.Name == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) && (d.Advice != "") == (state != "OK") {
 			return
 		}
 	}
@@ -65,7 +65,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	c, code := s.doctor(nil, "--strict", "--server", s.base)
 	for _, d := range c.Checks {
 		// The disk of a busy machine may be slow.
-		if d.State != "ok" && !strings.Contains(d.Detail, "a commit took") {
+		if d.State != "OK" && !strings.Contains(d.Detail, "a commit took") {
 			t.Errorf("%d %+v", code, d)
 		}
 	}
@@ -73,7 +73,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		"settings": "for production", "data folder": "written and synced", "deliveries": "none is late", "cache": "in the memory",
 		"cms": "sanity: ", "crm": "hubspot: answered", "clock": "as that of the C", "service": "is ready",
 	} {
-		c.says(t, check, "ok", words)
+		c.says(t, check, "OK", words)
 	}
 	if len(s.stubs.cms.Documents()) != documents || len(s.stubs.crm.Contacts()) != 1 {
 		t.Error("the doctor left something at the CMS or the CRM")
@@ -81,9 +81,9 @@ func TestDoctorFindsNothing(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	s.says(said{"doctor --server " + s.base, []string{"ok    settings     they can be used", "ok    cms"}, []string{"\x1b"}})
+	s.says(said{"doctor --server " + s.base, []string{"ok      settings     they can be used", "ok    cms"}, []string{"\x1b"}})
 	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
-	c.says(t, "service", "warn", "a process has the database open")
+	c.says(t, "service", "WARNING", "a process has the database open")
 }
 
 func TestDoctorOnSettings(t *testing.T) {
@@ -91,17 +91,17 @@ func TestDoctorOnSettings(t *testing.T) {
 	s := newSite(t, strict()...)
 	risky := []string{"CACHE_API_TOKEN=hush", "SITE_URL=http://x.example", "GRAPHQL_PLAYGROUND=on", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR=:9090"}
 	c, code := s.doctor(risky)
-	if code != 0 || c.State != "warn" {
+	if code != 0 || c.State != "WARNING" {
 		t.Errorf("warnings alone: %d %+v", code, c)
 	}
 	for _, words := range []string{"short enough to be guessed", "SITE_URL is not an https", "GRAPHQL_PLAYGROUND", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR", "CRM_DRIVER=file"} {
-		c.says(t, "settings", "warn", words)
+		c.says(t, "settings", "WARNING", words)
 	}
 	if _, code := s.doctor(risky, "--strict"); code != 2 {
 		t.Errorf("warnings, strictly: %d", code)
 	}
 	c, code = s.doctor([]string{"TRUSTED_PROXIES=::/0"})
-	if c.says(t, "settings", "fail", "pretend to be any client"); code != 2 {
+	if c.says(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
 		t.Errorf("a failure: %d", code)
 	}
 	// Before the first start: nothing is created by looking.
@@ -109,7 +109,7 @@ func TestDoctorOnSettings(t *testing.T) {
 	fresh.dir += "/none"
 	c, code = fresh.doctor([]string{"DATA_DIR=" + fresh.dir})
 	for _, check := range []string{"data folder", "database", "cms"} {
-		c.says(t, check, "warn", "first start")
+		c.says(t, check, "WARNING", "first start")
 	}
 	if _, err := os.Stat(fresh.dir); code != 0 || err == nil {
 		t.Errorf("looking for a folder made it: %d", code)
@@ -130,12 +130,12 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		env                 string
 		check, state, words string
 	}{
-		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "fail", "are not lost"},
-		{nil, "SANITY_TOKEN=hush-reader", "cms", "fail", "role Editor"},
-		{answers(429), "A=b", "cms", "fail", "quota"},
-		{func() { _ = s.stubs.cms.Replace() }, "A=b", "cms", "warn", "no published document of type siteSettings"},
-		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "fail", "are not lost"},
-		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "fail", "HUBSPOT_TOKEN"},
+		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "FAILED", "are not lost"},
+		{nil, "SANITY_TOKEN=hush-reader", "cms", "FAILED", "role Editor"},
+		{answers(429), "A=b", "cms", "FAILED", "quota"},
+		{func() { _ = s.stubs.cms.Replace() }, "A=b", "cms", "WARNING", "no published document of type siteSettings"},
+		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
+		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "HUBSPOT_TOKEN"},
 	} {
 		if tt.fail != nil {
 			tt.fail()
@@ -149,11 +149,11 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	}))
 	defer late.Close()
 	c, _ := s.doctor([]string{"HUBSPOT_API_URL=" + late.URL})
-	c.says(t, "clock", "warn", "ahead of that of the CRM")
+	c.says(t, "clock", "WARNING", "ahead of that of the CRM")
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	c, code := s.doctor(nil, "--server", other.URL)
-	if c.says(t, "service", "fail", "is not this service"); code != 2 {
+	if c.says(t, "service", "FAILED", "is not this service"); code != 2 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -163,12 +163,12 @@ func TestDoctorOnBackends(t *testing.T) {
 	cache, database := valkeyserver.Start(t), pgserver.Start(t)
 	s := newSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
 	c, _ := s.doctor(nil)
-	c.says(t, "cache", "ok", "valkey: stored, read and removed")
+	c.says(t, "cache", "OK", "valkey: stored, read and removed")
 	cache.Stop()
 	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
-	c.says(t, "cache", "fail", "")
-	c.says(t, "database", "fail", "nosuch")
-	c.says(t, "deliveries", "ok", "can't be opened")
+	c.says(t, "cache", "FAILED", "")
+	c.says(t, "database", "FAILED", "nosuch")
+	c.says(t, "deliveries", "OK", "can't be opened")
 	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}
@@ -181,6 +181,6 @@ func TestDoctorOnDeliveries(t *testing.T) {
 	bot["website"] = "https://spam.example"
 	s.post("/api/quote/submit", bot)
 	c, _ := s.doctor(nil, "--server", s.base)
-	c.says(t, "deliveries", "warn", "1 leads were refused by the cms for good")
-	c.says(t, "deliveries", "warn", "1 leads are in review")
+	c.says(t, "deliveries", "WARNING", "1 leads were refused by the cms for good")
+	c.says(t, "deliveries", "WARNING", "1 leads are in review")
 }

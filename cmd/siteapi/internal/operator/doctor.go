@@ -101,9 +101,6 @@ func (d Deps) printExamination(ctx context.Context, c *cli.Command, s *config.Se
 		return err
 	}
 	found, out := d.Examine(ctx, s, server), c.Root().Writer
-	if c.Bool("json") {
-		err = printJSON(out, map[string]any{"checks": found})
-	}
 	colours := map[schema.HealthState]text.Color{
 		schema.HealthStateOk: text.FgGreen, schema.HealthStateWarning: text.FgYellow, schema.HealthStateFailed: text.FgRed,
 	}
@@ -123,6 +120,9 @@ func (d Deps) printExamination(ctx context.Context, c *cli.Command, s *config.Se
 		if f.Advice != nil {
 			_, _ = fmt.Fprintf(out, "%21s-> %s\n", "", *f.Advice)
 		}
+	}
+	if c.Bool("json") {
+		err = printJSON(out, map[string]any{"state": worst, "checks": found})
 	}
 	switch {
 	case err != nil:
