@@ -1,58 +1,84 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/go-resty/resty/v2"
 )
 
 // Defaults of [Options].
 const (
-	DefaultTimeout   = 10 * time.Second
-	DefaultMaxBody   = 8 << 20
-	DefaultRetryWait = 200 * time.Millisecond
+	DefaultTimeout = 10 * time.Second
+	DefaultMaxBody = 8 << 20
 )
 
 // Options describes a remote system.
 type Options struct {
-	// System names it in errors and observations, as in "sanity".
-	System string
-	// BaseURL is where it lives: scheme, host and a path prefix if there is one.
-	BaseURL string
-	// Token is sent as "Authorization: Bearer". Empty: none.
-	Token string
-	// Timeout bounds a whole call: connecting, sending, waiting, reading the body, and
-	// all retries. 0: DefaultTimeout.
-	Timeout time.Duration
-	// MaxBody is how many bytes of an answer are read, after decompression, before the
-	// call fails. 0: DefaultMaxBody.
-	MaxBody int
-	// Retries is how often a safe read (GET, HEAD, or a request marked Safe) is tried
-	// again after a transport error, 429 or 5xx. 0: never.
-	Retries int
-	// RetryWait is the wait before the first retry; it doubles with each further one and
-	// yields to a Retry-After. 0: DefaultRetryWait.
-	RetryWait time.Duration
-	// Transport carries the requests. nil: one of its own, from [NewTransport].
-	Transport http.RoundTripper
-	// Observe is told of every finished call, for metrics and logs. nil: not called.
+	System    string            // names it in errors and observations, as in "sanity"
+	BaseURL   string            // scheme, host and a path prefix if there is one
+	Token     string            // sent as "Authorization: Bearer"; empty: none
+	Timeout   time.Duration     // of a whole call; 0: DefaultTimeout
+	MaxBody   int64             // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
+	Transport http.RoundTripper // nil: one of its own, from [NewTransport]
+	// Observe is told of every finished call, for metrics. nil: not called.
 	Observe func(ctx context.Context, c Call)
-	// Now tells the time. nil: time.Now.
-	Now func() time.Time
+}
+
+// Request is one call.
+type Request struct {
+	// Op says what is tried, for errors and observations: "storing the submission".
+	Op     string
+	Method string      // empty: GET
+	Path   string      // follows the base address; begins with a slash and is already escaped
+	Query  url.Values  // unescaped
+	Header http.Header // added to the client's own
+	// Body is sent as JSON; a []byte or json.RawMessage is sent as it is. nil: no body.
+	Body any
+	// Anonymous leaves the token out.
+	Anonymous bool
+	// Safe marks a request that changes nothing although its method is POST. Like a GET it is sent again where
+	// a connection that was kept open turns out closed.
+	Safe bool
+}
+
+// Response is an answer, whatever its status, with its body read to the end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Decode reads the body as one JSON value into v.
+func (r *Response) Decode(v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("reading the answer as JSON: %w", err)
+	}
+	return nil
+}
+
+// Call is what an observer learns of a finished call. It holds nothing personal.
+type Call struct {
+	System   string
+	Op       string
+	Kind     Kind // of the failure; empty for a status below 300
+	Duration time.Duration
 }
 
 // Client calls one remote system. It may be used concurrently.
 type Client struct {
-	opts  Options
-	resty *resty.Client
+	opts Options
+	http *http.Client
 }
 
-// New returns a client. It does no I/O; a BaseURL that is not an address shows as an
-// error of kind Refused at the first call.
+// New returns a client. It does no I/O.
 func New(opts Options) *Client {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
@@ -60,57 +86,141 @@ func New(opts Options) *Client {
 	if opts.MaxBody <= 0 {
 		opts.MaxBody = DefaultMaxBody
 	}
-	if opts.RetryWait <= 0 {
-		opts.RetryWait = DefaultRetryWait
-	}
 	if opts.Transport == nil {
 		opts.Transport = NewTransport()
 	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	c := &Client{opts: opts}
-
-	// No cookie jar, and a redirect is handed back as the answer it is.
-	rc := resty.NewWithClient(&http.Client{
-		Transport: opts.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		},
-	})
-	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/"))
-	rc.SetHeader("User-Agent", "siteapi")
-	rc.SetHeader("Accept", "application/json")
-	rc.SetResponseBodyLimit(opts.MaxBody)
-	// resty's own log lines hold whole addresses.
-	rc.SetLogger(silent{}).SetDisableWarn(true)
-	if opts.Retries > 0 {
-		c.retry(rc)
-	}
-	c.resty = rc
-	return c
+	opts.BaseURL = strings.TrimRight(opts.BaseURL, "/")
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{opts: opts, http: &http.Client{Transport: opts.Transport, CheckRedirect: stay}}
 }
 
-// Now returns the client's idea of the time.
-func (c *Client) Now() time.Time { return c.opts.Now() }
+// NewTransport returns the transport a client uses by default, so that it can be wrapped
+// (for traces) before it is put into [Options]. It honours HTTPS_PROXY and NO_PROXY.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        60 * time.Second,
+		TLSHandshakeTimeout:    5 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
 
-// problem names what is wrong with the settings, or returns "".
-func (c *Client) problem() string {
-	base, err := url.Parse(c.opts.BaseURL)
+// opKey is the key of a call's Op in the context of its HTTP request.
+type opKey struct{}
+
+// OpOf returns what is tried by an HTTP request of a client, for a transport that is interested.
+func OpOf(ctx context.Context) string {
+	op, _ := ctx.Value(opKey{}).(string)
+	return op
+}
+
+// Do makes one call. An error is an *Error and means that no complete answer
+// arrived, which says nothing about whether the system acted on the request.
+func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
+	call, began := Call{System: c.opts.System, Op: req.Op}, time.Now()
+	resp, err := c.do(ctx, req)
+	if err != nil {
+		call.Kind = err.Kind
+	} else {
+		call.Kind = StatusKind(resp.Status)
+	}
+	if call.Duration = time.Since(began); c.opts.Observe != nil {
+		c.opts.Observe(ctx, call)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
+	defer cancel()
+	r, err := c.newRequest(limited, req)
+	if err != nil {
+		return nil, &Error{System: c.opts.System, Op: req.Op, Kind: Rejected, Detail: "the request can't be made"}
+	}
+	resp := &Response{}
+	got, err := c.http.Do(r)
+	if err == nil {
+		resp.Status, resp.Header = got.StatusCode, got.Header
+		resp.Body, err = io.ReadAll(io.LimitReader(got.Body, c.opts.MaxBody+1))
+		_ = got.Body.Close()
+	}
+	if err != nil || int64(len(resp.Body)) > c.opts.MaxBody {
+		return nil, c.incomplete(ctx, req.Op, resp, err)
+	}
+	return resp, nil
+}
+
+// newRequest makes the HTTP request of a call.
+func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
+	address := c.opts.BaseURL + req.Path
+	if !strings.HasPrefix(req.Path, "/") {
+		return nil, errors.New("the path would change the host")
+	}
+	if len(req.Query) > 0 {
+		address += "?" + req.Query.Encode()
+	}
+	body, err := encode(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, req.Method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "siteapi")
+	r.Header.Set("Accept", "application/json")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.opts.Token != "" && !req.Anonymous {
+		r.Header.Set("Authorization", "Bearer "+c.opts.Token)
+	}
+	if req.Safe {
+		r.Header["Idempotency-Key"] = nil // how net/http is told so; it is not sent
+	}
+	for name, values := range req.Header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return r, nil
+}
+
+func encode(body any) ([]byte, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return b, nil
+	case json.RawMessage:
+		return b, nil
+	}
+	return json.Marshal(body)
+}
+
+// incomplete returns the error of a call without a complete answer. The body might have changed the judgement, so
+// only what the header alone decides is taken from what arrived.
+func (c *Client) incomplete(ctx context.Context, op string, resp *Response, err error) *Error {
+	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable, Status: resp.Status, RetryAfter: retryAfter(resp.Header, time.Now())}
+	if resp.Status == http.StatusTooManyRequests {
+		e.Kind = Limited
+	}
+	var address *url.Error // what it wraps does not repeat the address
 	switch {
-	case err != nil, base.Host == "", base.Scheme != "http" && base.Scheme != "https":
-		return "the base address is not an http or https URL"
-	case base.RawQuery != "" || base.Fragment != "":
-		return "the base address must have neither query nor fragment"
-	case strings.ContainsFunc(c.opts.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "the token holds characters that no token has"
+	case err == nil:
+		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
+	case ctx.Err() != nil:
+		e.Detail, e.Err = "given up by the caller", ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Detail, e.Err = fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
+	case errors.As(err, &address):
+		e.Detail = Redact(address.Err.Error())
+	default:
+		e.Detail = Redact(err.Error())
 	}
-	return ""
+	return e
 }
-
-// silent drops resty's log lines.
-type silent struct{}
-
-func (silent) Errorf(string, ...any) {}
-func (silent) Warnf(string, ...any)  {}
-func (silent) Debugf(string, ...any) {}

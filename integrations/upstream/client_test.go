@@ -83,27 +83,15 @@ func TestDoAnonymous(t *testing.T) {
 	}
 }
 
-func TestDoRefusesBadSettings(t *testing.T) {
+func TestDoRefusesBadRequests(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		opts upstream.Options
-		req  upstream.Request
-		kind upstream.Kind
-	}{
-		"no address":        {upstream.Options{}, upstream.Request{Path: "/"}, upstream.Refused},
-		"not http":          {upstream.Options{BaseURL: "ftp://x"}, upstream.Request{Path: "/"}, upstream.Refused},
-		"query":             {upstream.Options{BaseURL: "http://x?a=b"}, upstream.Request{Path: "/"}, upstream.Refused},
-		"token with a line": {upstream.Options{BaseURL: "http://x", Token: "a\nb"}, upstream.Request{Path: "/"}, upstream.Refused},
-		"foreign address":   {upstream.Options{BaseURL: "http://x"}, upstream.Request{Path: "http://evil/"}, upstream.Rejected},
-		"body":              {upstream.Options{BaseURL: "http://x"}, upstream.Request{Path: "/", Method: "POST", Body: func() {}}, upstream.Rejected},
+	for name, req := range map[string]upstream.Request{
+		"foreign address": {Path: "http://evil/"}, "another host": {Path: "@evil/"}, "body": {Path: "/", Method: "POST", Body: func() {}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := upstream.New(tc.opts).Do(t.Context(), tc.req)
-			if e := failure(t, err); e.Kind != tc.kind || e.Detail == "" {
-				t.Errorf("got %v, want kind %s", e, tc.kind)
-			}
-		})
+		_, err := upstream.New(upstream.Options{BaseURL: "http://x", Token: "secret-token"}).Do(t.Context(), req)
+		if e := failure(t, err); e.Kind != upstream.Rejected || e.Detail == "" {
+			t.Errorf("%s: got %v", name, e)
+		}
 	}
 }
 
@@ -193,6 +181,29 @@ func TestDoCancelledByCaller(t *testing.T) {
 	}
 }
 
+// A query is sent again where the system has closed the connection that was kept, a write never.
+func TestDoOnAClosedConnection(t *testing.T) {
+	t.Parallel()
+	for safe, want := range map[bool]int32{true: 3, false: 2} {
+		var calls atomic.Int32
+		base := far(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			if calls.Add(1) == 2 {
+				conn, _, _ := w.(http.Hijacker).Hijack()
+				_ = conn.Close()
+			}
+		})
+		c := upstream.New(upstream.Options{System: "far", BaseURL: base})
+		var err error
+		for range 2 {
+			_, err = c.Do(t.Context(), upstream.Request{Op: "asking", Method: "POST", Path: "/", Body: 1, Safe: safe})
+		}
+		if calls.Load() != want || (err == nil) != safe {
+			t.Errorf("safe %v: %d requests, %v", safe, calls.Load(), err)
+		}
+	}
+}
+
 func TestDoFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
@@ -221,9 +232,9 @@ func TestObserve(t *testing.T) {
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "c", Path: "x"})
 	want := []upstream.Call{
-		{System: "far", Op: "a", Method: "GET", Status: 200, Attempts: 1, Bytes: 3},
-		{System: "far", Op: "b", Method: "POST", Status: 401, Kind: upstream.Refused, Attempts: 1, Bytes: 3},
-		{System: "far", Op: "c", Method: "GET", Kind: upstream.Rejected},
+		{System: "far", Op: "a"},
+		{System: "far", Op: "b", Kind: upstream.Refused},
+		{System: "far", Op: "c", Kind: upstream.Rejected},
 	}
 	if len(calls) != len(want) {
 		t.Fatalf("%d calls seen", len(calls))

@@ -52,7 +52,7 @@ func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, pr
 		Op:         op,
 		Kind:       kind,
 		Status:     resp.Status,
-		RetryAfter: retryAfter(resp.Header, c.opts.Now()),
+		RetryAfter: retryAfter(resp.Header, time.Now()),
 		Detail:     Redact(detail, append(private, c.opts.Token)...),
 	}
 }

@@ -100,7 +100,7 @@ func New(opts Options) (*Driver, error) {
 	return &Driver{
 		client: upstream.New(upstream.Options{
 			System: system, BaseURL: opts.APIURL, Token: opts.Token, Timeout: opts.Timeout, MaxBody: maxAnswer,
-			Retries: 1, Transport: opts.Transport, Observe: opts.Observe,
+			Transport: opts.Transport, Observe: opts.Observe,
 		}),
 		project: opts.ProjectID, dataset: opts.Dataset, version: "v" + version, token: opts.Token != "", log: opts.Log,
 	}, nil
