@@ -58,7 +58,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	}
 	s.refuses(map[string]string{
 		"deliveries list --state lost":        "must be one of pending, running, retrying, delivered, failed, all",
-		"deliveries list --target fax":        "must be cms or crm",
+		"deliveries list --target fax":        "must be cms, crm or webhook",
 		"deliveries list failed":              "one argument too many",
 		"deliveries show":                     "name one delivery",
 		"deliveries show 123456":              "there is no such delivery",
@@ -68,7 +68,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		"deliveries retry --all " + failed:    "name deliveries, or say --all",
 		"deliveries resend " + arrived:        "name one lead and its target",
 		"deliveries verify --since yesterday": "must be a duration",
-		"deliveries verify --target fax":      "must be cms or crm",
+		"deliveries verify --target fax":      "must be cms, crm or webhook",
 	})
 
 	s.stubs.recover()

@@ -81,16 +81,22 @@ func (t *target) insertOpts(submissionID string) *river.InsertOpts {
 	return &river.InsertOpts{
 		Queue:       string(t.Name),
 		MaxAttempts: t.MaxAttempts,
-		Tags:        []string{tagOf(submissionID)},
+		Tags:        tagsOf([]string{submissionID}),
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: rivertype.JobStates()},
 	}
 }
 
-// tagOf is the tag by which River lists the deliveries of a submission. The prefix makes the
-// shortest of ids a tag that River takes.
-func tagOf(submissionID string) string { return "submission-" + submissionID }
+// tagsOf returns the tags by which River lists the deliveries of submissions. The prefix
+// makes the shortest of ids a tag that River takes.
+func tagsOf(submissionIDs []string) []string {
+	tags := make([]string, len(submissionIDs))
+	for i, id := range submissionIDs {
+		tags[i] = "submission-" + id
+	}
+	return tags
+}
 
-// jobStates returns River's states of deliveries in some states, none for all of them.
+// jobStates returns River's states of deliveries in some states, in any where none is named.
 func jobStates(states ...State) []rivertype.JobState {
 	var found []rivertype.JobState
 	for _, s := range rivertype.JobStates() {
@@ -104,16 +110,14 @@ func jobStates(states ...State) []rivertype.JobState {
 
 // stateOf translates the state of a job that was tried some times.
 func stateOf(state rivertype.JobState, attempts int) State {
-	switch state {
-	case rivertype.JobStateRunning:
+	switch {
+	case state == rivertype.JobStateRunning:
 		return Running
-	case rivertype.JobStateCompleted:
+	case state == rivertype.JobStateCompleted:
 		return Delivered
-	case rivertype.JobStateCancelled, rivertype.JobStateDiscarded:
+	case state == rivertype.JobStateCancelled, state == rivertype.JobStateDiscarded:
 		return Failed
-	case rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateScheduled:
-	}
-	if attempts > 0 {
+	case attempts > 0:
 		return Retrying
 	}
 	return Pending
@@ -137,8 +141,8 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 	}
 	if d.State == Pending || d.State == Retrying {
 		d.NextAt = job.ScheduledAt.UTC()
-		if d.NextAt.After(time.Now()) && !broughtForward(job) {
-			d.Paused = noteOf(job).Reason
+		if note := noteOf(job); d.NextAt.After(time.Now()) && d.NextAt.Before(note.Until.Add(time.Second)) {
+			d.Paused = note.Reason
 		}
 	}
 	return d, nil
@@ -164,8 +168,6 @@ func noteOf(job *rivertype.JobRow) pauseNote {
 	var metadata struct {
 		Paused pauseNote `json:"paused"`
 	}
-	if err := json.Unmarshal(job.Metadata, &metadata); err != nil {
-		return pauseNote{}
-	}
+	_ = json.Unmarshal(job.Metadata, &metadata) // River's own object
 	return metadata.Paused
 }

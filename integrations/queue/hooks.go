@@ -35,40 +35,36 @@ func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 }
 
 // Unfinished returns those of some submissions with a delivery that is under way or has
-// failed. It reads all such deliveries rather than select by tag, since those that earlier
-// releases created have none.
-func (h *Hooks[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []string) ([]string, error) {
-	params := river.NewJobListParams().Kinds(args{}.Kind()).First(pageSize).
-		States(jobStates(Pending, Running, Retrying, Failed)...)
-	var ids []string
-	for {
-		page, err := h.client.JobListTx(ctx, tx, params)
-		if err != nil {
-			return nil, fmt.Errorf("listing unfinished deliveries: %w", err)
+// failed. It reads all of these, since deliveries of earlier releases have no tag.
+func (h *Hooks[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []string) (ids []string, err error) {
+	found, err := list(ctx, h.jobs(tx), Filter{States: []State{Pending, Running, Retrying, Failed}})
+	for _, d := range found {
+		if slices.Contains(submissionIDs, d.SubmissionID) {
+			ids = append(ids, d.SubmissionID)
 		}
-		for _, job := range page.Jobs {
-			d, err := deliveryOf(job)
-			if err != nil {
-				return nil, err
-			}
-			if slices.Contains(submissionIDs, d.SubmissionID) {
-				ids = append(ids, d.SubmissionID)
-			}
-		}
-		if len(page.Jobs) < pageSize {
-			return ids, nil
-		}
-		params = params.After(page.LastCursor)
 	}
+	return ids, err
 }
 
 // Remove removes the deliveries of submissions that are being erased. One that is running
 // ends with its try.
 func (h *Hooks[TTx]) Remove(ctx context.Context, tx TTx, submissionIDs []string) error {
-	_, _, err := remove(submissionIDs,
-		func(p *river.JobListParams) (*river.JobListResult, error) { return h.client.JobListTx(ctx, tx, p) },
-		func(p *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error) {
-			return h.client.JobDeleteManyTx(ctx, tx, p)
-		})
-	return err
+	found, err := list(ctx, h.jobs(tx), Filter{Submissions: submissionIDs})
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	var ids []int64
+	for _, d := range found {
+		ids = append(ids, d.ID)
+	}
+	if _, err := h.client.JobDeleteManyTx(ctx, tx, river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
+		return fmt.Errorf("removing the deliveries of submissions: %w", err)
+	}
+	return nil
+}
+
+func (h *Hooks[TTx]) jobs(tx TTx) lister {
+	return func(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error) {
+		return h.client.JobListTx(ctx, tx, params)
+	}
 }

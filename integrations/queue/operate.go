@@ -13,7 +13,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Filter narrows a listing. Zero fields don't narrow; an ID stands alone.
+// Filter narrows a listing. Zero fields don't narrow.
 type Filter struct {
 	ID          int64
 	States      []State
@@ -29,20 +29,24 @@ const pageSize = 10_000
 
 // List returns deliveries in the order that the filter asks for.
 func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
-	if f.ID != 0 {
-		job, err := q.client.JobGet(ctx, f.ID)
-		if errors.Is(err, rivertype.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading delivery %d: %w", f.ID, err)
-		}
-		d, err := deliveryOf(job)
-		return []Delivery{d}, err
+	return list(ctx, q.client.JobList, f)
+}
+
+// lister reads a page of jobs, within a transaction or not.
+type lister func(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
+
+// list reads the deliveries that a filter leaves.
+func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err error) {
+	size := pageSize
+	if f.Limit > 0 {
+		size = min(f.Limit, pageSize)
 	}
-	params := river.NewJobListParams()
+	params := river.NewJobListParams().Kinds(args{}.Kind()).States(jobStates(f.States...)...).First(size)
+	if f.ID != 0 {
+		params = params.IDs(f.ID)
+	}
 	if len(f.Submissions) > 0 {
-		params = ofSubmissions(f.Submissions...)
+		params = params.TagsAny(tagsOf(f.Submissions)...)
 	}
 	if f.Newest {
 		params = params.OrderBy(river.JobListOrderByID, river.SortOrderDesc)
@@ -53,14 +57,8 @@ func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	if f.Target != "" {
 		params = params.Queues(string(f.Target))
 	}
-	size := pageSize
-	if f.Limit > 0 {
-		size = min(f.Limit, pageSize)
-	}
-	params = params.Kinds(args{}.Kind()).States(jobStates(f.States...)...).First(size)
-	var list []Delivery
 	for {
-		page, err := q.client.JobList(ctx, params)
+		page, err := jobs(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
 		}
@@ -72,24 +70,15 @@ func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 			if len(f.States) > 0 && !slices.Contains(f.States, d.State) {
 				continue // River does not tell pending from retrying
 			}
-			if list = append(list, d); len(list) == f.Limit {
-				return list, nil
+			if found = append(found, d); len(found) == f.Limit {
+				return found, nil
 			}
 		}
 		if len(page.Jobs) < size {
-			return list, nil
+			return found, nil
 		}
 		params = params.After(page.LastCursor)
 	}
-}
-
-// ofSubmissions selects the jobs of some submissions.
-func ofSubmissions(ids ...string) *river.JobListParams {
-	tags := make([]string, len(ids))
-	for i, id := range ids {
-		tags[i] = tagOf(id)
-	}
-	return river.NewJobListParams().TagsAny(tags...).First(pageSize)
 }
 
 // Retry makes a delivery due now, in whatever state; one that was delivered is sent again.
@@ -130,43 +119,33 @@ func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) er
 // Withdraw removes the deliveries of a submission and returns their number. Those that are
 // running are left alone and counted apart.
 func (q *Queue) Withdraw(ctx context.Context, submissionID string) (removed, running int, err error) {
-	return remove([]string{submissionID},
-		func(p *river.JobListParams) (*river.JobListResult, error) { return q.client.JobList(ctx, p) },
-		func(p *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error) {
-			return q.client.JobDeleteMany(ctx, p)
-		})
+	found, err := q.List(ctx, Filter{Submissions: []string{submissionID}})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, d := range found {
+		switch _, err := q.client.JobDelete(ctx, d.ID); {
+		case errors.Is(err, rivertype.ErrJobRunning):
+			running++
+		case err == nil:
+			removed++
+		case !errors.Is(err, rivertype.ErrNotFound):
+			return removed, running, fmt.Errorf("removing delivery %d: %w", d.ID, err)
+		}
+	}
+	return removed, running, nil
 }
 
-// remove removes the jobs of submissions that are not running.
-func remove(
-	submissionIDs []string,
-	list func(*river.JobListParams) (*river.JobListResult, error),
-	deleteMany func(*river.JobDeleteManyParams) (*river.JobDeleteManyResult, error),
-) (removed, running int, err error) {
-	found, err := list(ofSubmissions(submissionIDs...))
-	if err != nil {
-		return 0, 0, fmt.Errorf("listing the deliveries of submissions: %w", err)
-	}
-	if len(found.Jobs) == 0 {
-		return 0, 0, nil
-	}
-	var ids []int64
-	for _, job := range found.Jobs {
-		ids = append(ids, job.ID)
-	}
-	deleted, err := deleteMany(river.NewJobDeleteManyParams().IDs(ids...).First(pageSize))
-	if err != nil {
-		return 0, 0, fmt.Errorf("removing the deliveries of submissions: %w", err)
-	}
-	return len(deleted.Jobs), len(ids) - len(deleted.Jobs), nil
-}
+// OverdueAge is the age at which a delivery under way is late.
+const OverdueAge = time.Hour
 
 // Count is how many deliveries to a target are in a state.
 type Count struct {
-	Target Target
-	State  State
-	Number int64
-	Oldest time.Time // creation of the oldest of them; zero where there are none
+	Target  Target
+	State   State
+	Number  int64
+	Overdue int64     // of them older than [OverdueAge]
+	Oldest  time.Time // creation of the oldest of them; zero where there are none
 }
 
 // CountMax is where counting ends: with that many under way, or failed.
@@ -177,39 +156,31 @@ const CountMax = 1000
 func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	var counts []Count
 	for _, target := range Targets() {
-		waiting, err := q.List(ctx, Filter{Target: target, States: []State{Pending, Running, Retrying}, Limit: CountMax})
-		if err != nil {
-			return nil, err
-		}
-		failed, err := q.List(ctx, Filter{Target: target, States: []State{Failed}, Limit: CountMax})
-		if err != nil {
-			return nil, err
-		}
-		for _, state := range []State{Pending, Running, Retrying, Failed} {
-			c := Count{Target: target, State: state}
-			for _, d := range slices.Concat(waiting, failed) {
-				if d.State != state {
-					continue
-				}
-				if c.Number++; c.Number == 1 {
-					c.Oldest = d.CreatedAt
-				}
+		for _, states := range [][]State{{Pending, Running, Retrying}, {Failed}} {
+			found, err := q.List(ctx, Filter{Target: target, States: states, Limit: CountMax})
+			if err != nil {
+				return nil, err
 			}
-			counts = append(counts, c)
+			for _, state := range states {
+				counts = append(counts, count(target, state, found))
+			}
 		}
 	}
 	return counts, nil
 }
 
-// Overdue counts the deliveries under way that were created before a time, up to
-// [CountMax], and says when the oldest was.
-func (q *Queue) Overdue(ctx context.Context, before time.Time) (number int, oldest time.Time, err error) {
-	list, err := q.List(ctx, Filter{States: []State{Pending, Running, Retrying}, Limit: CountMax})
-	for number < len(list) && list[number].CreatedAt.Before(before) {
-		number++
+func count(target Target, state State, found []Delivery) Count {
+	c := Count{Target: target, State: state}
+	for _, d := range found {
+		if d.State != state {
+			continue
+		}
+		if c.Number++; c.Number == 1 {
+			c.Oldest = d.CreatedAt
+		}
+		if state != Failed && time.Since(d.CreatedAt) > OverdueAge {
+			c.Overdue++
+		}
 	}
-	if number > 0 {
-		oldest = list[0].CreatedAt
-	}
-	return number, oldest, err
+	return c
 }

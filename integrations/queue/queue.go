@@ -18,6 +18,7 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 	"github.com/rs/zerolog"
 
@@ -28,6 +29,7 @@ const (
 	tryTimeout   = 25 * time.Second // of one try, with its wait for the target's rate
 	rescueAfter  = 45 * time.Second // from the begin of a try that was never reported to its repetition
 	pollInterval = 250 * time.Millisecond
+	migrateTries = 20
 	stopTimeout  = 5 * time.Second            // for interrupted tries to be written down
 	keepFinished = 30 * 24 * time.Hour        // how long delivered ones are listed
 	keepFailed   = 100 * 365 * 24 * time.Hour // River's own word for ever, -1, deletes at once on SQLite
@@ -75,7 +77,10 @@ type Queue struct {
 	Options
 	targets map[Target]*target
 	client  client
-	migrate func(ctx context.Context) error
+
+	migrator interface {
+		Migrate(context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts) (*rivermigrate.MigrateResult, error)
+	}
 }
 
 // client is what does not depend on the database of a [river.Client].
@@ -84,10 +89,9 @@ type client interface {
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
 	Insert(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
-	JobGet(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
-	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
+	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
 }
 
 // New builds a queue on the driver of a database, and the hooks by which the store of that
@@ -120,11 +124,13 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx
 		river.AddWorker(config.Workers, &worker{Queue: q})
 	}
 	c, err := river.NewClient(driver, config)
+	if err == nil {
+		q.client = c
+		q.migrator, err = rivermigrate.New(driver, &rivermigrate.Config{Logger: config.Logger})
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
-	q.client = c
-	q.migrate = func(ctx context.Context) error { return migrate(ctx, driver, config.Logger) }
 	return q, &Hooks[TTx]{queue: q, client: c}, nil
 }
 
@@ -141,12 +147,19 @@ func (q *Queue) replaceStuckWorker(_ context.Context, p river.JobStuckHandlerPar
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }
 
-// Migrate brings River's tables up to date. It changes nothing where they are.
+// Migrate brings River's tables up to date. It takes only reading rights where they are.
+// Processes that migrate at the same time disturb each other: the one that fails tries again.
 func (q *Queue) Migrate(ctx context.Context) error {
-	if err := q.migrate(ctx); err != nil {
-		return fmt.Errorf("bringing the queue's tables up to date: %w", err)
+	for try := 1; ; try++ {
+		_, err := q.migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		if err == nil {
+			return nil
+		}
+		if try == migrateTries || ctx.Err() != nil {
+			return fmt.Errorf("bringing the queue's tables up to date: %w", err)
+		}
+		time.Sleep(pollInterval)
 	}
-	return nil
 }
 
 // Start begins to work deliveries off until Stop is called.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"math"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ func newTarget(c TargetConfig) *target {
 	if c.PerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond/4)))
 		// More workers than the rate feeds within a few seconds would only wait.
-		t.MaxWorkers = max(1, min(c.MaxWorkers, int(math.Floor(c.PerSecond*5))))
+		t.MaxWorkers = max(1, min(c.MaxWorkers, int(c.PerSecond*5)))
 	}
 	return t
 }

@@ -30,11 +30,6 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	if left, reason := t.paused(now); left > 0 && !broughtForward(job.JobRow) {
 		return w.postpone(ctx, now, left, reason)
 	}
-	if noteOf(job.JobRow) != (pauseNote{}) {
-		if err := river.MetadataSet(ctx, pauseKey, nil); err != nil {
-			return fmt.Errorf("removing the note of a pause: %w", err)
-		}
-	}
 	err := w.send(ctx, t, job.Args.Submission)
 	outcome := outcomeOf(ctx, err)
 	if w.Observe != nil {
@@ -103,15 +98,13 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 // or, where it only said that a limit is reached, what its driver assumes.
 func (w *worker) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
-	switch {
-	case !ok || e.Kind != upstream.Limited && e.Kind != upstream.Unavailable:
+	if !ok || e.Kind != upstream.Limited && e.Kind != upstream.Unavailable {
 		return 0
-	case e.RetryAfter > 0:
-		return e.RetryAfter
-	case e.Kind == upstream.Limited:
+	}
+	if e.RetryAfter == 0 && e.Kind == upstream.Limited {
 		return min(e.Pause, w.RetryMax)
 	}
-	return 0
+	return e.RetryAfter
 }
 
 // postpone has a delivery come again when its target's pause is over, without counting the

@@ -28,9 +28,6 @@ const (
 	Development = "development"
 )
 
-// DeliveryOverdue is the age at which an undelivered lead is reported.
-const DeliveryOverdue = time.Hour
-
 // Settings are the checked values of all settings.
 type Settings struct {
 	ListenAddr  string

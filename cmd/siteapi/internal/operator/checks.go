@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/queue"
@@ -100,7 +99,7 @@ func (e *examination) checkDeliveries(ctx context.Context, found *diagnoses) {
 		case c.State == queue.Failed:
 			found.warn("see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`",
 				"%d leads were refused by the %s for good", c.Number, c.Target)
-		case age > config.DeliveryOverdue:
+		case age > queue.OverdueAge:
 			found.warn("see why with `siteapi deliveries list`; they are only delivered while a service runs",
 				"%d leads are %s for the %s, the oldest for %s", c.Number, c.State, c.Target, span(age))
 		}

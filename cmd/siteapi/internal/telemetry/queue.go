@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
 )
 
@@ -49,23 +48,23 @@ func (c *queueCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	counts, err := c.queue.Counts(ctx)
-	late, _, lateErr := c.queue.Overdue(ctx, time.Now().Add(-config.DeliveryOverdue))
-	if err != nil || lateErr != nil {
+	if err != nil {
 		gauge(c.up, 0)
 		return
 	}
 	gauge(c.up, 1)
-	gauge(c.late, float64(late))
-	undelivered := map[queue.Target]float64{}
+	late, undelivered := int64(0), map[queue.Target]float64{}
 	for _, n := range counts {
 		age := 0.0
 		if n.Number > 0 && !n.Oldest.IsZero() {
 			age = time.Since(n.Oldest).Seconds()
 		}
+		late += n.Overdue
 		gauge(c.number, float64(n.Number), string(n.Target), string(n.State))
 		gauge(c.oldest, age, string(n.Target), string(n.State))
 		undelivered[n.Target] = max(undelivered[n.Target], age)
 	}
+	gauge(c.late, float64(late))
 	for target, age := range undelivered {
 		gauge(c.undelivered, age, string(target))
 	}
