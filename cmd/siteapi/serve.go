@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
@@ -22,6 +23,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return err
 	}
+	collectLessOften(getenv)
 	log, flush := telemetry.NewLogger(s, out)
 	defer flush()
 	a, err := newApp(ctx, s, log)
@@ -42,6 +44,19 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	flush()
 	notifySystemd(log, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
+}
+
+// collectLessOften lets the heap grow to five times what is in use, up to a limit: with the
+// few megabytes that are in use the runtime's default collects garbage a hundred times a
+// second, which takes a sixth of every figure of `make bench`.
+func collectLessOften(getenv func(string) string) {
+	const limit = 128 << 20 // bytes
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // serve answers on a listener until ctx ends.
