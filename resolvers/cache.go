@@ -49,7 +49,7 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	for _, l := range r.content.locales {
 		l.endPause()
 	}
-	r.Log.Info().Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
+	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 
@@ -66,7 +66,7 @@ func (r *Resolver) invalidateCache(
 	if err != nil {
 		return nil, err
 	}
-	r.Log.Info().Strs("keys", keys).Msg("cache invalidated")
+	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }
 

@@ -66,26 +66,26 @@ func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snaps
 	})
 	switch {
 	case err == nil:
-		return c.open(l, entry)
+		return c.open(ctx, l, entry)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	default:
-		return c.fallBack(l, err)
+		return c.fallBack(ctx, l, err)
 	}
 }
 
 // open decodes an entry once per revision. What it returns becomes the fallback copy.
-func (c *contentService) open(l *localeContent, entry cache.Entry) (*snapshot, error) {
+func (c *contentService) open(ctx context.Context, l *localeContent, entry cache.Entry) (*snapshot, error) {
 	if served := l.served.Load(); served != nil && served.revision == entry.Revision {
 		return served, nil
 	}
-	decoded, err := decodeSnapshot(entry.Value, entry.Revision, l.locale, c.deps.Log)
+	decoded, err := decodeSnapshot(entry.Value, entry.Revision, l.locale, c.deps.Log.With().Ctx(ctx).Logger())
 	if err != nil {
 		return nil, err
 	}
 	l.served.Store(decoded)
 	if err := c.saveFallback(l, entry.Value); err != nil {
-		c.deps.Log.Warn().Err(err).Str("locale", string(l.locale)).Msg("saving the fallback copy of the content")
+		c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("saving the fallback copy of the content")
 	}
 	return decoded, nil
 }
@@ -123,7 +123,7 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 	if err != nil {
 		l.beginPause(c.deps.Now())
 		c.deps.Count(Event{"content_fill", "error"})
-		c.deps.Log.Error().Err(err).Str("locale", string(l.locale)).Msg("fetching content from the CMS")
+		c.deps.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("fetching content from the CMS")
 		return nil, cache.Lifetime{}, err
 	}
 	l.endPause()
@@ -134,11 +134,11 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 }
 
 // fallBack serves the fallback copy while the CMS fails.
-func (c *contentService) fallBack(l *localeContent, cause error) (*snapshot, error) {
+func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause error) (*snapshot, error) {
 	if l.served.Load() == nil {
-		copied, err := c.loadFallback(l)
+		copied, err := c.loadFallback(ctx, l)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.deps.Log.Warn().Err(err).Str("locale", string(l.locale)).Msg("reading the fallback copy of the content")
+			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading the fallback copy of the content")
 		}
 		l.served.CompareAndSwap(nil, copied)
 	}
@@ -148,7 +148,7 @@ func (c *contentService) fallBack(l *localeContent, cause error) (*snapshot, err
 	}
 	c.deps.Count(Event{"content_fallback", string(l.locale)})
 	if !errors.Is(cause, errPaused) {
-		c.deps.Log.Warn().Err(cause).Str("locale", string(l.locale)).Msg("serving the fallback copy of the content")
+		c.deps.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).Msg("serving the fallback copy of the content")
 	}
 	return served, nil
 }
@@ -173,7 +173,7 @@ func (c *contentService) saveFallback(l *localeContent, value []byte) error {
 	return os.Rename(written, path)
 }
 
-func (c *contentService) loadFallback(l *localeContent) (*snapshot, error) {
+func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*snapshot, error) {
 	if c.deps.FallbackDir == "" {
 		return nil, fs.ErrNotExist
 	}
@@ -181,7 +181,7 @@ func (c *contentService) loadFallback(l *localeContent) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeSnapshot(value, cache.RevisionOf(value), l.locale, c.deps.Log)
+	return decodeSnapshot(value, cache.RevisionOf(value), l.locale, c.deps.Log.With().Ctx(ctx).Logger())
 }
 
 func (l *localeContent) paused(now time.Time) bool {

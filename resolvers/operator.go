@@ -188,7 +188,7 @@ func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lea
 			references.Str(lead.Reference)
 		}
 	}
-	r.Log.Info().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Str("actor", "operator").Str("field", field).
+	r.Log.Info().Ctx(ctx).Str("actor", "operator").Str("field", field).
 		Array("leads", references).Msg("audit")
 }
 

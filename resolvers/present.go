@@ -29,7 +29,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if errors.As(err, &known) {
 		shown := p.at(ctx, err, known.Message)
 		if known.Err != nil {
-			p.log.Warn().Ctx(ctx).Str("request_id", requestID).Str("code", string(known.Code)).Str("path", shown.Path.String()).
+			p.log.Warn().Ctx(ctx).Str("code", string(known.Code)).Str("path", shown.Path.String()).
 				Err(known.Err).Msg("request refused")
 		}
 		shown.Extensions = known.Extensions(requestID)
@@ -56,7 +56,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		shown.Message = "The request took too long."
 	} else {
 		known = &schema.Error{Code: schema.CodeInternal}
-		p.log.Error().Ctx(ctx).Str("request_id", requestID).Str("path", shown.Path.String()).Err(err).Msg("internal error")
+		p.log.Error().Ctx(ctx).Str("path", shown.Path.String()).Err(err).Msg("internal error")
 	}
 	shown.Extensions = known.Extensions(requestID)
 	return shown

@@ -51,7 +51,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 		r.countSignals(&stored)
 	}
 	r.Count(Event{"submission", outcome})
-	r.Log.Info().Ctx(ctx).Str("request_id", schema.CallerFrom(ctx).RequestID).Str("reference", strings.ToUpper(shortID(stored.ID))).
+	r.Log.Info().Ctx(ctx).Str("reference", strings.ToUpper(shortID(stored.ID))).
 		Bool("created", created).Bool("in_review", stored.InReview).Msg("quote submitted")
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }

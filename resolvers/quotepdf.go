@@ -123,7 +123,7 @@ func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Loc
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
 		// A quote must not wait for the CMS: it is drawn with what the service knows itself.
-		r.Log.Warn().Err(err).Msg("drawing a quote without the site's settings")
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("drawing a quote without the site's settings")
 		snap = &snapshot{revision: "none"}
 	}
 	return r.render(ctx, id, locale, snap)
@@ -170,7 +170,7 @@ func (r *Resolver) document(
 	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
-			r.Log.Warn().Err(err).Msg("drawing a quote without the logo")
+			r.Log.Warn().Ctx(ctx).Err(err).Msg("drawing a quote without the logo")
 			return d, false
 		}
 	}

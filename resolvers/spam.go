@@ -50,7 +50,7 @@ func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInp
 	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(caller.Challenge)), content)
 	switch {
 	case err != nil:
-		r.Log.Warn().Ctx(ctx).Str("request_id", caller.RequestID).Err(err).Msg("the bot check does not answer")
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("the bot check does not answer")
 		return quote.Unchecked
 	case !ok:
 		return quote.NoChallenge

@@ -64,6 +64,7 @@ type app struct {
 // newApp builds the service without starting any work. Changes reach what no setting
 // does, for tests.
 func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
+	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
 	defer func() {
 		if err != nil {
@@ -75,10 +76,6 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
 		return nil, err
-	}
-	if a.traces != nil {
-		log = log.Hook(telemetry.TraceFields{})
-		a.log = log
 	}
 	observe := &observer{a.metrics, a.traces}
 	content, err := openCMS(s, log, observe)
@@ -202,12 +199,9 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
 	})
 	o := httpserver.Options{
-		GraphQL: a.metrics.CountOperations(graphQL), REST: api, Health: a.health, ServeOperators: s.AdminPage,
+		GraphQL: graphQL, REST: api, Health: a.health, ServeOperators: s.AdminPage,
 		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
-		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, ReusePort: s.ReusePort, Metrics: a.metrics.Registry, Log: a.log,
-	}
-	if a.traces != nil {
-		o.Trace = a.traces.Handler
+		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
 	if o.Inbox, err = newInbox(s, o.GraphQL); err != nil {
 		return err

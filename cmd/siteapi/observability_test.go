@@ -184,7 +184,7 @@ func TestLoadMetrics(t *testing.T) {
 		{"siteapi_database_connections", map[string]string{"state": "idle"}, 1, 100},
 		{"siteapi_database_bytes", nil, 4096, 1e9},
 		{"siteapi_connections", nil, 1, 100},
-		{"siteapi_http_requests_under_way", map[string]string{"class": "graphql"}, 0, 0},
+		{"siteapi_http_requests_under_way", map[string]string{"class": "all"}, 0, 0},
 		{"siteapi_build_info", map[string]string{"version": versionText()}, 1, 1},
 	} {
 		if got := counter(t, s, want.name, want.labels); got < want.least || got > want.most {

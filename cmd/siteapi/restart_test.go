@@ -142,45 +142,6 @@ func (f *traffic) check(dataDir string, atLeast int) {
 	}
 }
 
-// freeAddress returns an address nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
-// A new process starts on the same address while the old one stops, twice.
-func TestRollingRestart(t *testing.T) {
-	t.Parallel()
-	dir, address := t.TempDir(), freeAddress(t)
-	env := []string{"LISTEN_ADDR=" + address, "LISTEN_REUSEPORT=on", "DRAIN_DELAY=700ms"}
-	process := launch(t, dir, env...)
-	f := newTraffic(t, address)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { f.run(ctx); close(done) }()
-	for range 2 {
-		time.Sleep(700 * time.Millisecond)
-		next := launch(t, dir, env...)
-		time.Sleep(300 * time.Millisecond) // both are there
-		if err := process.end(syscall.SIGTERM); err != nil {
-			t.Errorf("stopping: %v", err)
-		}
-		process = next
-	}
-	time.Sleep(500 * time.Millisecond)
-	cancel()
-	<-done
-	f.check(dir, 2*requestsPerSecond)
-	if err := process.end(syscall.SIGTERM); err != nil {
-		t.Errorf("stopping: %v", err)
-	}
-}
-
 // A process that systemd gives its socket to is restarted: what comes meanwhile waits.
 func TestRestartWithSocketActivation(t *testing.T) {
 	t.Parallel()
@@ -281,4 +242,15 @@ func TestDraining(t *testing.T) {
 	if err := r.cmd.Wait(); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
+}
+
+// freeAddress returns an address nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
 }

@@ -24,13 +24,12 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return err
 	}
 	collectLessOften(getenv)
-	log, flush := telemetry.NewLogger(s, out)
-	defer flush()
+	log := telemetry.NewLogger(s, out)
 	a, err := newApp(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	listener, err := httpserver.Listen(ctx, s.ListenAddr, s.ReusePort)
+	listener, err := httpserver.Listen(ctx, s.ListenAddr)
 	if err != nil {
 		return errors.Join(fmt.Errorf("LISTEN_ADDR: %w", err), a.shutdown(ctx))
 	}
@@ -41,7 +40,6 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return errors.Join(err, listener.Close(), a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
-	flush()
 	notifySystemd(log, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
 }
@@ -78,7 +76,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
 	}
-	listener, err := httpserver.ListenOn(ctx, a.settings.AdminAddr, a.settings.ReusePort)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
 	switch {
 	case err == nil:
 		go func() {

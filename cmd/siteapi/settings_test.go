@@ -16,7 +16,6 @@ func TestConfigFindsWhatWouldNotStart(t *testing.T) {
 	tests := map[string][]string{ // values that are refused
 		"LISTEN_ADDR":                        {"8080", ":65536", ":-1", ":http"},
 		"ADMIN_ADDR":                         {"on", ":99999"},
-		"LISTEN_REUSEPORT":                   {"maybe"},
 		"DRAIN_DELAY":                        {"2", "-1s", "2h"},
 		"MAX_CONNECTIONS":                    {"0", "-1", "x", "1e3"},
 		"MAX_REQUESTS":                       {"0"},
@@ -105,7 +104,7 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 	webhookSecret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 	tests := map[string][]string{
-		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "LISTEN_REUSEPORT": {"on", "off"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
+		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
 		"MAX_CONNECTIONS": {"1", "2048"}, "MAX_REQUESTS": {"512"}, "ADMIN_ADDR": {"off", "127.0.0.1:9090"},
 		"ENVIRONMENT": {"production", "development", "development "}, "LOG_LEVEL": {"trace", "debug", "info", "warn", "error"}, "LOG_FORMAT": {"json", "console"},
 		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"}, "DATA_DIR": {dir},
@@ -174,7 +173,7 @@ func TestManualOfSettings(t *testing.T) {
 	if !strings.Contains(manual(t, "cmd/siteapi/README.md"), config.Markdown()) {
 		t.Errorf("the table of settings in cmd/siteapi/README.md has to be:\n%s", config.Markdown())
 	}
-	if n := len(config.Table()); n > 51 {
+	if n := len(config.Table()); n > 50 {
 		t.Errorf("there are %d settings", n)
 	}
 }

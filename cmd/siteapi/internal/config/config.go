@@ -31,7 +31,6 @@ const (
 // Settings are the checked values of all settings.
 type Settings struct {
 	ListenAddr  string
-	ReusePort   bool          // another process may listen on the same address
 	DrainDelay  time.Duration // from the signal to stop until no more connections are accepted
 	MaxConns    int
 	MaxRequests int    // of GraphQL at a time, and of everything else

@@ -17,17 +17,14 @@ type Setting struct {
 func (s *Settings) table() []Setting {
 	return []Setting{
 		{Name: "LISTEN_ADDR", Default: ":8080", Help: "address the service listens on", set: listenAddress(&s.ListenAddr)},
-		{Name: "LISTEN_REUSEPORT", Default: "off",
-			Help: "on or off; on: a new process may listen on the same addresses while this one stops, for a restart without a " +
-				"refused connection (Linux)", set: onOff(&s.ReusePort)},
 		{Name: "DRAIN_DELAY", Default: "2s", Development: "0s",
 			Help: "how long a service that is told to stop goes on taking requests: /readyz says so meanwhile, and each " +
 				"connection is closed with its next answer", set: duration(&s.DrainDelay, 0, time.Hour)},
 		{Name: "MAX_CONNECTIONS", Default: "2048",
 			Help: "most connections at a time, an eighth of them of one address; a further one takes the place of an idle one, " +
-				"or is refused with 503", set: number(&s.MaxConns, 1_000_000)},
+				"or is closed", set: number(&s.MaxConns, 1_000_000)},
 		{Name: "MAX_REQUESTS", Default: "512",
-			Help: "most GraphQL requests, and most others, that are worked on at a time; a further one is refused with 503",
+			Help: "most requests that are worked on at a time; a further one is refused with 503",
 			set:  number(&s.MaxRequests, 1_000_000)},
 		{Name: "ADMIN_ADDR", Default: "127.0.0.1:9090",
 			Help: "address of metrics, profiles and the inbox; off: none", set: adminAddress(&s.AdminAddr)},
@@ -99,7 +96,7 @@ func (s *Settings) table() []Setting {
 			Help: "origins of the sites that may call the service from a browser, comma-separated, or *",
 			set:  origins(&s.CORSOrigins)},
 		{Name: "TRUSTED_PROXIES",
-			Help: "addresses and networks of proxies whose Forwarded and X-Forwarded-For headers are believed, comma-separated",
+			Help: "addresses and networks of proxies whose X-Forwarded-For header is believed, comma-separated",
 			set:  networks(&s.TrustedProxies)},
 		{Name: "RATE_LIMITS", Default: "on",
 			Help: "on or off; off also lifts the limit of requests in flight of one client", set: onOff(&s.RateLimits)},

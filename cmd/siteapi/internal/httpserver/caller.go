@@ -68,7 +68,7 @@ func idempotencyKey(header string) string {
 }
 
 // address returns the client's IP address: the peer's, or where the peer is a trusted
-// proxy the nearest address before it that is not one itself.
+// proxy the nearest address in X-Forwarded-For that is not one itself.
 func (p proxies) address(r *http.Request) string {
 	if len(p) == 0 {
 		if i := strings.LastIndexByte(r.RemoteAddr, ':'); i > 0 {
@@ -83,24 +83,7 @@ func (p proxies) address(r *http.Request) string {
 	if !p.trusted(client) {
 		return client.String()
 	}
-	standard, common := p.before(client, forwarded(r.Header)), p.before(client, forwardedFor(r.Header))
-	switch {
-	case standard == client:
-		return common.String()
-	case common == client || common == standard:
-		return standard.String()
-	default:
-		// Proxies write one of the headers and pass the other on as the client sent it. Where
-		// they differ it is unknown which is which, so the proxy itself is counted.
-		return client.String()
-	}
-}
-
-// before returns the nearest address of a chain that is not a trusted proxy; the peer
-// where there is no chain, or none to be believed.
-func (p proxies) before(peer netip.Addr, hops []string) netip.Addr {
-	client := peer
-	for _, hop := range slices.Backward(hops) {
+	for _, hop := range slices.Backward(list(r.Header.Values("X-Forwarded-For"))) {
 		addr, ok := parseHop(hop)
 		if !ok {
 			break // what lies before a hop that can't be read can't be believed
@@ -110,32 +93,11 @@ func (p proxies) before(peer netip.Addr, hops []string) netip.Addr {
 			break
 		}
 	}
-	return client
+	return client.String()
 }
 
 func (p proxies) trusted(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(addr) })
-}
-
-// forwarded returns the chain of addresses in Forwarded (RFC 7239), client first.
-func forwarded(h http.Header) []string {
-	var hops []string
-	for _, element := range list(h.Values("Forwarded")) {
-		hop := "unknown"
-		for pair := range strings.SplitSeq(element, ";") {
-			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if strings.EqualFold(name, "for") {
-				hop = strings.Trim(value, `"`)
-			}
-		}
-		hops = append(hops, hop)
-	}
-	return hops
-}
-
-// forwardedFor returns the chain of addresses in X-Forwarded-For, client first.
-func forwardedFor(h http.Header) []string {
-	return list(h.Values("X-Forwarded-For"))
 }
 
 // parseHop reads an address with or without a port, IPv6 with or without brackets.

@@ -1,53 +1,71 @@
 package httpserver
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"siteapi/schema"
 )
 
 // metrics count requests and connections. No label holds anything that a client chose, so
 // the number of series is bounded.
 type metrics struct {
-	factory  promauto.Factory
-	requests *prometheus.CounterVec
-	latency  *prometheus.HistogramVec
-	shed     *prometheus.CounterVec
-	refused  prometheus.Counter
+	latency    *prometheus.HistogramVec
+	operations *prometheus.CounterVec
+	refused    prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+func newMetrics(r prometheus.Registerer, requests, large *slots, c *connections) *metrics {
 	factory := promauto.With(r)
+	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
+	}
+	shed := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "siteapi_http_requests_shed_total", Help: "Requests refused because too many were being worked on.",
+	}, []string{"class"})
+	for class, slots := range map[string]*slots{"all": requests, "large": large} {
+		slots.shed = shed.WithLabelValues(class).Inc
+		gauge("siteapi_http_requests_under_way", "Requests being worked on, and those with large bodies among them.",
+			prometheus.Labels{"class": class}, func() float64 { return float64(slots.taken.Load()) })
+	}
+	gauge("siteapi_connections", "Open connections of clients.", nil, c.number)
 	return &metrics{
-		factory: factory,
-		requests: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "siteapi_http_requests_total", Help: "HTTP requests answered.",
-		}, []string{"route", "code"}),
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "siteapi_http_request_seconds", Help: "Time to answer an HTTP request.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"route"}),
-		shed: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "siteapi_http_requests_shed_total", Help: "Requests refused because too many of their class were under way.",
-		}, []string{"class"}),
+		}, []string{"route", "code"}),
+		operations: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "siteapi_graphql_operations_total", Help: "GraphQL requests answered, by root field.",
+		}, []string{"operation", "outcome"}),
 		refused: factory.NewCounter(prometheus.CounterOpts{
-			Name: "siteapi_connections_refused_total", Help: "Connections refused because too many were open.",
+			Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
 		}),
 	}
 }
 
-func (m *metrics) request(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.latency.WithLabelValues(route).Observe(took.Seconds())
-}
-
-// watch adds a gauge that is read whenever metrics are. An empty class stands for none.
-func (m *metrics) watch(name, help, class string, read func() float64) {
-	labels := prometheus.Labels{}
-	if class != "" {
-		labels["class"] = class
+// request counts one request, and what became of the operation of GraphQL in it.
+func (m *metrics) request(route string, r *http.Request, response *recorder, took time.Duration) {
+	m.latency.WithLabelValues(route, strconv.Itoa(response.status)).Observe(took.Seconds())
+	if route != GraphQLPath {
+		return
 	}
-	m.factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "siteapi_" + name, Help: help, ConstLabels: labels}, read)
+	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"
+	switch len(summary.RootFields) {
+	case 0:
+	case 1:
+		name = summary.RootFields[0]
+	default:
+		name = "multiple"
+	}
+	switch {
+	case summary.Cached:
+		outcome = "cached"
+	case summary.Code != "":
+		outcome = "failed"
+	}
+	m.operations.WithLabelValues(name, outcome).Inc()
 }

@@ -1,11 +1,11 @@
 package httpserver
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -28,7 +28,7 @@ func chain(h http.Handler, all ...middleware) http.Handler {
 
 // WriteError answers with an error in the form of the endpoint that was asked.
 func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
-	if r.URL.Path == GraphQLPath {
+	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
 		graphqlhttp.WriteError(w, r, e)
 		return
 	}
@@ -44,16 +44,31 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 	})
 }
 
-// logAccess counts each request and writes one event about it.
+// logAccess counts each request, writes one event about it, and answers where a handler
+// panicked. A response that has begun by then can only be cut off.
 func (s *Server) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, recorder := time.Now(), &recorder{ResponseWriter: w, status: http.StatusOK}
-		defer func() { // also after a response that can only be cut off
+		began, response := time.Now(), &recorder{ResponseWriter: w}
+		defer func() {
+			failure := recover()
+			begun := response.status != 0
+			if failure != nil && failure != http.ErrAbortHandler {
+				s.Log.Error().Ctx(r.Context()).Str("panic", fmt.Sprint(failure)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+				if !begun {
+					WriteError(response, r, &schema.Error{
+						Code:    schema.CodeInternal,
+						Message: "Something went wrong on our side. Request id: " + schema.CallerFrom(r.Context()).RequestID,
+					})
+				}
+			}
 			took := time.Since(began)
-			s.metrics.request(s.routeName(r), recorder.status, took)
-			s.logRequest(r, recorder, took)
+			s.metrics.request(s.routeName(r), r, response, took)
+			s.logRequest(r, response, took)
+			if failure != nil && begun {
+				panic(http.ErrAbortHandler)
+			}
 		}()
-		next.ServeHTTP(recorder, r)
+		next.ServeHTTP(response, r)
 	})
 }
 
@@ -61,8 +76,7 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 // all it takes to read it. What comes in great numbers and went well is logged for
 // debugging only: cached responses and tracked sessions.
 func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
-	caller := schema.CallerFrom(r.Context())
-	summary, level := &caller.Summary, zerolog.InfoLevel
+	summary, level := &schema.CallerFrom(r.Context()).Summary, zerolog.InfoLevel
 	switch {
 	case response.status == http.StatusInternalServerError:
 		level = zerolog.ErrorLevel
@@ -74,7 +88,7 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	if !event.Enabled() {
 		return
 	}
-	event.Ctx(r.Context()).Str("request_id", caller.RequestID).Str("method", r.Method).Str("path", r.URL.Path).
+	event.Ctx(r.Context()).Str("method", r.Method).Str("path", r.URL.Path).
 		Int("status", response.status).Int64("bytes", response.bytes).Dur("took_ms", took)
 	if summary.Operation != "" {
 		event.Str("operation", summary.Operation).Str("operation_name", summary.OperationName).Strs("root_fields", summary.RootFields)
@@ -91,39 +105,17 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	event.Msg("request")
 }
 
-// recoverPanics answers where a handler panicked. A response that has begun can only be
-// cut off.
-func (s *Server) recoverPanics(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		started := &recorder{ResponseWriter: w}
-		defer func() {
-			value := recover()
-			if value == nil {
-				return
-			}
-			if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(value)
-			}
-			id := schema.CallerFrom(r.Context()).RequestID
-			s.Log.Error().Ctx(r.Context()).Str("request_id", id).Str("panic", fmt.Sprint(value)).
-				Bytes("stack", debug.Stack()).Msg("a handler panicked")
-			if started.status != 0 {
-				panic(http.ErrAbortHandler)
-			}
-			WriteError(w, r, &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side. Request id: " + id})
-		}()
-		next.ServeHTTP(started, r)
-	})
-}
-
-// setSecurityHeaders tells browsers not to guess types, and that what they open by its
-// address is no document: it loads nothing, and no page may frame it. The playground,
-// which is a document, says otherwise.
-func (s *Server) setSecurityHeaders(next http.Handler) http.Handler {
+// setHeaders tells browsers not to guess types, and that what they open by its address is
+// no document: it loads nothing, and no page may frame it. The pages say otherwise. While
+// the service stops each connection is closed with its next response.
+func (s *Server) setHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if r.Method != http.MethodPost {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		}
+		if s.Health.draining.Load() {
+			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -146,7 +138,7 @@ func (s *Server) limitRate(next http.Handler) http.Handler {
 // recorder remembers the status and the size of a response.
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status int // 0: the response has not begun
 	bytes  int64
 }
 

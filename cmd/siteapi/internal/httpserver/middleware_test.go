@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 )
 
@@ -15,7 +16,8 @@ func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log)}}
-	server := httptest.NewServer(s.withCaller(s.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.metrics = newMetrics(prometheus.NewRegistry(), &slots{}, &slots{}, &connections{})
+	server := httptest.NewServer(s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/late" {
 			_, _ = w.Write([]byte("half"))
 		}

@@ -22,37 +22,38 @@ const (
 // cleaned or redirected, so a path that is not known is not found. Where operators are
 // served there is the inbox, and GraphQL answers their fields.
 func (s *Server) router(operators bool) http.Handler {
-	live, ready := readOnly(http.HandlerFunc(s.Health.live)), readOnly(http.HandlerFunc(s.Health.ready))
-	pages := map[string]http.Handler{}
+	exact := map[string]http.Handler{
+		GraphQLPath: s.GraphQL,
+		livePath:    readOnly(http.HandlerFunc(s.Health.live)),
+		readyPath:   readOnly(http.HandlerFunc(s.Health.ready)),
+	}
+	if s.Pages[playground.Path] != nil {
+		exact[GraphQLPath] = redirectBrowsers(s.GraphQL)
+	}
+	below := map[string]http.Handler{"/api": s.REST} // with everything below the path
+	if operators {
+		below[AdminPath] = s.Inbox
+	}
 	for path, page := range s.Pages {
-		pages[path] = readOnly(page)
+		below[path] = readOnly(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
-		switch path := r.URL.Path; {
-		case operators && pagePath(path) == AdminPath:
-			s.Inbox.ServeHTTP(w, r)
-		case path == GraphQLPath && pages[playground.Path] != nil && isVisit(r):
-			w.Header().Set("Vary", "Accept")
-			http.Redirect(w, r, playground.Path, http.StatusFound)
-		case path == GraphQLPath:
-			s.GraphQL.ServeHTTP(w, r)
-		case strings.HasPrefix(path, "/api/"):
-			s.REST.ServeHTTP(w, r)
-		case path == livePath:
-			live.ServeHTTP(w, r)
-		case path == readyPath:
-			ready.ServeHTTP(w, r)
-		case pages[pagePath(path)] != nil:
-			pages[pagePath(path)].ServeHTTP(w, r)
-		default:
-			notFound(w, r)
+		h := exact[r.URL.Path]
+		if h == nil {
+			h = below[firstSegment(r.URL.Path)]
 		}
+		if h == nil {
+			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+			return
+		}
+		h.ServeHTTP(w, r)
 	})
 }
 
-// pagePath returns the path of the page that a path is, or is a file of.
-func pagePath(path string) string {
+// firstSegment returns the path of the page that a path is, or is a file of. Files of the
+// page at / are in its folder assets.
+func firstSegment(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if first == "assets" {
 		return "/"
@@ -60,13 +61,16 @@ func pagePath(path string) string {
 	return "/" + first
 }
 
-// isVisit tells whether somebody opened an address in a browser, rather than sent a query to it.
-func isVisit(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.URL.RawQuery == "" && strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
-func notFound(w http.ResponseWriter, r *http.Request) {
-	WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+// redirectBrowsers sends a browser that opens the address of GraphQL to the playground.
+func redirectBrowsers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.RawQuery == "" && strings.Contains(r.Header.Get("Accept"), "text/html") {
+			w.Header().Set("Vary", "Accept")
+			http.Redirect(w, r, playground.Path, http.StatusFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // readOnly answers OPTIONS, and 405 to every method but GET and HEAD.
@@ -90,8 +94,8 @@ func readOnly(next http.Handler) http.Handler {
 // limited.
 func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
 
-// newRouteNames returns the paths that name a route in metrics and traces.
-func newRouteNames(o Options) map[string]bool {
+// routeNames returns the paths that name a route in metrics and traces.
+func routeNames(o Options) map[string]bool {
 	names := map[string]bool{GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
 	for _, path := range []string{inbox.Path, inbox.SessionPath, inbox.GraphQLPath} {
 		names[path] = true
@@ -107,7 +111,7 @@ func newRouteNames(o Options) map[string]bool {
 
 // routeName names the route of a request: few different values, whatever clients ask for.
 func (s *Server) routeName(r *http.Request) string {
-	if s.routeNames[r.URL.Path] {
+	if s.names[r.URL.Path] {
 		return r.URL.Path
 	}
 	return "other"

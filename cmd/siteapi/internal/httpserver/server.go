@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,14 +26,13 @@ type Options struct {
 
 	ServeOperators bool // on the public listener too
 	MaxConnections int
-	MaxRequests    int         // of each class
+	MaxRequests    int
 	RateLimits     *RateLimits // nil: no client is limited
 	TrustedProxies []netip.Prefix
 	CORSOrigins    []string
 	DrainDelay     time.Duration // from the signal to stop until no more connections are accepted
-	ReusePort      bool          // the listener shares its port
 
-	Trace   func(next http.Handler, route func(*http.Request) string) http.Handler // nil: nothing is traced
+	Trace   func(next http.Handler, route func(*http.Request) string) http.Handler
 	Metrics prometheus.Registerer
 	Log     zerolog.Logger
 }
@@ -43,49 +41,37 @@ type Options struct {
 type Server struct {
 	Options
 	handler     http.Handler
-	admin       http.Handler // for operators, on the admin listener
-	routeNames  map[string]bool
+	admin       http.Handler    // for operators, on the admin listener
+	names       map[string]bool // of routes
 	proxies     proxies
-	cors        cors
 	metrics     *metrics
-	requests    *concurrency
+	requests    *slots
+	large       *slots // of requests with large bodies
+	clients     *clientCounter
 	connections *connections
-	draining    atomic.Bool
 }
 
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{
-		Options: o, routeNames: newRouteNames(o), proxies: o.TrustedProxies, cors: newCORS(o.CORSOrigins),
-		metrics: newMetrics(o.Metrics),
+		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
+		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
+		clients:     &clientCounter{flight: map[string]int{}},
+		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]*connection{}},
 	}
-	s.requests = newConcurrency(o.MaxRequests, o.RateLimits != nil, s.metrics)
-	s.connections = newConnections(o.MaxConnections, o.TrustedProxies, s.metrics)
-	trace := func(next http.Handler) http.Handler { return next }
-	if o.Trace != nil {
-		trace = func(next http.Handler) http.Handler { return o.Trace(next, s.routeName) }
-	}
+	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
 	// The first is the outermost.
+	trace := func(next http.Handler) http.Handler { return o.Trace(next, s.routeName) }
 	s.handler = chain(s.router(o.ServeOperators),
-		s.closeWhileDraining,
-		trace,
 		s.withCaller,
+		trace,
 		s.logAccess,
-		s.recoverPanics,
-		s.setSecurityHeaders,
+		s.setHeaders,
 		s.allowOrigins,
 		s.limitConcurrency,
 		s.limitRate,
 	)
-	s.admin = chain(s.router(true),
-		trace,
-		s.withCaller,
-		s.logAccess,
-		s.recoverPanics,
-		s.setSecurityHeaders,
-		s.limitConcurrency,
-		s.limitRate,
-	)
+	s.admin = chain(s.router(true), s.withCaller, trace, s.logAccess, s.setHeaders, s.limitConcurrency, s.limitRate)
 	return s
 }
 
@@ -101,6 +87,7 @@ const (
 	maxHeaderBytes = 32 << 10
 	profileTimeout = 3 * time.Minute // of a response on the admin listener
 	drainTimeout   = 20 * time.Second
+	lastRequests   = 200 * time.Millisecond // from the last connection accepted to its request
 )
 
 func newHTTPServer(h http.Handler) *http.Server {
@@ -116,41 +103,24 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	server := newHTTPServer(s)
 	server.ConnState = s.connections.track
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.connections.limit(listener)) }()
+	go func() { failed <- server.Serve(&limitedListener{listener, s.connections, s.metrics.refused.Inc}) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
 	stopping()
-	s.drain(listener)
+	// /readyz says so, and connections that are kept open are closed with their next response
+	// rather than in the middle of a request.
+	s.Health.draining.Store(true)
+	time.Sleep(s.DrainDelay)
 	err := errors.Join(ignoreClosed(listener.Close()), ignoreClosed(<-failed))
-	s.connections.awaitFirstRequests()
+	// Shutdown drops requests that are read after it has begun: those of the connections that
+	// were accepted last are under way.
+	time.Sleep(min(s.DrainDelay, lastRequests))
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(rest))
-}
-
-// drain goes on for the drain delay: /readyz says so, and connections that are kept open
-// are closed with their next response rather than in the middle of a request.
-func (s *Server) drain(listener net.Listener) {
-	s.draining.Store(true)
-	s.Health.draining.Store(true)
-	if s.ReusePort {
-		if err := leavePort(listener); err != nil {
-			s.Log.Warn().Err(err).Msg("cannot hand the port to the next process: connections of this moment may be reset")
-		}
-	}
-	time.Sleep(s.DrainDelay)
-}
-
-func (s *Server) closeWhileDraining(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 func ignoreClosed(err error) error {

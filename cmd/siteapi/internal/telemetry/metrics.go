@@ -3,32 +3,27 @@ package telemetry
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
-	"siteapi/schema"
 )
 
 // Metrics count what happens behind the endpoints. No label holds anything that a client
 // chose, so the number of series is bounded.
 type Metrics struct {
-	Registry   *prometheus.Registry
-	operations *prometheus.CounterVec
-	fills      *prometheus.CounterVec
-	reads      *prometheus.CounterVec
-	events     *prometheus.CounterVec
-	calls      *prometheus.HistogramVec
-	database   *prometheus.HistogramVec
-	tries      *prometheus.CounterVec
-	gaps       prometheus.Counter
+	Registry *prometheus.Registry
+	fills    *prometheus.CounterVec
+	reads    *prometheus.CounterVec
+	events   *prometheus.CounterVec
+	calls    *prometheus.HistogramVec
+	database *prometheus.HistogramVec
+	tries    *prometheus.CounterVec
+	gaps     prometheus.Counter
 }
 
 // NewMetrics returns metrics of their own registry.
@@ -49,43 +44,17 @@ func NewMetrics(version string) *Metrics {
 		Name: "siteapi_build_info", Help: "Always 1; the version is a label.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	return &Metrics{
-		Registry:   registry,
-		operations: counter("graphql_operations_total", "GraphQL requests answered, by root field.", "operation", "outcome", "code"),
-		fills:      counter("cache_fills_total", "Cache entries filled.", "family", "outcome"),
-		reads:      counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
-		events:     counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
-		calls:      histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
-		database:   histogram("database_seconds", "Time that requests wait for the database.", "operation", "outcome"),
-		tries:      counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
+		Registry: registry,
+		fills:    counter("cache_fills_total", "Cache entries filled.", "family", "outcome"),
+		reads:    counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
+		events:   counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		calls:    histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
+		database: histogram("database_seconds", "Time that requests wait for the database.", "operation", "outcome"),
+		tries:    counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
 	}
-}
-
-// CountOperations counts the operations that the GraphQL endpoint answers, by root field,
-// and adds what became of them to the span of the request.
-func (m *Metrics) CountOperations(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r)
-		summary := &schema.CallerFrom(r.Context()).Summary
-		name, outcome := "", "executed"
-		switch len(summary.RootFields) {
-		case 0:
-		case 1:
-			name = summary.RootFields[0]
-		default:
-			name = "multiple"
-		}
-		switch {
-		case summary.Cached:
-			outcome = "cached"
-		case summary.Code != "":
-			outcome = "failed"
-		}
-		m.operations.WithLabelValues(name, outcome, string(summary.Code)).Inc()
-		trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("siteapi.outcome", outcome))
-	})
 }
 
 // Event counts what the resolvers report.

@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
+	"siteapi/schema"
 )
 
 // Traces make spans of what happens to a request: the request itself, its operation, each
@@ -92,12 +93,19 @@ func (t *Traces) options(more ...otelhttp.Option) []otelhttp.Option {
 // Handler makes a span of each request but for probes. A trace that the client has begun
 // goes on.
 func (t *Traces) Handler(next http.Handler, route func(*http.Request) string) http.Handler {
+	if t == nil {
+		return next
+	}
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		span := trace.SpanFromContext(r.Context())
 		span.SetAttributes(attribute.String("http.route", route(r)))
 		redact(span, "url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original")
-		defer func() { span.SetAttributes(attribute.String("siteapi.request_id", w.Header().Get("X-Request-Id"))) }()
+		caller := schema.CallerFrom(r.Context())
+		span.SetAttributes(attribute.String("siteapi.request_id", caller.RequestID))
 		next.ServeHTTP(w, r)
+		if caller.Summary.Cached {
+			span.SetAttributes(attribute.String("siteapi.outcome", "cached"))
+		}
 	})
 	return otelhttp.NewHandler(described, "", t.options(
 		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
