@@ -22,7 +22,7 @@ export interface Option {
   price: number;
 }
 
-/** Returns the choices in the editors' order. One without a slug or a known group is left out. */
+/** Returns the choices, group by group in the editors' order. One without a slug or a known group is left out. */
 export function readOptions(documents: CalculatorQuery["options"], locale: Locale): Option[] {
   return documents
     .map(({ fields }) => fields as OptionFields)
@@ -31,7 +31,8 @@ export function readOptions(documents: CalculatorQuery["options"], locale: Local
       const known = groups.find((name) => name === group);
       if (!known || !slug?.current) return [];
       return [{ group: known, slug: slug.current, label: label?.[locale] ?? label?.en ?? slug.current, price: price ?? 0 }];
-    });
+    })
+    .sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
 }
 
 /** What the visitor has chosen. */
@@ -51,4 +52,10 @@ export function estimate(options: Option[]) {
 
 /** Returns how money is written in a language. */
 export const moneyFormat = (locale: Locale) =>
-  new Intl.NumberFormat(locale, { style: "currency", currency, maximumFractionDigits: 0 });
+  new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency,
+    currencyDisplay: "narrowSymbol",
+    maximumFractionDigits: 0,
+    useGrouping: "always",
+  });

@@ -68,7 +68,7 @@ export function newService(base: string) {
      * key, which makes no second lead; other content gets a new key. Rejects with a ServiceError.
      */
     async submit(input: SubmitQuoteInput, onRetry: () => void): Promise<Receipt> {
-      forget(); // the submission says it all
+      flush();
       const body = JSON.stringify(input);
       if (attempt.body !== body) attempt = { key: randomId(), body };
       for (let tried = 1; ; tried++) {
