@@ -73,7 +73,7 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
-		for field := range schema.RootFields(op.SelectionSet) {
+		for _, field := range schema.Fields(op.SelectionSet) {
 			if refused := e.charge(ctx, field.Name); refused != nil {
 				return refused
 			}
@@ -87,7 +87,7 @@ func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, varia
 		return nil
 	}
 	// Only a caller who may use the operation is told what is wrong with its input.
-	for field := range schema.RootFields(op.SelectionSet) {
+	for _, field := range schema.Fields(op.SelectionSet) {
 		if err := e.guard.allowField(ctx, field.Definition); err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"siteapi/schema"
 )
 
 // route is one compiled operation document.
@@ -277,7 +279,7 @@ func (rt *route) at(name string) *ast.Position {
 
 // selected returns the field that the document selects of the root field under a name.
 func (rt *route) selected(name string) *ast.Field {
-	for _, f := range fieldsOf(rt.root.SelectionSet) {
+	for _, f := range schema.Fields(rt.root.SelectionSet) {
 		if f.Alias == name {
 			return f
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
 )
 
 // object is a JSON object whose members keep their order, so that the description reads well and its bytes are the same
@@ -196,7 +198,7 @@ func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) 
 		return t.value(typ, nil, true)
 	}
 	properties, required := object{}, []any{}
-	for _, f := range fieldsOf(set) {
+	for _, f := range schema.Fields(set) {
 		property := t.selected(operation, f.Definition.Type, f.SelectionSet).with("description", oneLine(f.Definition.Description))
 		properties = append(properties, member{f.Alias, property})
 		required = append(required, f.Alias)
@@ -210,22 +212,6 @@ func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) 
 	}
 	t.named[name] = o
 	return orNull(ref("schemas", name), !typ.NonNull)
-}
-
-// fieldsOf returns the fields of a selection with its fragments written out.
-func fieldsOf(set ast.SelectionSet) []*ast.Field {
-	var fields []*ast.Field
-	for _, sel := range set {
-		switch sel := sel.(type) {
-		case *ast.Field:
-			fields = append(fields, sel)
-		case *ast.InlineFragment:
-			fields = append(fields, fieldsOf(sel.SelectionSet)...)
-		case *ast.FragmentSpread:
-			fields = append(fields, fieldsOf(sel.Definition.SelectionSet)...)
-		}
-	}
-	return fields
 }
 
 // scalar describes a leaf type. Any other than these is a custom one that may be anything.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -63,33 +62,26 @@ func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any) (
 		}
 	}
 	check := inputCheck{InputChecker: c, op: op, vars: vars}
-	for field := range RootFields(op.SelectionSet) {
+	for _, field := range Fields(op.SelectionSet) {
 		check.arguments(field)
 	}
 	return check.invalid, check.dropped
 }
 
-// RootFields are the fields of a validated operation's selection, those in fragments included.
-func RootFields(set ast.SelectionSet) iter.Seq[*ast.Field] {
-	return func(yield func(*ast.Field) bool) { eachField(set, yield) }
-}
-
-func eachField(set ast.SelectionSet, yield func(*ast.Field) bool) bool {
+// Fields returns the fields of a selection in a validated document, those in fragments included.
+func Fields(set ast.SelectionSet) []*ast.Field {
+	var fields []*ast.Field
 	for _, selection := range set {
-		more := true
 		switch s := selection.(type) {
 		case *ast.Field:
-			more = yield(s)
+			fields = append(fields, s)
 		case *ast.InlineFragment:
-			more = eachField(s.SelectionSet, yield)
+			fields = append(fields, Fields(s.SelectionSet)...)
 		case *ast.FragmentSpread:
-			more = eachField(s.Definition.SelectionSet, yield)
-		}
-		if !more {
-			return false
+			fields = append(fields, Fields(s.Definition.SelectionSet)...)
 		}
 	}
-	return true
+	return fields
 }
 
 // inputCheck is the check of one operation.
@@ -97,42 +89,18 @@ type inputCheck struct {
 	*InputChecker
 	op      *ast.OperationDefinition
 	vars    map[string]any
-	path    []step // to the value that is being checked
+	path    ast.Path // to the value that is being checked
 	invalid []FieldError
 	dropped []string
 }
 
-// step leads from a value to one below it.
-type step struct {
-	field string // empty: an item of a list
-	index int
-}
-
-// at returns the path of the value that is being checked.
-func (c *inputCheck) at() string {
-	var path strings.Builder
-	for i, s := range c.path {
-		switch {
-		case s.field == "":
-			fmt.Fprintf(&path, "[%d]", s.index)
-		case i > 0:
-			path.WriteString("." + s.field)
-		default:
-			path.WriteString(s.field)
-		}
-	}
-	return cmp.Or(path.String(), "input")
-}
-
-func (c *inputCheck) enter(s step) { c.path = append(c.path, s) }
-func (c *inputCheck) leave()       { c.path = c.path[:len(c.path)-1] }
-
 // full reports whether no more invalid fields are looked for.
 func (c *inputCheck) full() bool { return len(c.invalid) >= MaxFieldErrors }
 
-func (c *inputCheck) add(e FieldError) {
+// add notes what is wrong with the value that is being checked, or with one below it.
+func (c *inputCheck) add(e FieldError, below ...ast.PathElement) {
 	if e.Code != "" && !c.full() {
-		e.Field = c.at()
+		e.Field = cmp.Or(append(slices.Clip(c.path), below...).String(), "input")
 		c.invalid = append(c.invalid, e)
 	}
 }
@@ -141,7 +109,7 @@ func (c *inputCheck) arguments(field *ast.Field) {
 	for _, arg := range field.Definition.Arguments {
 		c.path = c.path[:0]
 		if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
-			c.enter(step{field: arg.Name})
+			c.path = append(c.path, ast.PathName(arg.Name))
 		}
 		var value any
 		required := arg.DefaultValue == nil
@@ -166,7 +134,11 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	switch text, isText := value.(string); {
 	case c.full():
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
-		c.missingObject(def)
+		before := len(c.invalid)
+		c.object(def, map[string]any{}) // names all the fields that the missing object would have to have
+		if len(c.invalid) == before {
+			c.add(Required(""))
+		}
 	case value == nil && typ.NonNull:
 		c.add(Required(""))
 	case value == nil:
@@ -189,13 +161,19 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// missingObject reports the fields that a missing object would have to have, so that a person learns of all of them.
-func (c *inputCheck) missingObject(def *ast.Definition) {
+// below checks a field or an item, and reports whether it is to be left out: a hint of a wrong type.
+func (c *inputCheck) below(element ast.PathElement, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
 	before := len(c.invalid)
-	c.object(def, map[string]any{})
-	if len(c.invalid) == before {
-		c.add(Required(""))
+	c.path = append(c.path, element)
+	c.value(typ, con, value)
+	if con != nil && con.hint && len(c.invalid) > before && c.invalid[before].Code != FieldCodeUnknownField {
+		c.invalid, leaveOut = c.invalid[:before], true
+		if len(c.dropped) < MaxFieldErrors {
+			c.dropped = append(c.dropped, c.path.String())
+		}
 	}
+	c.path = c.path[:len(c.path)-1]
+	return leaveOut
 }
 
 func (c *inputCheck) object(def *ast.Definition, value any) {
@@ -212,48 +190,32 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		} else if f.DefaultValue != nil {
 			continue
 		}
-		con, before := c.constraint(f.Directives), len(c.invalid)
-		c.enter(step{field: f.Name})
-		c.value(f.Type, con, v)
-		if con != nil && con.notAbove != "" {
-			c.order(v, con.notAbove, fields[con.notAbove])
-		}
-		if c.dropHint(con, before) {
+		con := c.constraint(f.Directives)
+		if c.below(ast.PathName(f.Name), f.Type, con, v) {
 			delete(fields, f.Name)
+			known--
 		}
-		c.leave()
+		if con != nil && con.notAbove != "" {
+			c.order(f.Name, v, con.notAbove, fields[con.notAbove])
+		}
 	}
 	if known == len(fields) {
 		return
 	}
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return def.Fields.ForName(name) != nil })
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.enter(step{field: printable(name)})
-		c.add(FieldError{Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name})
-		c.leave()
+		c.add(FieldError{Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name}, ast.PathName(printable(name)))
 	}
 }
 
-// dropHint reports whether a value is a hint of a wrong type, which is noted in place of its errors since the given number.
-func (c *inputCheck) dropHint(con *constraint, before int) bool {
-	if con == nil || !con.hint || len(c.invalid) == before || c.invalid[before].Code == FieldCodeUnknownField {
-		return false
-	}
-	c.invalid = c.invalid[:before]
-	if len(c.dropped) < MaxFieldErrors {
-		c.dropped = append(c.dropped, c.at())
-	}
-	return true
-}
-
-// order checks a number that may not be above the one of the field beside it.
-func (c *inputCheck) order(low any, name string, high any) {
+// order checks a field whose number may not be above that of the field beside it.
+func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
 		c.add(FieldError{
-			Code: FieldCodeAboveField, Params: map[string]any{"field": name}, Message: "must not be greater than " + name,
-		})
+			Code: FieldCodeAboveField, Params: map[string]any{"field": other}, Message: "must not be greater than " + other,
+		}, ast.PathName(name))
 	}
 }
 
@@ -265,13 +227,9 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 	distinct := map[string]bool{}
 	for i, item := range items {
-		before := len(c.invalid)
-		c.enter(step{index: i})
-		c.value(typ.Elem, con, item)
-		if c.dropHint(con, before) {
+		if c.below(ast.PathIndex(i), typ.Elem, con, item) {
 			items[i] = nil
 		}
-		c.leave()
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
 			distinct[strings.TrimSpace(s)] = true
 		}

@@ -26,23 +26,17 @@ const (
 // What a value costs in memory, about: its slot and its header, and what a map takes beyond that.
 const valueCost, objectCost = 64, 352
 
-var (
-	errDepth   = fmt.Errorf("nested deeper than %d levels", MaxDepth)
-	errValues  = errors.New("too large: it has too many values")
-	errTwice   = errors.New("not valid JSON: an object has the same name twice")
-	errBehind  = errors.New("not valid JSON: something follows the value")
-	errUTF8    = errors.New("not valid JSON: it is not UTF-8")
-	errEmpty   = errors.New("empty: it has no JSON value")
-	errCut     = errors.New("not valid JSON: it ends too early")
-	errInvalid = errors.New("not valid JSON: unexpected character")
-)
+// problem is what is wrong with an input.
+type problem string
+
+func (p problem) Error() string { return string(p) }
 
 // Decode returns the only value of data: a map[string]any, []any, string, json.Number, bool or nil. Half of a surrogate
 // pair, which is what a browser sends of a cut emoji, becomes U+FFFD. The text of an error goes on where "The body is "
 // begins, says where reading stopped, and repeats nothing of the input.
 func Decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
-		return nil, errUTF8
+		return nil, problem("not valid JSON: it is not UTF-8")
 	}
 	d := &decoder{
 		json:   jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
@@ -53,7 +47,7 @@ func Decode(data []byte) (any, error) {
 		if _, err = d.json.ReadToken(); errors.Is(err, io.EOF) {
 			return value, nil
 		}
-		err = errBehind
+		err = problem("not valid JSON: something follows the value")
 	}
 	return nil, d.explain(data, err)
 }
@@ -67,12 +61,12 @@ type decoder struct {
 // spend counts a value before it is built.
 func (d *decoder) spend(depth, cost int) error {
 	if depth > MaxDepth {
-		return errDepth
+		return problem(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
 	d.values++
 	d.budget -= cost
 	if d.values > MaxValues || d.budget < 0 {
-		return errValues
+		return problem("too large: it has too many values")
 	}
 	return nil
 }
@@ -113,7 +107,7 @@ func (d *decoder) object(depth int) (any, error) {
 		}
 		name := token.String()
 		if _, twice := fields[name]; twice {
-			return nil, errTwice
+			return nil, problem("not valid JSON: an object has the same name twice")
 		}
 		d.budget -= len(name)
 		if fields[name], err = d.value(depth); err != nil {
@@ -142,21 +136,22 @@ func (d *decoder) list(depth int) (any, error) {
 
 // explain says what is wrong in words of its own, since those of the library quote the input, and where.
 func (d *decoder) explain(data []byte, err error) error {
-	at := d.json.InputOffset()
+	at, own := d.json.InputOffset(), problem("")
 	var syntax *jsontext.SyntacticError
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		return errEmpty
-	case errors.Is(err, errDepth), errors.Is(err, errValues), errors.Is(err, errTwice), errors.Is(err, errBehind):
+		return problem("empty: it has no JSON value")
+	case errors.As(err, &own):
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		at, err = int64(len(data)), errCut
-	case errors.As(err, &syntax):
-		at, err = syntax.ByteOffset, errInvalid
+		at, own = int64(len(data)), "not valid JSON: it ends too early"
 	default:
-		err = errInvalid
+		if errors.As(err, &syntax) {
+			at = syntax.ByteOffset
+		}
+		own = "not valid JSON: unexpected character"
 	}
 	before := data[:min(max(at, 0), int64(len(data)))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	return fmt.Errorf("%w (line %d, column %d)", err, line, column)
+	return fmt.Errorf("%w (line %d, column %d)", own, line, column)
 }
