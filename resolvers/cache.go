@@ -47,7 +47,7 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 		return nil, translate(err)
 	}
 	for _, l := range r.content.locales {
-		l.endPause()
+		l.paused.Store(0)
 	}
 	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
@@ -71,37 +71,26 @@ func (r *Resolver) invalidateCache(
 }
 
 // targets returns the locales an input names, or what is missing from it.
-func targets(in schema.InvalidateCacheInput) (locales []schema.Locale, problems []schema.FieldError) {
-	kind := in.Type
-	if kind == nil {
-		implied := schema.InvalidationTypeDocument
-		switch {
-		case in.DocumentType != nil:
-		case in.Locale != nil:
-			implied = schema.InvalidationTypeLocale
-		default:
-			return nil, []schema.FieldError{
-				required("type", "is required without a documentType or a locale: documentType, locale or all"),
-			}
+func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldError) {
+	kind := schema.InvalidationTypeDocumentType
+	switch {
+	case in.Type != nil:
+		kind = *in.Type
+	case in.DocumentType == nil && in.Locale == nil:
+		return nil, []schema.FieldError{
+			required("type", "is required without a documentType or a locale: documentType, locale or all"),
 		}
-		kind = &implied
+	case in.DocumentType == nil:
+		kind = schema.InvalidationTypeLocale
 	}
-	switch *kind {
-	case schema.InvalidationTypeAll:
-		return schema.Locales(), nil
-	case schema.InvalidationTypeLocale:
-		if in.Locale == nil {
-			return nil, []schema.FieldError{required("locale", "is required if type is locale")}
-		}
+	switch {
+	case kind == schema.InvalidationTypeAll:
+	case kind == schema.InvalidationTypeLocale && in.Locale == nil:
+		return nil, []schema.FieldError{required("locale", "is required if type is locale")}
+	case kind != schema.InvalidationTypeLocale && in.DocumentType == nil:
+		return nil, []schema.FieldError{required("documentType", "is required if type is documentType")}
+	case in.Locale != nil:
 		return []schema.Locale{*in.Locale}, nil
-	default:
-		switch {
-		case in.DocumentType == nil:
-			return nil, []schema.FieldError{required("documentType", "is required if type is documentType")}
-		case in.Locale == nil:
-			return schema.Locales(), nil
-		default:
-			return []schema.Locale{*in.Locale}, nil
-		}
 	}
+	return schema.Locales(), nil
 }

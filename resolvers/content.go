@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,9 +36,7 @@ type localeContent struct {
 	refetches atomic.Int64              // requests to refetch so far
 	fetched   atomic.Pointer[time.Time] // by this process, last; nil: not yet
 
-	mu       sync.Mutex
-	failures int       // of fetches in a row
-	pause    time.Time // no fetch is tried before
+	paused atomic.Int64 // no fetch is tried before this time, in Unix milliseconds
 }
 
 func newContentService(d *Deps) *contentService {
@@ -101,18 +98,15 @@ func (l *localeContent) health() *schema.ContentHealth {
 	return h
 }
 
-// Pauses between fetches while the CMS fails.
-const (
-	firstPause = time.Second
-	longPause  = 30 * time.Second
-)
+// cmsPause follows a fetch that failed.
+const cmsPause = 3 * time.Second
 
 // errPaused is the outcome of a fetch during a pause.
 var errPaused = errors.New("the CMS failed a moment ago")
 
 // fetch reads a locale's content from the CMS. It fills the cache entry.
 func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, cache.Lifetime, error) {
-	if l.paused(c.deps.Now()) {
+	if c.deps.Now().UnixMilli() < l.paused.Load() {
 		return nil, cache.Lifetime{}, errPaused
 	}
 	docs, err := c.deps.CMS.Fetch(ctx, cms.Query{Types: c.types, Locale: string(l.locale)})
@@ -121,12 +115,11 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 		value, err = json.Marshal(docs)
 	}
 	if err != nil {
-		l.beginPause(c.deps.Now())
+		l.paused.Store(c.deps.Now().Add(cmsPause).UnixMilli())
 		c.deps.Count(Event{"content_fill", "error"})
 		c.deps.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("fetching content from the CMS")
 		return nil, cache.Lifetime{}, err
 	}
-	l.endPause()
 	now := c.deps.Now().UTC()
 	l.fetched.Store(&now)
 	c.deps.Count(Event{"content_fill", "ok"})
@@ -184,26 +177,6 @@ func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*s
 	return decodeSnapshot(value, cache.RevisionOf(value), l.locale, c.deps.Log.With().Ctx(ctx).Logger())
 }
 
-func (l *localeContent) paused(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return now.Before(l.pause)
-}
-
-// beginPause begins a pause after a failed fetch, longer after each one in a row.
-func (l *localeContent) beginPause(now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pause = now.Add(min(firstPause<<min(l.failures, 10), longPause))
-	l.failures++
-}
-
-func (l *localeContent) endPause() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.failures, l.pause = 0, time.Time{}
-}
-
 // invalidate removes the content of the given locales and returns their keys.
 func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
 	keys := make([]string, len(locales))
@@ -217,7 +190,7 @@ func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale
 		return nil, translate(err)
 	}
 	for _, locale := range locales {
-		c.locales[locale].endPause()
+		c.locales[locale].paused.Store(0)
 	}
 	return keys, nil
 }
@@ -266,11 +239,11 @@ func (r *Resolver) refetch(locales []schema.Locale, pauses ...time.Duration) {
 	for _, locale := range locales {
 		l := r.content.locales[locale]
 		number := l.refetches.Add(1)
-		r.work.start(func(stopping <-chan struct{}) {
+		r.work.start(func(ctx context.Context) {
 			r.fillContent(locale)
 			for _, pause := range pauses {
 				select {
-				case <-stopping:
+				case <-ctx.Done():
 					return
 				case <-time.After(pause):
 				}

@@ -100,7 +100,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	}
 
 	source.set("one", nil)
-	c.advance(firstPause)
+	c.advance(cmsPause)
 	if got := title(t, r); got != "one" {
 		t.Fatalf("got %q", got)
 	}
@@ -125,7 +125,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	}
 
 	source.set("two", nil)
-	c.advance(firstPause)
+	c.advance(cmsPause)
 	if got := title(t, r); got != "two" {
 		t.Errorf("after the pause: %q, want the new content", got)
 	}

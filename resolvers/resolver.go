@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cache"
@@ -76,10 +75,9 @@ type Event struct {
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
-	content    *contentService
-	formats    *schema.Formats
-	deliveries *otter.Cache[string, []string] // of webhooks; see newDeliveries
-	work       background
+	content *contentService
+	formats *schema.Formats
+	work    background
 }
 
 // New returns the resolvers over their dependencies.
@@ -87,51 +85,31 @@ func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(Event) {}
 	}
-	r := &Resolver{Deps: d, formats: schema.NewFormats(), deliveries: newDeliveries()}
+	r := &Resolver{Deps: d, formats: schema.NewFormats()}
 	r.content = newContentService(&r.Deps)
+	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r
 }
 
-// Close waits for work begun in the background until ctx ends.
-func (r *Resolver) Close(ctx context.Context) error { return r.work.wait(ctx) }
-
 // background runs work that outlives the request that caused it.
 type background struct {
-	mu     sync.Mutex
-	closed bool
-	group  sync.WaitGroup
-	stop   chan struct{}
+	group sync.WaitGroup
+	ctx   context.Context // ends when the service closes
+	stop  context.CancelFunc
 }
 
-// start runs f unless the service is closing. The channel closes when it does.
-func (b *background) start(f func(stopping <-chan struct{})) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return
+// start runs f unless the service is closing.
+func (b *background) start(f func(ctx context.Context)) {
+	if b.ctx.Err() == nil {
+		b.group.Go(func() { f(b.ctx) })
 	}
-	if b.stop == nil {
-		b.stop = make(chan struct{})
-	}
-	b.group.Add(1)
-	stop := b.stop
-	go func() {
-		defer b.group.Done()
-		f(stop)
-	}()
 }
 
-func (b *background) wait(ctx context.Context) error {
-	b.mu.Lock()
-	if !b.closed {
-		b.closed = true
-		if b.stop != nil {
-			close(b.stop)
-		}
-	}
-	b.mu.Unlock()
+// Close waits for work begun in the background until ctx ends. Nothing may start any at the same time.
+func (r *Resolver) Close(ctx context.Context) error {
+	r.work.stop()
 	done := make(chan struct{})
-	go func() { b.group.Wait(); close(done) }()
+	go func() { r.work.group.Wait(); close(done) }()
 	select {
 	case <-done:
 		return nil

@@ -78,39 +78,36 @@ func (o jsonObject) object(name string) (jsonObject, bool) {
 	return field, o.read(name, &field.fields)
 }
 
+// texts returns an object field whose own fields are all texts, nil where it is missing or of another type.
+func texts[T any](o jsonObject, name string) *T {
+	field, ok := o.object(name)
+	if !ok {
+		return nil
+	}
+	usable := map[string]*string{}
+	for name := range field.fields {
+		usable[name] = field.text(name)
+	}
+	var object T
+	if data, err := json.Marshal(usable); err != nil || json.Unmarshal(data, &object) != nil {
+		return nil // T has a field that is no text
+	}
+	return &object
+}
+
 func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
 	_ = json.Unmarshal(doc.Fields, &d.fields) // an object, or else the document was left out
 	s := &schema.SiteSettings{
-		ContactPhone: d.text("contactPhone"),
-		ContactEmail: d.text("contactEmail"), ContactPhones: phones(d),
+		ContactPhone: d.text("contactPhone"), ContactEmail: d.text("contactEmail"), ContactPhones: phones(d),
+		SocialLinks: texts[schema.SocialLinks](d, "socialLinks"), Address: texts[schema.PostalAddress](d, "address"),
+		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
 	}
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
 		s.ContactPhones = nil
 	}
 	if logo, ok := d.object("logo"); ok {
-		s.Logo = &schema.Logo{}
-		if asset, ok := logo.object("asset"); ok {
-			s.Logo.Asset = &schema.ImageAsset{URL: asset.text("url")}
-		}
-	}
-	if o, ok := d.object("socialLinks"); ok {
-		s.SocialLinks = &schema.SocialLinks{
-			Facebook: o.text("facebook"), Twitter: o.text("twitter"), Linkedin: o.text("linkedin"),
-			Instagram: o.text("instagram"), Github: o.text("github"),
-		}
-	}
-	if o, ok := d.object("address"); ok {
-		s.Address = &schema.PostalAddress{
-			Street: o.text("street"), City: o.text("city"), State: o.text("state"),
-			ZipCode: o.text("zipCode"), Country: o.text("country"),
-		}
-	}
-	if o, ok := d.object("businessHours"); ok {
-		s.BusinessHours = &schema.BusinessHours{
-			Monday: o.text("monday"), Tuesday: o.text("tuesday"), Wednesday: o.text("wednesday"),
-			Thursday: o.text("thursday"), Friday: o.text("friday"), Saturday: o.text("saturday"), Sunday: o.text("sunday"),
-		}
+		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
 	}
 	return &siteSettings{shown: s, companyName: firstText(d, "companyName", "siteName", "title"), accent: firstText(d, "accentColor"),
 		website: firstText(d, "website", "siteUrl")}
@@ -141,11 +138,9 @@ func phones(d jsonObject) []*schema.ContactPhoneNumber {
 			o.log.Warn().Msg("leaving out a phone without a number or a place")
 			continue
 		}
-		p := &schema.ContactPhoneNumber{Number: *number, DisplayLocation: shown}
-		if label, ok := o.object("label"); ok {
-			p.Label = &schema.LocalizedString{En: label.text("en"), Es: label.text("es"), Ro: label.text("ro")}
-		}
-		list = append(list, p)
+		list = append(list, &schema.ContactPhoneNumber{
+			Number: *number, DisplayLocation: shown, Label: texts[schema.LocalizedString](o, "label"),
+		})
 	}
 	return list
 }

@@ -2,11 +2,8 @@ package resolvers
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/maypok86/otter/v2"
 
 	"siteapi/integrations/cms"
 	"siteapi/schema"
@@ -69,11 +66,6 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 			Field: "payload", Code: schema.FieldCodeWrongType, Params: map[string]any{"type": "object"}, Message: "must be a JSON object",
 		})
 	}
-	delivery := deliveryKey(schema.CallerFrom(ctx), object)
-	if keys, repeated := r.deliveries.GetIfPresent(delivery); repeated {
-		r.Count(Event{"webhook", "repeated"})
-		return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
-	}
 	event := newWebhookEvent(object)
 	locales := event.locales()
 	keys, err := r.content.invalidate(ctx, locales)
@@ -81,29 +73,8 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 		r.Count(Event{"webhook", "error"})
 		return nil, err
 	}
-	if delivery != "" {
-		r.deliveries.Set(delivery, keys)
-	}
 	r.refetch(locales, firstRefetch, secondRefetch)
 	r.Count(Event{"webhook", "ok"})
 	r.Log.Info().Ctx(ctx).Str("document_type", event.documentType).Str("document", event.id).Strs("keys", keys).Msg("webhook received")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
-}
-
-// deliveryKey recognises a repetition: the same idempotency key with the same payload.
-// A GraphQL request can carry several payloads under one key. Empty: there is no key.
-func deliveryKey(c *schema.Caller, payload map[string]any) string {
-	text, err := json.Marshal(payload)
-	if c.IdempotencyKey == "" || err != nil {
-		return ""
-	}
-	return digest(c.IdempotencyKey, string(text))
-}
-
-// newDeliveries remembers the keys that each delivery of the CMS invalidated, as long as
-// the CMS may repeat it. Another instance carries a repetition out again, which is harmless.
-func newDeliveries() *otter.Cache[string, []string] {
-	return otter.Must(&otter.Options[string, []string]{
-		MaximumSize: 10_000, ExpiryCalculator: otter.ExpiryWriting[string, []string](time.Hour),
-	})
 }

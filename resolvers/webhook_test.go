@@ -1,7 +1,6 @@
 package resolvers
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -45,26 +44,5 @@ func TestWebhookEvent(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
-	}
-}
-
-// TestRepeatedWebhook carries a delivery out once, and two payloads under one key both.
-func TestRepeatedWebhook(t *testing.T) {
-	t.Parallel()
-	source := &scriptedCMS{}
-	r := newContentResolver(t, source, "", &clock{})
-	for i, tt := range []struct {
-		locale string
-		calls  int64
-	}{{"en", 1}, {"es", 2}, {"en", 2}} {
-		ctx := schema.WithCaller(context.Background(), &schema.Caller{IdempotencyKey: "same"})
-		got, err := r.receiveCmsWebhook(ctx, map[string]any{"_type": "heroSection", "language": tt.locale})
-		if err != nil || !slices.Equal(got.Invalidated, []string{"content:locale:" + tt.locale}) {
-			t.Errorf("notification %d: %+v, %v", i+1, got, err)
-		}
-		eventually(t, func() bool { return source.calls.Load() >= tt.calls })
-		if i == 2 && source.calls.Load() != tt.calls {
-			t.Errorf("a repetition was carried out")
-		}
 	}
 }

@@ -12,7 +12,7 @@ type Caller struct {
 	Address        string // client's IP address, behind proxies the one they vouch for
 	Bearer         string // token of the Authorization header, empty where there is none
 	AcceptLanguage string // header of that name
-	IdempotencyKey string // header of that name, unquoted; the CMS sends one with each webhook
+	IdempotencyKey string // header of that name, unquoted
 	Challenge      string // token of a bot check, header CF-Turnstile-Response
 	Signature      string // header sanity-webhook-signature
 	Operator       bool   // the endpoint answers operator fields

@@ -88,37 +88,6 @@ func TestWebhookSignature(t *testing.T) {
 	}
 }
 
-func TestWebhookRepeated(t *testing.T) {
-	t.Parallel()
-	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, stubs.env())
-	s.warm()
-	send := func(key, body string) response {
-		t.Helper()
-		got := s.do(http.MethodPost, "/api/webhooks/cms", body, hookAuth, "idempotency-key: "+key)
-		if got.status != 200 {
-			t.Fatalf("got %d %s", got.status, got.body)
-		}
-		return got
-	}
-	carriedOut := func() float64 {
-		return counter(t, s, "siteapi_events_total", map[string]string{"event": "webhook", "detail": "ok"})
-	}
-	repeated := func() float64 {
-		return counter(t, s, "siteapi_events_total", map[string]string{"event": "webhook", "detail": "repeated"})
-	}
-	body := `{"_id":"heroSection-es","_type":"heroSection","language":"es"}`
-	first, second := send("delivery-1", body), send("delivery-1", body)
-	if string(first.body) != string(second.body) || carriedOut() != 1 || repeated() != 1 {
-		t.Errorf("%s and %s: carried out %v times, recognised %v times", first.body, second.body, carriedOut(), repeated())
-	}
-	send("delivery-2", body)
-	send("delivery-1", strings.Replace(body, "es", "ro", 2))
-	if carriedOut() != 3 || repeated() != 1 {
-		t.Errorf("carried out %v times, recognised %v times", carriedOut(), repeated())
-	}
-}
-
 // TestWebhookOfTheVendor has the stand-in send its own webhook, signed, until it is
 // answered with success.
 func TestWebhookOfTheVendor(t *testing.T) {
