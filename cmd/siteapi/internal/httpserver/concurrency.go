@@ -15,6 +15,7 @@ const (
 	largeBody    = 64 << 10 // bytes: more than any of the quote routes takes
 	largeWeight  = 8        // of a request with a large body among those of its client
 	maxLarge     = 32       // requests with large bodies at a time: with 1 MiB each they take 32 MiB
+	maxDecoding  = 8        // large bodies at a time that have arrived: decoded, they take ten times their size
 	retryAfter   = time.Second
 	// unreadTimeout is how long a body that no endpoint reads may take to arrive before
 	// the connection is closed.
@@ -30,7 +31,7 @@ func (s *Server) limitConcurrency(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := &limitedBody{ReadCloser: r.Body, slots: s.requests}
+		body := &limitedBody{ReadCloser: r.Body, request: r, slots: s.requests}
 		defer body.done(w)
 		large, weight := r.ContentLength > largeBody || r.ContentLength < 0, 1
 		if large {
@@ -52,6 +53,7 @@ func (s *Server) limitConcurrency(next http.Handler) http.Handler {
 				return
 			}
 			defer s.large.release()
+			body.decoding = s.decoding
 		}
 		if r.ContentLength == 0 && body.arrived() != nil {
 			WriteError(w, r, errBusy)
@@ -68,12 +70,14 @@ var errBusy = &schema.Error{ //nolint:gochecknoglobals // never changes
 }
 
 // limitedBody is a request body that takes a slot at its end, before the endpoint works on
-// it. Where there is none Read fails with a [schema.Error].
+// it. Where there is none Read fails with a [schema.Error]. A large body waits for its turn.
 type limitedBody struct {
 	io.ReadCloser
-	slots *slots
-	read  bool // to its end
-	taken bool
+	request  *http.Request
+	slots    *slots
+	decoding chan struct{} // nil: the body is not large
+	read     bool          // to its end
+	taken    bool
 }
 
 // Read implements [io.Reader].
@@ -87,13 +91,26 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrived takes a slot.
+// arrived takes a slot, once.
 func (b *limitedBody) arrived() error {
-	b.read, b.taken = true, b.taken || b.slots.take()
-	if !b.taken {
+	b.read = true
+	switch {
+	case b.taken:
+		return nil
+	case !b.slots.take():
 		return errBusy
 	}
-	return nil
+	b.taken = true
+	if b.decoding == nil {
+		return nil
+	}
+	select {
+	case b.decoding <- struct{}{}:
+		return nil
+	case <-b.request.Context().Done():
+		b.decoding = nil
+		return errBusy
+	}
 }
 
 // done releases the slot. A body that was not read has to arrive soon, or the connection
@@ -101,6 +118,9 @@ func (b *limitedBody) arrived() error {
 func (b *limitedBody) done(w http.ResponseWriter) {
 	if b.taken {
 		b.slots.release()
+		if b.decoding != nil {
+			<-b.decoding
+		}
 	}
 	if !b.read {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTimeout)) // no connection in a test
