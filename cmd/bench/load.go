@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"siteapi/cmd/internal/harness"
 )
 
 // connections is how many the load comes over.
@@ -36,7 +38,7 @@ func post(path, body string) []byte {
 // net/http's client, which spends three times as much on a request as the service does
 // on a cached read: the client would be what is measured. next makes the n-th request
 // of a connection.
-func load(ctx context.Context, addr string, length time.Duration, next func(conn, n int) []byte) (result, error) {
+func load(ctx context.Context, addr string, length time.Duration, next func(conn, n int) []byte) result {
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex
@@ -58,11 +60,9 @@ func load(ctx context.Context, addr string, length time.Duration, next func(conn
 	}
 	group.Wait()
 	spent := time.Since(began)
-	if fail != nil {
-		return result{}, fail
-	}
+	harness.Check(fail)
 	slices.Sort(times)
-	return result{perSecond: float64(len(times)) / spent.Seconds(), p99: times[len(times)*99/100]}, nil
+	return result{perSecond: float64(len(times)) / spent.Seconds(), p99: times[len(times)*99/100]}
 }
 
 // one works one connection and returns how long each request took.

@@ -6,21 +6,22 @@
 // The ratio is value to baseline, the median of the rounds. For reads each server has
 // one processor to itself and the load comes from the other, over 32 connections; what
 // waits for the disk has both. The disk is that of the folder for temporary files; for
-// track-vs-single both sides' flushes are slowed by a millisecond with strace. Absolute values say something about the machine; the
-// ratios should hold on any.
+// track-vs-single both sides' flushes are slowed by a millisecond with strace. Absolute
+// values say something about the machine; the ratios should hold on any.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"siteapi/cmd/internal/harness"
 )
 
 func main() {
@@ -28,9 +29,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	var err error
 	if role := os.Getenv(roleVariable); role != "" {
-		err = serveRole(ctx, role)
+		err = harness.Run(func() { serveRole(ctx, role) })
 	} else {
-		err = run(ctx, os.Args[1:], os.Stdout)
+		err = run(ctx)
 	}
 	stop()
 	if err != nil {
@@ -39,51 +40,59 @@ func main() {
 	}
 }
 
-// options say how much is measured.
-type options struct {
+// bench says how much is measured, and where.
+type bench struct {
 	binary string
 	rounds int
 	each   time.Duration
-	dir    string // of the figure that is being measured
+	dir    string   // of the figure that is being measured
+	stops  []func() // of its servers
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.binary, "binary", "bin/siteapi", "the service")
-	flags.IntVar(&o.rounds, "rounds", 9, "rounds of each pair; the median is reported")
-	flags.DurationVar(&o.each, "each", time.Second, "length of one measurement")
-	only := flags.String("only", "", "regular expression of the figures to measure")
-	if err := flags.Parse(args); err != nil {
-		return err
+// stop stops the servers of a figure.
+func (b *bench) stop() {
+	for _, stop := range b.stops {
+		stop()
 	}
+	b.stops = nil
+}
+
+func run(ctx context.Context) error {
+	var b bench
+	flag.StringVar(&b.binary, "binary", "bin/siteapi", "the service")
+	flag.IntVar(&b.rounds, "rounds", 9, "rounds of each pair; the median is reported")
+	flag.DurationVar(&b.each, "each", time.Second, "length of one measurement")
+	only := flag.String("only", "", "regular expression of the figures to measure")
+	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
 	figures := []struct {
 		name    string
-		measure func(ctx context.Context, o options) ([]line, error)
+		measure func(ctx context.Context, b *bench) []line
 	}{
 		{"read-vs-nethttp", readVsNetHTTP}, {"read-miss-vs-gqlgen", readMissVsGqlgen}, {"read-1mb-vs-10kb", readLarge},
 		{"rest-vs-nethttp", restVsNetHTTP}, {"track", track}, {"track-vs-single", trackVsSingle}, {"pdf-cold", pdfCold},
 		{"pdf-cached-vs-nethttp", pdfCached}, {"valkey-read-vs-memory", valkeyRead}, {"start", start}, {"memory", residentMemory},
 	}
-	_, _ = fmt.Fprintln(out, "# name ratio baseline-value value unit (goal)")
+	fmt.Println("# name ratio baseline-value value unit (goal)")
 	for _, f := range figures {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
-		if o.dir, err = os.MkdirTemp("", "siteapi-bench-"); err != nil {
+		if b.dir, err = os.MkdirTemp("", "siteapi-bench-"); err != nil {
 			return err
 		}
-		lines, err := f.measure(ctx, o)
-		_ = os.RemoveAll(o.dir)
+		err := harness.Run(func() {
+			for _, l := range f.measure(ctx, &b) {
+				fmt.Println(l)
+			}
+		})
+		b.stop()
+		_ = os.RemoveAll(b.dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		for _, l := range lines {
-			_, _ = fmt.Fprintln(out, l)
 		}
 	}
 	return nil
@@ -91,20 +100,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // line is one figure of the report.
 type line struct {
-	name            string
-	ratio           float64
-	baseline, value float64
-	unit            string
-	goal            string // "≥ 0.75"; empty: none
+	name                   string
+	ratio, baseline, value float64
+	unit, goal             string
 }
 
-// String formats the line.
 func (l line) String() string {
-	s := fmt.Sprintf("%s %.3f %.4g %.4g %s", l.name, l.ratio, l.baseline, l.value, l.unit)
-	if l.goal != "" {
-		s += " (goal " + l.goal + ")"
-	}
-	return s
+	return fmt.Sprintf("%s %.3f %.4g %.4g %s (goal %s)", l.name, l.ratio, l.baseline, l.value, l.unit, l.goal)
 }
 
 // compare makes a line of measurements taken in turn. The ratio is the median of the

@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/srwiley/rasterx"
 
+	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/font"
 	"siteapi/integrations/pdf/pdftest"
@@ -43,12 +43,8 @@ type rivals struct {
 
 const pageBars = 13
 
-func newRivals(d pdf.Document) (*rivals, error) {
-	family, err := font.Latin()
-	if err != nil {
-		return nil, err
-	}
-	r := &rivals{cut: family}
+func newRivals(d pdf.Document) *rivals {
+	r := &rivals{cut: harness.Must(font.Latin()), flat: sampleLogo(661, color.White), withAlpha: sampleLogo(900, color.Transparent)}
 	s := d.Submission
 	r.texts = append(r.texts, d.Company.Name, s.Contact.FirstName, s.Contact.LastName, s.Contact.Company, s.Contact.Email, s.Contact.Phone)
 	for _, line := range d.Company.Lines {
@@ -63,32 +59,25 @@ func newRivals(d pdf.Document) (*rivals, error) {
 		"Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele", "dumneavoastră.", "3",
 		"Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor,", "calendarul și prețul.", "De reținut",
 		"Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă", "Pagina 1 din 1")
-	if r.flat, err = sampleLogo(661, color.White); err != nil {
-		return nil, err
-	}
-	r.withAlpha, err = sampleLogo(900, color.Transparent)
-	return r, err
+	return r
 }
 
 // sampleLogo is the sample's logo as a PNG of a width in pixels: 661 are what a page
 // shows, 900 what an image pipeline sends.
-func sampleLogo(width int, ground color.Color) ([]byte, error) {
+func sampleLogo(width int, ground color.Color) []byte {
 	svg := strings.ReplaceAll(pdftest.LogoSVG, `="100%"`, `="100"`)
-	icon, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.IgnoreErrorMode)
-	if err != nil {
-		return nil, err
-	}
+	icon := harness.Must(oksvg.ReadIconStream(strings.NewReader(svg), oksvg.IgnoreErrorMode))
 	img := image.NewRGBA(image.Rect(0, 0, width, width/4))
 	draw.Draw(img, img.Rect, image.NewUniform(ground), image.Point{}, draw.Src)
 	icon.SetTarget(0, 0, float64(img.Rect.Dx()), float64(img.Rect.Dy()))
 	icon.Draw(rasterx.NewDasher(img.Rect.Dx(), img.Rect.Dy(), rasterx.NewScannerGV(img.Rect.Dx(), img.Rect.Dy(), img, img.Rect)), 1)
 	var out bytes.Buffer
-	err = png.Encode(&out, img)
-	return out.Bytes(), err
+	harness.Check(png.Encode(&out, img))
+	return out.Bytes()
 }
 
 // bare draws with the PDF library underneath and nothing else.
-func (r *rivals) bare() ([]byte, error) {
+func (r *rivals) bare() []byte {
 	f := gofpdf.New("P", "mm", "A4", "")
 	f.SetAutoPageBreak(false, 0)
 	f.AddUTF8FontFromBytes("regular", "", bytes.Clone(r.cut.Regular.TTF))
@@ -106,12 +95,12 @@ func (r *rivals) bare() ([]byte, error) {
 	f.RegisterImageOptionsReader("logo", options, bytes.NewReader(r.flat))
 	f.ImageOptions("logo", 20, 20, 56, 14, false, options, 0, "")
 	var out bytes.Buffer
-	err := f.Output(&out)
-	return out.Bytes(), err
+	harness.Check(f.Output(&out))
+	return out.Bytes()
 }
 
 // fullFont draws with maroto as it comes: fonts uncut, the logo with an alpha channel.
-func (r *rivals) fullFont() ([]byte, error) {
+func (r *rivals) fullFont() []byte {
 	cfg := config.NewBuilder().WithCompression(true).
 		WithCustomFonts([]*entity.CustomFont{
 			{Family: "regular", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansregular.TTF)},
@@ -123,43 +112,29 @@ func (r *rivals) fullFont() ([]byte, error) {
 		m.AddRow(5, text.NewCol(12, line, props.Text{Family: []string{"bold", "regular", "regular"}[i%3], Size: 9.5}))
 	}
 	m.AddRow(17, col.New(12).Add(marotoimage.NewFromBytes(r.withAlpha, extension.Png)))
-	doc, err := m.Generate()
-	if err != nil {
-		return nil, err
-	}
-	return doc.GetBytes(), nil
+	return harness.Must(m.Generate()).GetBytes()
 }
 
 // pdfCold compares a cold render of the typical quote with both, in turn.
-func pdfCold(ctx context.Context, o options) ([]line, error) {
+func pdfCold(ctx context.Context, b *bench) []line {
 	d := pdftest.Sample("ro", "typical")
-	r, err := newRivals(d)
-	if err != nil {
-		return nil, err
-	}
-	renderer, err := pdf.New(pdf.Options{Log: zerolog.Nop()})
-	if err != nil {
-		return nil, err
-	}
-	ways := []func() ([]byte, error){func() ([]byte, error) { return renderer.Render(ctx, d) }, r.bare, r.fullFont}
-	took, size := make([][]float64, len(ways)), 0
-	for round := range 40 * o.rounds {
+	r, renderer := newRivals(d), harness.Must(pdf.New(pdf.Options{Log: zerolog.Nop()}))
+	ways := []func() []byte{func() []byte { return harness.Must(renderer.Render(ctx, d)) }, r.bare, r.fullFont}
+	took, size := make([][]float64, len(ways)), 0.0
+	for round := range 40 * b.rounds {
 		for i := range ways {
 			way := (i + round) % len(ways) // none always runs after the same other
 			start := time.Now()
-			file, err := ways[way]()
-			if err != nil {
-				return nil, err
-			}
-			took[way] = append(took[way], float64(time.Since(start))/float64(time.Millisecond))
+			file := ways[way]()
+			took[way] = append(took[way], milliseconds(time.Since(start)))
 			if way == 0 {
-				size = len(file)
+				size = float64(len(file))
 			}
 		}
 	}
 	return []line{
 		compare("pdf-cold-vs-fpdf", "ms", "≤ 1.15", took[1], took[0]),
-		compare("pdf-cold-vs-fullfont", "ms", "≤ 0.45", took[2], slices.Clone(took[0])),
-		{name: "pdf-size", ratio: float64(size) / 60_000, baseline: 60_000, value: float64(size), unit: "bytes", goal: "< 60 KB"},
-	}, nil
+		compare("pdf-cold-vs-fullfont", "ms", "≤ 0.45", took[2], took[0]),
+		{name: "pdf-size", ratio: size / 60_000, baseline: 60_000, value: size, unit: "bytes", goal: "< 60 KB"},
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	cmsfile "siteapi/integrations/cms/file"
@@ -31,42 +33,29 @@ import (
 // pathVariable is a file or folder that a baseline works with.
 const pathVariable = "SITEAPI_BENCH_PATH"
 
-// serveRole serves one of the baselines.
-func serveRole(ctx context.Context, role string) error {
+// serveRole serves one of the baselines. Those that run the service's own code collect garbage as it does.
+func serveRole(ctx context.Context, role string) {
 	path := os.Getenv(pathVariable)
 	var h http.Handler
-	var err error
 	switch role {
 	case "page":
-		var page []byte
-		page, err = os.ReadFile(path)
-		h = barePage(page)
+		h = barePage(harness.Must(os.ReadFile(path)))
 	case "json":
 		h = bareTrack(func(trackState) error { return nil })
 	case "track-bare":
-		var put putter
-		put, err = groupCommit(ctx, filepath.Join(path, "bare.db"))
-		h = bareTrack(put.state)
+		h = bareTrack(groupCommit(ctx, filepath.Join(path, "bare.db")).state)
 	case "track-single":
-		var put putter
-		put, err = transactionEach(ctx, filepath.Join(path, "single.db"))
-		h = bareTrack(put.state)
+		h = bareTrack(transactionEach(ctx, filepath.Join(path, "single.db")).state)
 	case "gqlgen":
-		h, err = stockGqlgen()
+		h = stockGqlgen()
 	case "rest":
-		h, err = adapter()
-	default:
-		err = fmt.Errorf("there is no baseline %q", role)
+		debug.SetGCPercent(400)
+		exec := resolvers.NewExecutor(newResolver(), resolvers.ExecutorOptions{})
+		h = harness.Must(rest.New(exec, schema.AST(), rest.Options{}))
 	}
-	if err != nil {
-		return err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	fmt.Println(l.Addr())
-	return (&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l)
+	harness.Check((&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l))
 }
 
 // barePage reads a request and writes constant bytes.
@@ -101,11 +90,7 @@ func bareTrack(put func(trackState) error) http.Handler {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		answer, err := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
+		answer, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 		_, _ = w.Write(answer)
@@ -116,46 +101,26 @@ func bareTrack(put func(trackState) error) http.Handler {
 type putter func(session, state string, at int64) error
 
 func (put putter) state(s trackState) error {
-	state, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
+	state, _ := json.Marshal(s) // as it was decoded
 	return put(s.SessionID, string(state), time.Now().UnixMilli())
 }
 
 // newResolver makes the service's resolvers over content in memory and a store that
 // forgets.
-func newResolver() (*resolvers.Resolver, error) {
-	content, err := cmsfile.Open(cmsfile.Options{Dir: os.TempDir(), Log: zerolog.Nop()})
-	if err != nil {
-		return nil, err
-	}
+func newResolver() *resolvers.Resolver {
 	return resolvers.New(resolvers.Deps{
-		CMS: content, Cache: memory.New(), Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
+		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Dir: os.TempDir(), Log: zerolog.Nop()})), Cache: memory.New(),
+		Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
 		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
-	}), nil
+	})
 }
 
 // stockGqlgen is gqlgen's own server with its own caches over the same resolvers.
-func stockGqlgen() (http.Handler, error) {
-	r, err := newResolver()
-	if err != nil {
-		return nil, err
-	}
-	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: r}))
+func stockGqlgen() http.Handler {
+	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver()}))
 	s.AddTransport(transport.POST{})
 	s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
-	return s, nil
-}
-
-// adapter is the REST adapter over the real executor.
-func adapter() (http.Handler, error) {
-	r, err := newResolver()
-	if err != nil {
-		return nil, err
-	}
-	exec := resolvers.NewExecutor(r, resolvers.ExecutorOptions{})
-	return rest.New(exec, schema.AST(), rest.Options{})
+	return s
 }
 
 // forgetful is a store that takes everything and keeps nothing.

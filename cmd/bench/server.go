@@ -3,28 +3,20 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"siteapi/cmd/internal/harness"
 )
 
 // roleVariable tells a copy of this program which baseline it serves.
 const roleVariable = "SITEAPI_BENCH_ROLE"
-
-// server is a process under load.
-type server struct {
-	addr string
-	stop func()
-}
 
 // How a server is started: the command in front of its own.
 const (
@@ -36,102 +28,61 @@ const (
 	slowDisk = "strace -D -f -qq --seccomp-bpf -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_exit=1ms"
 )
 
-// startService starts the service on a data folder below dir.
-func startService(ctx context.Context, o options, dir string, how string, env ...string) (*server, error) {
-	s, err := harness.New(o.binary, dir, append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Run(ctx, strings.Fields(how)...); err != nil {
-		return nil, err
-	}
-	return &server{addr: s.Base[len("http://"):], stop: func() { s.Stop(syscall.SIGTERM) }}, nil
+// service starts the service on a data folder below dir and returns its address.
+func (b *bench) service(ctx context.Context, dir, how string, env ...string) string {
+	s := harness.New(b.binary, dir, append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
+	b.stops = append(b.stops, func() { s.Stop(syscall.SIGTERM) })
+	s.Run(ctx, strings.Fields(how)...)
+	return s.Base[len("http://"):]
 }
 
-// startRole starts a copy of this program as one of the baselines. It prints its address.
-func startRole(ctx context.Context, role string, how string, env ...string) (*server, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := append(strings.Fields(how), self)
+// baseline starts a copy of this program as one of the baselines, which works with a file or
+// folder, and returns its address.
+func (b *bench) baseline(ctx context.Context, role, how, path string) string {
+	args := append(strings.Fields(how), harness.Must(os.Executable()))
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env, cmd.Stderr = append(append(os.Environ(), env...), roleVariable+"="+role), os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	cmd.Env, cmd.Stderr = append(os.Environ(), pathVariable+"="+path, roleVariable+"="+role), os.Stderr
+	out := harness.Must(cmd.StdoutPipe())
+	harness.Check(cmd.Start())
+	b.stops = append(b.stops, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		stop()
-		return nil, fmt.Errorf("the baseline %s did not start", role)
+		harness.Check(fmt.Errorf("the baseline %s did not start", role))
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return &server{addr: lines.Text(), stop: stop}, nil
+	return lines.Text()
 }
 
 // pair measures two servers in turn, after both are warm.
-func pair(
-	ctx context.Context, o options, baseline, subject *server, onOne bool, next func(conn, n int) []byte,
-) (base, value []result, err error) {
+func (b *bench) pair(ctx context.Context, baseline, subject string, onOne bool, next func(conn, n int) []byte) (base, value []result) {
 	if onOne {
-		restore, err := useSecondProcessor()
-		if err != nil {
-			return nil, nil, err
-		}
-		defer restore()
+		defer useSecondProcessor()()
 	}
-	for round := range o.rounds + 1 {
-		b, err1 := load(ctx, baseline.addr, o.each, next)
-		v, err2 := load(ctx, subject.addr, o.each, next)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, nil, err
-		}
+	for round := range b.rounds + 1 {
+		one, other := load(ctx, baseline, b.each, next), load(ctx, subject, b.each, next)
 		if round > 0 {
-			base, value = append(base, b), append(value, v)
+			base, value = append(base, one), append(value, other)
 		}
 	}
-	return base, value, nil
+	return base, value
 }
 
 // useSecondProcessor keeps this process off the servers' processor until the returned
 // function is called.
-func useSecondProcessor() (restore func(), err error) {
-	if runtime.NumCPU() < 2 {
-		return func() {}, nil
+func useSecondProcessor() (restore func()) {
+	n := runtime.NumCPU()
+	if n < 2 {
+		return func() {}
 	}
-	var all, second unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return nil, err
+	pin := func(processors string) {
+		harness.Must(exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(os.Getpid())).Output()) //nolint:noctx // returns at once
 	}
-	second.Set(1)
 	procs := runtime.GOMAXPROCS(1)
+	pin("1")
 	return func() {
+		pin("0-" + strconv.Itoa(n-1))
 		runtime.GOMAXPROCS(procs)
-		_ = setAffinity(&all)
-	}, setAffinity(&second)
-}
-
-// setAffinity sets the processors of every thread of this process; later ones inherit it.
-func setAffinity(set *unix.CPUSet) error {
-	threads, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
 	}
-	for _, t := range threads {
-		var id int
-		if _, err := fmt.Sscan(t.Name(), &id); err != nil {
-			return err
-		}
-		if err := unix.SchedSetaffinity(id, set); err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-	return nil
 }
 
 // compareRates compares how many requests two servers answer in a second.

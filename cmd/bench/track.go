@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"siteapi/cmd/internal/harness"
 )
 
 // The table and statement of a service written by hand.
@@ -17,20 +18,11 @@ const (
 )
 
 // open opens a database as durable as the service's, with one connection.
-func open(ctx context.Context, path string) (*sql.Conn, *sql.Stmt, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening a baseline: %w", err)
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := conn.ExecContext(ctx, table); err != nil {
-		return nil, nil, err
-	}
-	stmt, err := conn.PrepareContext(ctx, upsert)
-	return conn, stmt, err
+func open(ctx context.Context, path string) (*sql.Conn, *sql.Stmt) {
+	db := harness.Must(sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
+	conn := harness.Must(db.Conn(ctx))
+	harness.Must(conn.ExecContext(ctx, table))
+	return conn, harness.Must(conn.PrepareContext(ctx, upsert))
 }
 
 // visit is one state on its way to the group commit.
@@ -42,11 +34,8 @@ type visit struct {
 
 // groupCommit is the smallest group commit one can write by hand: a channel and one
 // goroutine. It knows no deadlines, no limits and no recovery.
-func groupCommit(ctx context.Context, path string) (putter, error) {
-	conn, stmt, err := open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
+func groupCommit(ctx context.Context, path string) putter {
+	conn, stmt := open(ctx, path)
 	queue := make(chan visit, 1024)
 	go func() {
 		for first := range queue {
@@ -64,7 +53,7 @@ func groupCommit(ctx context.Context, path string) (putter, error) {
 		done := make(chan error, 1)
 		queue <- visit{session, state, at, done}
 		return <-done
-	}, nil
+	}
 }
 
 func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) error {
@@ -82,10 +71,10 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) 
 }
 
 // transactionEach stores each state in a transaction of its own.
-func transactionEach(ctx context.Context, path string) (putter, error) {
-	_, stmt, err := open(ctx, path)
+func transactionEach(ctx context.Context, path string) putter {
+	_, stmt := open(ctx, path)
 	return func(session, state string, at int64) error {
 		_, err := stmt.ExecContext(ctx, session, state, at, at)
 		return err
-	}, err
+	}
 }

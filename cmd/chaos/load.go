@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"regexp"
-	"strconv"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -54,35 +55,22 @@ func attack(ctx context.Context, targeter vegeta.Targeter, perSecond int, length
 }
 
 // overload offers ten times as many submissions, then PDFs, as the service can take.
-func overload(ctx context.Context, t *trial) (string, error) {
-	s, err := harness.New(t.binary, t.dir, "GOMAXPROCS=1", "CONTENT_TYPES=heroSection")
-	if err != nil {
-		return "", err
-	}
-	if err := s.Run(ctx); err != nil {
-		return "", err
-	}
-	defer func() { s.Stop(syscall.SIGKILL) }()
-	v := newVisitors(s)
-	id, _, err := v.send(ctx, 1)
-	if err != nil {
-		return "", err
-	}
+func overload(ctx context.Context, t *trial) string {
+	s := harness.New(t.binary, t.dir, "GOMAXPROCS=1", "CONTENT_TYPES=heroSection")
+	s.Run(ctx)
+	defer s.Stop(syscall.SIGKILL)
+	id, _, err := newVisitors(s).send(ctx, 1)
+	harness.Check(err)
 	var number atomic.Int64
 	number.Store(1)
 	submissions := func(target *vegeta.Target) error {
-		*target = vegeta.Target{
-			Method: http.MethodPost, URL: s.Base + "/api/quote/submit", Header: http.Header{"Content-Type": {"application/json"}},
-			Body: []byte(submission(int(number.Add(1)))),
-		}
+		*target = post(s.Base+"/api/quote/submit", submission(int(number.Add(1))))
 		return nil
 	}
-	documents := func(target *vegeta.Target) error { // never the same content twice, so that each is drawn
-		if _, err := clearPDFs(ctx, s); err != nil {
-			return err
-		}
+	documents := func(target *vegeta.Target) error { // each is drawn
 		*target = vegeta.Target{Method: http.MethodGet, URL: s.Base + "/api/quote/pdf?id=" + id}
-		return nil
+		_, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=quote:pdf:*", "", "Authorization: Bearer "+harness.CacheToken)
+		return err
 	}
 	length := time.Duration(t.times(15, 3)) * time.Second
 	var summary string
@@ -95,60 +83,51 @@ func overload(ctx context.Context, t *trial) (string, error) {
 		capacity := float64(calm.served) / (length / 3).Seconds()
 		rough := attack(ctx, kind.targeter, int(10*capacity)+1, length)
 		p99 := rough.admitted.Quantile(0.99)
-		summary += fmt.Sprintf("%s: capacity %.0f/s, offered %.0f/s, %v, 99%% of the admitted within %v; ",
-			kind.name, capacity, rough.all.Rate, rough.all.StatusCodes, p99.Round(time.Millisecond))
-		for code := range rough.all.StatusCodes {
-			switch code {
-			case "0", "200", "429", "503":
-			default:
-				return summary, fmt.Errorf("%s are answered with %s", kind.name, code)
-			}
-		}
-		if rough.served == 0 || p99 > kind.within {
-			return summary, fmt.Errorf("%d %s were admitted, 99%% within %v", rough.served, kind.name, p99)
-		}
 		began := time.Now()
 		status, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", readQuery)
-		if took := time.Since(began); status != http.StatusOK || took > time.Second {
-			return summary, fmt.Errorf("afterwards a read is answered with %d after %v: %w", status, took, errors.Join(err))
+		harness.Check(err)
+		read := time.Since(began)
+		summary += fmt.Sprintf("%s: capacity %.0f/s, offered %.0f/s, %v, 99%% of the admitted within %v, a read afterwards within %v; ",
+			kind.name, capacity, rough.all.Rate, rough.all.StatusCodes, p99.Round(time.Millisecond), read.Round(time.Millisecond))
+		others := maps.Clone(rough.all.StatusCodes)
+		maps.DeleteFunc(others, func(code string, _ int) bool { return slices.Contains([]string{"0", "200", "429", "503"}, code) })
+		if len(others) > 0 || rough.served == 0 || p99 > kind.within || status != http.StatusOK || read > time.Second {
+			harness.Check(errors.New(summary))
 		}
 	}
-	most, err := s.Memory("VmHWM")
-	if err == nil && most > memoryBound {
-		err = fmt.Errorf("%.0f MiB of memory", most)
+	most := s.Memory("VmHWM")
+	if summary += fmt.Sprintf("%.0f MiB at most", most); most > memoryBound {
+		harness.Check(errors.New(summary))
 	}
-	return summary + fmt.Sprintf("%.0f MiB at most", most), err
+	return summary
 }
 
-func clearPDFs(ctx context.Context, s *harness.Service) (int, error) {
-	status, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=quote:pdf:*", "", "Authorization: Bearer "+harness.CacheToken)
-	return status, err
+func post(url, body string, headers ...string) vegeta.Target {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		h.Set(name, value)
+	}
+	return vegeta.Target{Method: http.MethodPost, URL: url, Body: []byte(body), Header: h}
 }
 
 // soak mixes everything for minutes and compares the first third with the last: memory,
 // goroutines and file descriptors must not grow.
-func soak(ctx context.Context, t *trial) (string, error) {
-	s, u, v, err := t.begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer u.Close()
-	defer func() { s.Stop(syscall.SIGKILL) }()
+func soak(ctx context.Context, t *trial) string {
+	s, u, v, end := t.begin(ctx)
+	defer end()
 	var number atomic.Int64
 	mix := func(target *vegeta.Target) error {
-		n := number.Add(1)
-		json := http.Header{"Content-Type": {"application/json"}}
-		*target = vegeta.Target{Method: http.MethodPost, Header: json}
-		switch n % 10 {
+		switch n := number.Add(1); n % 10 {
 		case 0:
-			target.URL, target.Body = s.Base+"/api/webhooks/cms", []byte(`{"_id":"x","_type":"heroSection","language":"ro"}`)
-			target.Header = http.Header{"Content-Type": json["Content-Type"], "Authorization": {"Bearer " + harness.WebhookToken}}
+			*target = post(s.Base+"/api/webhooks/cms", `{"_id":"x","_type":"heroSection","language":"ro"}`,
+				"Authorization: Bearer "+harness.WebhookToken)
 		case 1, 2:
-			target.URL, target.Body = s.Base+"/api/quote/submit", []byte(`{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`)
+			*target = post(s.Base+"/api/quote/submit", `{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`)
 		case 3, 4, 5, 6:
-			target.URL, target.Body = s.Base+"/api/quote/track", fmt.Appendf(nil, `{"sessionId":"soak-%d","selections":{"projectType":"web-app"}}`, n%5000)
+			*target = post(s.Base+"/api/quote/track", fmt.Sprintf(`{"sessionId":"soak-%d","selections":{"projectType":"web-app"}}`, n%5000))
 		default:
-			target.URL, target.Body = s.Base+"/graphql", []byte(readQuery)
+			*target = post(s.Base+"/graphql", readQuery)
 		}
 		return nil
 	}
@@ -156,49 +135,33 @@ func soak(ctx context.Context, t *trial) (string, error) {
 	if t.short {
 		length = 15 * time.Second
 	}
-	var before, after [3]float64
-	var sent uint64
-	for third := range 3 {
+	var samples [3][]float64
+	for third := range samples {
 		l := attack(ctx, mix, 300, length/3)
-		sent += l.all.Requests
 		if l.all.StatusCodes["0"]+l.all.StatusCodes["500"]+l.all.StatusCodes["503"] > 0 {
-			return "", fmt.Errorf("answers: %v", l.all.StatusCodes)
+			harness.Check(fmt.Errorf("answers: %v", l.all.StatusCodes))
 		}
-		sample, err := resources(ctx, s)
-		if err != nil {
-			return "", err
-		}
-		if third == 0 {
-			before = sample
-		}
-		after = sample
+		samples[third] = append(resources(ctx, s), s.Memory("VmRSS"))
 	}
-	err = v.end(ctx, u, 90*time.Second)
-	summary := fmt.Sprintf("%d requests, %d leads; first against last third: %.0f to %.0f MiB, %.0f to %.0f goroutines, %.0f to %.0f file descriptors",
-		sent, len(v.acked), before[0], after[0], before[1], after[1], before[2], after[2])
-	if after[0] > 1.3*before[0]+16 || after[1] > 1.3*before[1]+20 || after[2] > before[2]+20 {
-		err = errors.Join(err, errors.New("it grows"))
+	v.end(ctx, u)
+	before, after := samples[0], samples[2]
+	summary := fmt.Sprintf("%d requests, %d leads; first and last third: goroutines, file descriptors, MiB %.0f and %.0f",
+		number.Load(), len(v.acked), before, after)
+	if after[0] > 1.3*before[0]+20 || after[1] > before[1]+20 || after[2] > 1.3*before[2]+16 {
+		harness.Check(errors.New("it grows: " + summary))
 	}
-	return summary, err
+	return summary
 }
 
-// resources returns resident memory in MiB, goroutines and open files of the service.
-func resources(ctx context.Context, s *harness.Service) (sample [3]float64, err error) {
-	if sample[0], err = s.Memory("VmRSS"); err != nil {
-		return sample, err
-	}
+// resources returns goroutines and open files of the service.
+func resources(ctx context.Context, s *harness.Service) (sample []float64) {
 	_, metrics, err := harness.Do(ctx, http.MethodGet, s.Admin+"/metrics", "")
-	if err != nil {
-		return sample, err
+	harness.Check(err)
+	for _, name := range []string{"go_goroutines", "process_open_fds"} {
+		_, value, _ := strings.Cut(string(metrics), "\n"+name+" ")
+		var number float64
+		harness.Must(fmt.Sscan(value, &number))
+		sample = append(sample, number)
 	}
-	for i, name := range []string{"go_goroutines", "process_open_fds"} {
-		found := regexp.MustCompile(`(?m)^` + name + ` (\d+)`).FindSubmatch(metrics)
-		if found == nil {
-			return sample, fmt.Errorf("the metrics lack %s", name)
-		}
-		if sample[i+1], err = strconv.ParseFloat(string(found[1]), 64); err != nil {
-			return sample, err
-		}
-	}
-	return sample, nil
+	return sample
 }

@@ -9,15 +9,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
-	"text/tabwriter"
 	"time"
+
+	"siteapi/cmd/internal/harness"
 )
 
 // trial is what a scenario works with.
@@ -40,10 +40,10 @@ func (t *trial) times(full, short int) int {
 // errNotRun says that this machine lacks what a scenario needs.
 var errNotRun = errors.New("not run")
 
-// scenario returns a summary of what was done and what was seen.
+// scenario returns a summary of what was done and what was seen. It fails through harness.Check.
 type scenario struct {
 	name string
-	run  func(ctx context.Context, t *trial) (string, error)
+	run  func(ctx context.Context, t *trial) string
 }
 
 func scenarios() []scenario {
@@ -55,34 +55,28 @@ func scenarios() []scenario {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx)
 	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
-	flags.Usage = func() {
-		_, _ = fmt.Fprint(flags.Output(), "chaos [flags] [scenario …]: all but soak, or those named: ")
-		for _, s := range scenarios() {
-			_, _ = fmt.Fprint(flags.Output(), s.name, " ")
-		}
-		_, _ = fmt.Fprintln(flags.Output())
-		flags.PrintDefaults()
+func run(ctx context.Context) error {
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "chaos [flags] [scenario …]: all but soak, or those named:",
+			"kills disk-full read-only flapping attacks overload soak")
+		flag.PrintDefaults()
 	}
 	var t trial
-	flags.StringVar(&t.binary, "binary", "bin/siteapi", "the service")
-	flags.BoolVar(&t.short, "short", false, "seconds instead of minutes")
-	flags.DurationVar(&t.soak, "soak", 5*time.Minute, "length of the soak")
-	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "of everything random, to repeat a run")
-	required := flags.Bool("required", os.Getenv("SITEAPI_TEST_SERVICES") == "required", "fail where a scenario can't be run")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	for _, name := range flags.Args() {
+	flag.StringVar(&t.binary, "binary", "bin/siteapi", "the service")
+	flag.BoolVar(&t.short, "short", false, "seconds instead of minutes")
+	flag.DurationVar(&t.soak, "soak", 5*time.Minute, "length of the soak")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of everything random, to repeat a run")
+	required := flag.Bool("required", os.Getenv("SITEAPI_TEST_SERVICES") == "required", "fail where a scenario can't be run")
+	flag.Parse()
+	for _, name := range flag.Args() {
 		if !slices.ContainsFunc(scenarios(), func(s scenario) bool { return s.name == name }) {
 			return fmt.Errorf("there is no scenario %q: see chaos -help", name)
 		}
@@ -91,19 +85,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var errs []error
 	for _, s := range scenarios() {
-		if flags.NArg() > 0 && !slices.Contains(flags.Args(), s.name) || flags.NArg() == 0 && s.name == "soak" || ctx.Err() != nil {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), s.name) || flag.NArg() == 0 && s.name == "soak" || ctx.Err() != nil {
 			continue
 		}
 		one := t
 		one.dir, one.rand = filepath.Join(dir, s.name), rand.New(rand.NewPCG(*seed, 3))
 		began := time.Now()
-		summary, err := s.run(ctx, &one)
+		var summary string
+		err := harness.Run(func() { summary = s.run(ctx, &one) })
 		result := "passed"
 		if err != nil {
-			result, summary = "FAILED", summary+" "+err.Error()
+			result, summary = "FAILED", err.Error()
 			if errors.Is(err, errNotRun) {
 				result = "not run"
 			}
@@ -111,8 +105,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 				errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 			}
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%v\t%s\n", s.name, result, time.Since(began).Round(time.Second), summary)
-		_ = table.Flush()
+		fmt.Printf("%-9s  %s  %v  %s\n", s.name, result, time.Since(began).Round(time.Second), summary)
 	}
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
 		return fmt.Errorf("%w\n(data and logs are in %s; seed %d)", err, dir, *seed)

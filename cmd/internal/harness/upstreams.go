@@ -3,6 +3,7 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -20,13 +21,12 @@ type Upstreams struct {
 }
 
 // NewUpstreams starts both.
-func NewUpstreams(cmsOptions sanitytest.Options, crmOptions hubspottest.Options) (*Upstreams, error) {
-	u := &Upstreams{CMS: sanitytest.New(cmsOptions), CRM: hubspottest.New(crmOptions)}
+func NewUpstreams() *Upstreams {
+	u := &Upstreams{CMS: sanitytest.New(sanitytest.Options{}), CRM: hubspottest.New(hubspottest.Options{})}
 	var docs []json.RawMessage
-	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
-		return nil, err
-	}
-	return u, u.CMS.Replace(docs...)
+	Check(json.Unmarshal(cmsfile.Sample(), &docs))
+	Check(u.CMS.Replace(docs...))
+	return u
 }
 
 // Close ends both.
@@ -72,9 +72,7 @@ func (u *Upstreams) Check(submitted map[string]string) error {
 	for id, raw := range u.CMS.Documents() {
 		if submission, ok := strings.CutPrefix(id, cms.SubmissionType+"."); ok {
 			var d cms.StoredSubmission
-			if err := json.Unmarshal(raw, &d); err != nil {
-				return err
-			}
+			Check(json.Unmarshal(raw, &d))
 			documents[submission] = d.Contact.Email
 		}
 	}
@@ -83,13 +81,8 @@ func (u *Upstreams) Check(submitted map[string]string) error {
 		contacts[c.Properties[crm.PropSubmissionID]] = c.Properties[crm.PropEmail]
 	}
 	for system, holds := range map[string]map[string]string{"CMS": documents, "CRM": contacts} {
-		if len(holds) != len(submitted) {
+		if !maps.Equal(holds, submitted) {
 			return fmt.Errorf("the %s holds %d submissions, %d were acknowledged", system, len(holds), len(submitted))
-		}
-		for id, email := range submitted {
-			if holds[id] != email {
-				return fmt.Errorf("the %s holds %q for submission %s of %s", system, holds[id], id, email)
-			}
 		}
 	}
 	if n := len(u.CRM.Contacts()); n != len(contacts) {

@@ -1,0 +1,32 @@
+package harness
+
+// failure is how Check ends a run.
+type failure struct{ error }
+
+// Check ends what [Run] called with an error, if it is one. Not for other goroutines.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Must returns a value, or ends the run as [Check] does.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// Run calls f and returns the error that ended it.
+func Run(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			failed, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = failed.error
+		}
+	}()
+	f()
+	return nil
+}
