@@ -132,23 +132,6 @@ func TestContractContent(t *testing.T) {
 	}
 }
 
-func TestContractSettingsSurviveABrokenFile(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	s.writeContent(`[{"_id":"siteSettings","_type":"siteSettings","contactPhone":"1"}]`)
-	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
-	const ask = `{ SiteSettings(id: "siteSettings") { contactPhone } }`
-	const want = `{"data":{"SiteSettings":{"contactPhone":"1"}}}`
-	if got := s.query(ask, nil); string(got.body) != want {
-		t.Fatalf("got %s", got.body)
-	}
-	s.writeContent(`[{"_id":`)
-	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
-	if got := s.query(ask, nil); string(got.body) != want {
-		t.Errorf("with a broken file: %s, want the last good copy", got.body)
-	}
-}
-
 func TestContractUnknownRoutes(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)

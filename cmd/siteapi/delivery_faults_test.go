@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
-	"syscall"
 	"testing"
 	"time"
 
@@ -139,46 +137,4 @@ func met(stubs *vendorStubs, col column) int {
 		return inCMS
 	}
 	return inCRM
-}
-
-// TestKilledInTheMiddleOfACall kills the binary while both targets let it wait. After the
-// next start each lead arrives once, within 90 seconds.
-func TestKilledInTheMiddleOfACall(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
-	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Hang, On: "mutate", Times: always})
-	stubs.crm.Fail(hubspottest.Hang().On("POST", "/objects/contacts").AfterStoring().Times(-1))
-	dir := t.TempDir()
-	first := launch(t, dir, stubs.environ()...)
-	ids := map[string]string{}
-	for i := range 5 {
-		session := fmt.Sprintf("killed-%d", i)
-		status, answer := first.post("/api/quote/submit", lead(session))
-		if status != http.StatusOK {
-			t.Fatalf("submitting: %d %v", status, answer)
-		}
-		ids[session] = answer["submissionId"].(string)
-	}
-	eventually(t, "both targets are called", func() bool {
-		inCMS, inCRM := stubs.faults()
-		return inCMS > 0 && inCRM > 0
-	})
-	if err := first.end(syscall.SIGKILL); err == nil {
-		t.Fatal("the process was not killed")
-	}
-	stubs.recover()
-	launch(t, dir, stubs.environ()...)
-	deadline := time.Now().Add(90 * time.Second)
-	for session, id := range ids {
-		for len(stubs.documents(session)) == 0 || len(stubs.contacts(session+"@example.com")) == 0 {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s did not arrive within 90 s of the restart", session)
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		stubs.checkLead(t, session, id)
-	}
 }

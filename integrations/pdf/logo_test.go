@@ -3,15 +3,11 @@ package pdf
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"image"
 	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 )
 
@@ -163,66 +159,3 @@ func TestUnusableLogos(t *testing.T) {
 		})
 	}
 }
-
-// TestSVGLooksAsInABrowser compares drawings with what a browser makes of them: strokes,
-// arcs in short form, corners with one radius, a size in per cent, a gradient.
-func TestSVGLooksAsInABrowser(t *testing.T) {
-	t.Parallel()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
-			t.Fatal("chromium is not installed")
-		}
-		t.Skip("chromium is not installed")
-	}
-	const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 64" width="100%" height="100%">
-<defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/><stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
-<rect x="4" y="4" width="56" height="56" rx="14" fill="url(#g)"/>
-<path d="M80 16V46H98M110 16V40L116 46H124L130 40V16" fill="none" stroke="#134e4a" stroke-width="6"/>
-<path d="M150 32a13 13 0 0126 0 13 13 0 01-26 0z" fill="#134e4a"/><circle cx="200" cy="32" r="9" fill="none" stroke="#fbbf24" stroke-width="4"/></svg>`
-	ours, err := decodeSVG([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	size := ours.Bounds().Size()
-	page := fmt.Sprintf(`<html><body style="margin:0"><div style="width:%dpx;height:%dpx">%s</div></body></html>`, size.X, size.Y, body)
-	if err := os.WriteFile(filepath.Join(dir, "logo.html"), []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	shot := filepath.Join(dir, "logo.png")
-	cmd := exec.CommandContext(t.Context(), browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		"--user-data-dir="+filepath.Join(dir, "profile"),
-		"--force-device-scale-factor=1", fmt.Sprintf("--window-size=%d,%d", size.X, size.Y+200),
-		"--screenshot="+shot, "file://"+filepath.Join(dir, "logo.html"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	file, err := os.Open(shot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	theirs, err := png.Decode(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	different := 0
-	for y := range size.Y {
-		for x := range size.X {
-			r, g, b, a := ours.At(x, y).RGBA()
-			paper := 0xffff - a
-			tr, tg, tb, _ := theirs.At(x, y).RGBA()
-			if apart(r+paper, tr) || apart(g+paper, tg) || apart(b+paper, tb) {
-				different++
-			}
-		}
-	}
-	if share := float64(different) / float64(size.X*size.Y); share > 0.002 {
-		t.Errorf("%.2f %% of the pixels differ from the browser's", 100*share)
-	}
-}
-
-// apart reports whether two channel values differ by more than edges are smoothed.
-func apart(a, b uint32) bool { return max(a, b)-min(a, b) > 0x5000 }

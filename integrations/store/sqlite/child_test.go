@@ -31,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(ctx context.Context, path, name string) error{
-		"write": childWrite, "pause": childPause, "out of room": childOutOfRoom,
+		"write": childWrite, "out of room": childOutOfRoom,
 	}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
@@ -82,29 +82,6 @@ func childWrite(ctx context.Context, path, name string) error {
 	}
 	wg.Wait()
 	return errors.New("ended before it was killed")
-}
-
-// childPause submits a quote, waits for a line, submits some more and waits to be killed.
-func childPause(ctx context.Context, path, _ string) error {
-	s, err := openWithJobs(ctx, path)
-	if err != nil {
-		return err
-	}
-	for i := range 20 {
-		n := storetest.Submission(i)
-		id := fmt.Sprint("pause-", i)
-		n.Submission.ID, n.ContentKey, n.IdempotencyKey = id, id, id
-		if _, _, err := s.Submit(ctx, n); err != nil {
-			return err
-		}
-		fmt.Fprint(os.Stdout, "submit "+id+"\n")
-		if i == 0 {
-			if _, err := fmt.Scanln(new(string)); err != nil {
-				return err
-			}
-		}
-	}
-	select {}
 }
 
 func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {

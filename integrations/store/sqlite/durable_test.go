@@ -3,9 +3,7 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -45,71 +43,6 @@ func TestKilled(t *testing.T) {
 		check(t, path, acknowledged)
 	}
 	t.Logf("%d acknowledged writes in %d lives", len(acknowledged), rounds)
-}
-
-// Any other program may look at the file while the service works: an operator's shell,
-// a backup. The last connection to close takes the log away, so SQLite has to see by
-// our lock on the file that it is not the last one.
-func TestLookedAt(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "seen.db")
-	cmd := child(t, "pause", path, "")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	acknowledged := map[string]bool{}
-	for line := range lines(out) {
-		acknowledged[line] = true
-		switch len(acknowledged) {
-		case 1:
-			if !lockedByAnother(t, path) {
-				t.Error("the service holds no lock on its database: another program would take the log away")
-			}
-			db, err := sql.Open("sqlite", path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := column(t, db, `SELECT id FROM submissions`); len(got) != 1 {
-				t.Errorf("the other program sees %q", got)
-			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := fmt.Fprintln(in, "go"); err != nil {
-				t.Fatal(err)
-			}
-		case 20:
-			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = cmd.Wait()
-	check(t, path, acknowledged)
-}
-
-// lockedByAnother asks the system whether another process has SQLite's shared lock on a
-// file, which lies on 510 bytes behind the first GiB.
-func lockedByAnother(t *testing.T, path string) bool {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: 1<<30 + 2, Len: 510}
-	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil {
-		t.Fatal(err)
-	}
-	return lock.Type != syscall.F_UNLCK
 }
 
 func check(t *testing.T, path string, acknowledged map[string]bool) {
