@@ -127,7 +127,7 @@ export type LeadPdfQueryVariables = Exact<{
 export type LeadPdfQuery = { readonly quotePdf: { readonly fileName: string, readonly contentType: string, readonly content: string } | null };
 
 export type DeliveriesQueryVariables = Exact<{
-  state?: DeliveryState | null | undefined;
+  state?: ReadonlyArray<DeliveryState> | DeliveryState | null | undefined;
   target?: DeliveryTarget | null | undefined;
   first: number;
   after?: string | null | undefined;
@@ -147,7 +147,7 @@ export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ r
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type HealthQuery = { readonly serviceHealth: { readonly version: string, readonly checks: ReadonlyArray<{ readonly name: string, readonly state: HealthState, readonly detail: string | null }>, readonly content: ReadonlyArray<{ readonly locale: Locale, readonly fetchedAt: string | null, readonly documents: number }>, readonly cache: { readonly type: string, readonly size: number, readonly available: boolean } } };
+export type HealthQuery = { readonly serviceHealth: { readonly version: string, readonly checks: ReadonlyArray<{ readonly name: string, readonly state: HealthState, readonly detail: string | null, readonly advice: string | null }>, readonly content: ReadonlyArray<{ readonly locale: Locale, readonly fetchedAt: string | null, readonly documents: number }>, readonly cache: { readonly type: string, readonly size: number, readonly available: boolean } } };
 
 export type AttentionQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -417,7 +417,7 @@ export const LeadPdfDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<LeadPdfQuery, LeadPdfQueryVariables>;
 export const DeliveriesDocument = new TypedDocumentString(`
-    query Deliveries($state: DeliveryState, $target: DeliveryTarget, $first: Int!, $after: String) {
+    query Deliveries($state: [DeliveryState!], $target: DeliveryTarget, $first: Int!, $after: String) {
   deliveries(state: $state, target: $target, first: $first, after: $after) {
     edges {
       node {
@@ -486,6 +486,7 @@ export const HealthDocument = new TypedDocumentString(`
       name
       state
       detail
+      advice
     }
     content {
       locale

@@ -269,6 +269,12 @@ export type Funnel = {
   readonly weeks: ReadonlyArray<FunnelWeek>;
   /** What was chosen, by field and the most frequent first, at most 50 values each. */
   readonly choices: ReadonlyArray<FunnelChoice>;
+  /** Number of leads submitted in that time, those in review or rejected not counted. */
+  readonly submissions: Scalars['Int']['output'];
+  /** Number of them whose session is not among the tracked ones. */
+  readonly untracked: Scalars['Int']['output'];
+  /** Number of leads submitted in that time that are in review. */
+  readonly inReview: Scalars['Int']['output'];
 };
 
 /** How often a value was chosen. */
@@ -279,6 +285,8 @@ export type FunnelChoice = {
   readonly value: Scalars['String']['output'];
   /** Number of sessions. */
   readonly count: Scalars['Int']['output'];
+  /** Number of these sessions that submitted. */
+  readonly submitted: Scalars['Int']['output'];
 };
 
 /** A step of the calculator, and how many got there. */
@@ -322,8 +330,10 @@ export type HealthCheck = {
   readonly name: Scalars['String']['output'];
   /** The result. */
   readonly state: HealthState;
-  /** What was found, and what to do about it. */
+  /** What was found. */
   readonly detail?: Maybe<Scalars['String']['output']>;
+  /** What to do about it; null where nothing has to be done. */
+  readonly advice?: Maybe<Scalars['String']['output']>;
 };
 
 /** Result of a check. */
@@ -680,7 +690,7 @@ export type Query = {
    * takes seconds where there are many.
    */
   readonly funnel: Funnel;
-  /** What the service depends on, examined now, as `siteapi doctor` does. Takes up to 20 seconds where something hangs. */
+  /** What the service depends on, examined now, as `siteapi doctor` does. What hangs is given up after 8 seconds. */
   readonly serviceHealth: ServiceHealth;
   /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
@@ -723,7 +733,7 @@ export type QueryLeadArgs = {
 
 /** Reads. Nothing below it changes anything. */
 export type QueryDeliveriesArgs = {
-  state?: InputMaybe<DeliveryState>;
+  state?: InputMaybe<ReadonlyArray<DeliveryState>>;
   target?: InputMaybe<DeliveryTarget>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;

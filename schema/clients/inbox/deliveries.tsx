@@ -15,10 +15,11 @@ import { address, setParams } from "./route";
 import { ask, useList } from "./service";
 import { deliverySentence, deliveryStates, exact, plural, targets } from "./words";
 
+const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
 const stateNames = Object.fromEntries(Object.entries(deliveryStates).map(([state, { text }]) => [state, text]));
 
 export function Deliveries({ params, changed }: { params: Record<string, string>; changed: () => void }) {
-  const state = params.state && params.state in stateNames ? (params.state as DeliveryState) : null;
+  const state = params.state && params.state in stateNames ? [params.state as DeliveryState] : notArrived;
   const target = params.target && params.target in targets ? (params.target as DeliveryTarget) : null;
   const list = useList(DeliveriesDocument, { state, target, first: 50 }, (data) => data.deliveries);
   const now = useNow();
@@ -34,7 +35,7 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
           <p class="muted">Every lead goes to the CMS and the CRM. What has not arrived yet is here.</p>
         </div>
         <div class="filters">
-          <Select label="State" all="Any state" options={stateNames} value={params.state} onChange={(v) => setParams({ state: v })} />
+          <Select label="State" all="Not arrived" options={stateNames} value={params.state} onChange={(v) => setParams({ state: v })} />
           <Select label="Target" all="Any target" options={targets} value={params.target} onChange={(v) => setParams({ target: v })} />
         </div>
       </div>

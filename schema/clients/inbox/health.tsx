@@ -43,6 +43,11 @@ export function Health() {
             {health.checks.map((check, i) => (
               <Line key={i} name={check.name} mark={<Chip {...states[check.state]} />}>
                 <Commands text={check.detail ?? ""} />
+                {check.advice && (
+                  <p>
+                    → <Commands text={check.advice} />
+                  </p>
+                )}
               </Line>
             ))}
           </Lines>

@@ -33,7 +33,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   const now = useNow();
   const heading = useRef<HTMLHeadingElement>(null);
   const lead = query.data?.lead;
-  useEffect(() => heading.current?.focus(), [!lead]);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [!lead]);
   useEffect(() => {
     if (lead) update(lead);
   }, [lead]);

@@ -60,7 +60,7 @@ export function deliverySentence(d: Delivery, now: number): string {
       return `Not delivered: ${reasonWords(d.reason)}. It is kept until somebody tries again.`;
   }
   if (!d.reason) return next.startsWith("in ") ? `Waiting for ${target}; the first try is ${next}.` : "Waiting for its turn.";
-  return `Waiting for ${target}: ${reasonWords(d.reason)}; next try ${next.startsWith("in ") ? next : "now"}.`;
+  return `Waiting for ${target}: ${reasonWords(d.reason)}; next try ${next.startsWith("in ") ? next : "in a moment"}.`;
 }
 
 /** A reason without status codes; one that is not known stays as the service tells it. */
