@@ -75,7 +75,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, observe *observer) (cmsDriv
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
 			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
 			Observe: observe.calls(), Transport: observe.transport("sanity"),
-		})
+		}), nil
 	}
 	if err := beginContent(s, log); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
-			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL,
+			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion,
 			Observe: observe.calls(), Transport: observe.transport("hubspot"),
 			OnOmitted: func(text string) {
 				gap()
@@ -124,7 +124,7 @@ func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func
 			},
 		}), nil
 	}
-	return crmfile.Open(crmfile.Options{Dir: filepath.Join(s.DataDir, "crm")})
+	return crmfile.Open(filepath.Join(s.DataDir, "crm"))
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.

@@ -5,17 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"siteapi/integrations/cms"
 )
-
-// maxContent is how many bytes a content file may have.
-const maxContent = 64 << 20
 
 //go:embed sample.json
 var sample []byte
@@ -63,7 +57,7 @@ func (d *Driver) read() error {
 }
 
 func (d *Driver) readLocked() error {
-	data, err := d.contents()
+	data, err := os.ReadFile(d.path)
 	if err != nil {
 		return err
 	}
@@ -79,40 +73,7 @@ func (d *Driver) readLocked() error {
 	for _, err := range malformed {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
 	}
-	private := 0
-	for _, doc := range docs {
-		if !cms.IsPublic(doc.ID) {
-			private++
-		}
-	}
-	if private > 0 {
-		d.log.Info().Str("file", d.path).Int("documents", private).
-			Msg("documents with a dot in their id (drafts, versions, private ones) are not served")
-	}
 	return nil
-}
-
-// contents returns the content file's text.
-func (d *Driver) contents() ([]byte, error) {
-	if d.path == "" {
-		return sample, nil
-	}
-	// Opening a pipe would wait for its other end.
-	if info, err := os.Stat(d.path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(d.path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxContent+1))
-	if err == nil && len(data) > maxContent {
-		err = fmt.Errorf("the file is larger than %d MiB", maxContent>>20)
-	}
-	return data, err
 }
 
 // watchInterval is how often Watch looks at the content file.

@@ -25,7 +25,7 @@ import (
 
 // Options says where content and submissions are.
 type Options struct {
-	// Path is the content file. Empty: the embedded sample, which never changes.
+	// Path is the content file.
 	Path string
 	// Dir is the data folder. Submissions go to its sub-folder "cms".
 	Dir string

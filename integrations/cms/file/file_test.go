@@ -271,7 +271,7 @@ func TestAssetsOfAnExport(t *testing.T) {
 func TestSubmissionFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := file.Open(file.Options{Dir: dir})
+	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestSubmissionFiles(t *testing.T) {
 func TestErasureOfDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := file.Open(file.Options{Dir: dir})
+	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	t.Parallel()
-	d, err := file.Open(file.Options{Dir: t.TempDir()})
+	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,4 +356,14 @@ func TestSample(t *testing.T) {
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")
 	}
+}
+
+// sampleFile returns the path of a content file with the sample.
+func sampleFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "content.json")
+	if err := os.WriteFile(path, file.Sample(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

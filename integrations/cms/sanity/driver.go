@@ -19,9 +19,8 @@
 package sanity
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -35,10 +34,6 @@ import (
 const (
 	// system is the driver's name in errors and observations.
 	system = "sanity"
-	// DefaultAPIVersion is the version of the API that the driver was written against.
-	DefaultAPIVersion = "2025-02-19"
-	// oldestAPIVersion is the first that knows the published perspective.
-	oldestAPIVersion = "2021-03-25"
 	// assetCDN serves images and files, which never change under one address.
 	assetCDN = "https://cdn.sanity.io"
 	// maxAnswer is how many bytes an answer may have: all documents of a locale.
@@ -49,7 +44,7 @@ const (
 type Options struct {
 	// ProjectID and Dataset name the content lake.
 	ProjectID, Dataset string
-	// APIVersion is a date, with or without a leading v. Empty: DefaultAPIVersion.
+	// APIVersion is a date from 2021-03-25 on, with or without a leading v.
 	APIVersion string
 	// Token needs the right to read and write documents of type quoteSubmission. Empty:
 	// content of a public dataset can be read, submissions are refused.
@@ -83,27 +78,15 @@ var (
 )
 
 // New returns a driver. It does no I/O; the settings have checked the form of the names.
-func New(opts Options) (*Driver, error) {
-	if opts.APIVersion == "" {
-		opts.APIVersion = DefaultAPIVersion
-	}
-	if opts.APIURL == "" {
-		opts.APIURL = "https://" + opts.ProjectID + ".api.sanity.io"
-	}
-	version := strings.TrimPrefix(opts.APIVersion, "v")
-	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldestAPIVersion {
-		return nil, fmt.Errorf("the API version %q must be a date from %s on", opts.APIVersion, oldestAPIVersion)
-	}
-	if strings.Contains(opts.APIURL, ".apicdn.") {
-		return nil, errors.New("the API address must be that of the live API (.api.), not of the CDN (.apicdn.)")
-	}
+func New(opts Options) *Driver {
 	return &Driver{
 		client: upstream.New(upstream.Options{
-			System: system, BaseURL: opts.APIURL, Token: opts.Token, Timeout: opts.Timeout, MaxBody: maxAnswer,
-			Transport: opts.Transport, Observe: opts.Observe,
+			System: system, BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"), Token: opts.Token,
+			Timeout: opts.Timeout, MaxBody: maxAnswer, Transport: opts.Transport, Observe: opts.Observe,
 		}),
-		project: opts.ProjectID, dataset: opts.Dataset, version: "v" + version, token: opts.Token != "", log: opts.Log,
-	}, nil
+		project: opts.ProjectID, dataset: opts.Dataset, version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
+		token: opts.Token != "", log: opts.Log,
+	}
 }
 
 // path is where an API of the dataset is.

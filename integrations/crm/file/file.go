@@ -28,11 +28,6 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Options of [Open].
-type Options struct {
-	Dir string // folder of the contacts; made if it is missing
-}
-
 // Driver implements crm.Contacts, crm.Lookup and crm.Eraser.
 type Driver struct {
 	dir string
@@ -45,15 +40,12 @@ var (
 	_ crm.Eraser   = (*Driver)(nil)
 )
 
-// Open returns a driver for a folder.
-func Open(o Options) (*Driver, error) {
-	if o.Dir == "" {
-		return nil, errors.New("opening the contacts: no folder given")
-	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+// Open returns a driver for a folder, which it makes if it is missing.
+func Open(dir string) (*Driver, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of contacts: %w", err)
 	}
-	return &Driver{dir: o.Dir}, nil
+	return &Driver{dir: dir}, nil
 }
 
 // Upsert merges the lead into the contact with its address.

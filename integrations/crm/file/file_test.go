@@ -22,7 +22,7 @@ import (
 
 func open(t *testing.T, dir string) *file.Driver {
 	t.Helper()
-	d, err := file.Open(file.Options{Dir: dir})
+	d, err := file.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestFolderLost(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{"", dir} {
-		if _, err := file.Open(file.Options{Dir: dir}); err == nil {
+		if _, err := file.Open(dir); err == nil {
 			t.Errorf("opening %q succeeded", dir)
 		}
 	}

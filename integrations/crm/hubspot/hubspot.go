@@ -36,7 +36,6 @@
 package hubspot
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
 	"net/http"
@@ -52,17 +51,15 @@ const system = "hubspot"
 
 // Options of [New].
 type Options struct {
-	// BaseURL is where the API is. Empty: https://api.hubapi.com.
 	BaseURL string
 	// Token is that of a private app with the scopes crm.objects.contacts.read and
 	// crm.objects.contacts.write, and for [Driver.Setup] crm.schemas.contacts.read and
 	// crm.schemas.contacts.write.
 	Token string
-	// ObjectsPath and PropertiesPath contain the API's version. Empty: /crm/v3/objects and
-	// /crm/v3/properties.
-	ObjectsPath, PropertiesPath string
+	// Version of the API: v3, or a later one by its date, such as 2026-03.
+	Version string
 	// OnOmitted is called for every property that a contact was stored without, with a
-	// sentence free of personal data. It may be nil.
+	// sentence free of personal data.
 	OnOmitted func(text string)
 	// Transport and Observe are handed to the HTTP client; both may be nil.
 	Transport http.RoundTripper
@@ -88,22 +85,24 @@ var (
 
 // New returns a driver. It does no I/O.
 func New(o Options) *Driver {
-	if o.OnOmitted == nil {
-		o.OnOmitted = func(string) {}
-	}
-	path := func(configured, standard string) string {
-		return "/" + strings.Trim(cmp.Or(configured, standard), "/") + "/contacts"
-	}
 	return &Driver{
 		client: upstream.New(upstream.Options{
-			System: system, BaseURL: cmp.Or(o.BaseURL, "https://api.hubapi.com"), Token: o.Token,
+			System: system, BaseURL: o.BaseURL, Token: o.Token,
 			MaxBody: 1 << 20, Transport: o.Transport, Observe: o.Observe,
 		}),
-		contacts:   path(o.ObjectsPath, "crm/v3/objects"),
-		properties: path(o.PropertiesPath, "crm/v3/properties"),
+		contacts:   path("objects", o.Version),
+		properties: path("properties", o.Version),
 		onOmitted:  o.OnOmitted,
 		seed:       maphash.MakeSeed(),
 	}
+}
+
+// path is where an API for contacts is. A date stands behind its name, v3 before it.
+func path(api, version string) string {
+	if strings.HasPrefix(version, "v") {
+		return "/crm/" + version + "/" + api + "/contacts"
+	}
+	return "/crm/" + api + "/" + version + "/contacts"
 }
 
 // lock keeps other calls of this process for an address waiting until it is unlocked.

@@ -1,6 +1,7 @@
 package hubspot_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -50,7 +51,7 @@ func open(t *testing.T, so ht.Options) *account {
 	a := &account{stub: ht.New(so)}
 	t.Cleanup(a.stub.Close)
 	a.Driver = hubspot.New(hubspot.Options{
-		BaseURL: a.stub.URL(), Token: ht.Token, ObjectsPath: strings.Trim(so.ObjectsPath, "/"), PropertiesPath: so.PropertiesPath,
+		BaseURL: a.stub.URL(), Token: ht.Token, Version: cmp.Or(so.Version, "v3"),
 		Transport: &http.Transport{DisableKeepAlives: true},
 		OnOmitted: func(text string) { a.mu.Lock(); a.omitted = append(a.omitted, text); a.mu.Unlock() },
 	})
@@ -85,7 +86,7 @@ func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]ht.Options{
-		"standard paths": {}, "versioned paths": {ObjectsPath: "/crm/objects/2026-03", PropertiesPath: "/crm/properties/2026-03"},
+		"v3": {}, "version by date": {Version: "2026-03"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,7 +298,7 @@ func TestSeveralProcesses(t *testing.T) {
 	a := prepared(t, ht.Options{})
 	var all sync.WaitGroup
 	for range 8 {
-		d := hubspot.New(hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token})
+		d := hubspot.New(hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v3", OnOmitted: func(string) {}})
 		all.Go(func() {
 			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(ana, nil)); err != nil {
 				t.Error(err)
@@ -317,8 +318,8 @@ func TestPing(t *testing.T) {
 		o    hubspot.Options
 		want upstream.Kind
 	}{
-		"wrong token":    {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong"}, upstream.Refused},
-		"wrong path":     {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, ObjectsPath: "/v9"}, upstream.Refused},
+		"wrong token":    {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"}, upstream.Refused},
+		"wrong path":     {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v9"}, upstream.Refused},
 		"nobody listens": {hubspot.Options{BaseURL: "http://127.0.0.1:1"}, upstream.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) { expectKind(t, hubspot.New(tc.o).Ping(t.Context()), tc.want) })

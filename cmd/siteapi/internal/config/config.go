@@ -64,9 +64,10 @@ type Settings struct {
 	SanityToken      string
 	SanityAPIURL     string
 
-	CRMDriver     string
-	HubSpotToken  string
-	HubSpotAPIURL string
+	CRMDriver      string
+	HubSpotToken   string
+	HubSpotAPIURL  string
+	HubSpotVersion string
 
 	SiteURL        string // absolute address of this service, for links sent to the CRM
 	ContentTypes   []string

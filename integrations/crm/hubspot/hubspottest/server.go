@@ -24,11 +24,10 @@ const Token = "pat-local-0000-hubspottest"
 
 // Options of [New]. The zero value is an account with nothing in it.
 type Options struct {
-	ObjectsPath    string        // empty: /crm/v3/objects
-	PropertiesPath string        // empty: /crm/v3/properties
-	NoSchemas      bool          // the token lacks crm.schemas.contacts.read and .write
-	ReadLag        time.Duration // how long reads by e-mail do not see a new contact
-	Watch          func(Request) // is called for every answered request, one at a time
+	Version   string        // v3, where it is empty, or a date
+	NoSchemas bool          // the token lacks crm.schemas.contacts.read and .write
+	ReadLag   time.Duration // how long reads by e-mail do not see a new contact
+	Watch     func(Request) // is called for every answered request, one at a time
 }
 
 // Request is one that the server has seen.
@@ -57,12 +56,6 @@ type Server struct {
 
 // New starts a server.
 func New(o Options) *Server {
-	if o.ObjectsPath == "" {
-		o.ObjectsPath = "/crm/v3/objects"
-	}
-	if o.PropertiesPath == "" {
-		o.PropertiesPath = "/crm/v3/properties"
-	}
 	s := &Server{
 		o: o, serial: 100, contacts: map[string]*record{}, groups: map[string]bool{"contactinformation": true}, defs: standardDefinitions(),
 	}
@@ -223,10 +216,14 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
 		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
 	}
-	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.o.ObjectsPath+"/contacts"); ok {
+	objects, properties := "/crm/v3/objects", "/crm/v3/properties"
+	if s.o.Version != "" {
+		objects, properties = "/crm/objects/"+s.o.Version, "/crm/properties/"+s.o.Version
+	}
+	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), objects+"/contacts"); ok {
 		return s.contactsAPI(r, strings.Trim(rest, "/"), body)
 	}
-	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), s.o.PropertiesPath+"/contacts"); ok {
+	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), properties+"/contacts"); ok {
 		return s.propertiesAPI(r.Method, strings.Trim(rest, "/"), body)
 	}
 	return nowhere()
