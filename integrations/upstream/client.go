@@ -1,17 +1,18 @@
 package upstream
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/go-resty/resty/v2"
 )
 
 // Defaults of [Options].
@@ -26,7 +27,7 @@ type Options struct {
 	BaseURL   string            // scheme, host and a path prefix if there is one
 	Token     string            // sent as "Authorization: Bearer"; empty: none
 	Timeout   time.Duration     // of a whole call; 0: DefaultTimeout
-	MaxBody   int64             // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
+	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
 	Transport http.RoundTripper // nil: one of its own, from [NewTransport]
 	// Observe is told of every finished call, for metrics. nil: not called.
 	Observe func(ctx context.Context, c Call)
@@ -74,8 +75,8 @@ type Call struct {
 
 // Client calls one remote system. It may be used concurrently.
 type Client struct {
-	opts Options
-	http *http.Client
+	opts  Options
+	resty *resty.Client
 }
 
 // New returns a client. It does no I/O.
@@ -89,10 +90,21 @@ func New(opts Options) *Client {
 	if opts.Transport == nil {
 		opts.Transport = NewTransport()
 	}
-	opts.BaseURL = strings.TrimRight(opts.BaseURL, "/")
+	// Without a cookie jar, and with a redirect handed back as the answer it is.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{opts: opts, http: &http.Client{Transport: opts.Transport, CheckRedirect: stay}}
+	rc := resty.NewWithClient(&http.Client{Transport: opts.Transport, CheckRedirect: stay})
+	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/")).SetResponseBodyLimit(opts.MaxBody)
+	rc.SetHeader("User-Agent", "siteapi").SetHeader("Accept", "application/json")
+	rc.SetLogger(silent{}).SetDisableWarn(true)
+	return &Client{opts, rc}
 }
+
+// silent drops resty's own log lines, which hold whole addresses.
+type silent struct{}
+
+func (silent) Errorf(string, ...any) {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Debugf(string, ...any) {}
 
 // NewTransport returns the transport a client uses by default, so that it can be wrapped
 // (for traces) before it is put into [Options]. It honours HTTPS_PROXY and NO_PROXY.
@@ -137,57 +149,27 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 }
 
 func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
-	defer cancel()
-	r, err := c.newRequest(limited, req)
-	if err != nil {
+	body, err := encode(req.Body)
+	if err != nil || !strings.HasPrefix(req.Path, "/") { // such a path would take the token to another host
 		return nil, &Error{System: c.opts.System, Op: req.Op, Kind: Rejected, Detail: "the request can't be made"}
 	}
-	resp := &Response{}
-	got, err := c.http.Do(r)
-	if err == nil {
-		resp.Status, resp.Header = got.StatusCode, got.Header
-		resp.Body, err = io.ReadAll(io.LimitReader(got.Body, c.opts.MaxBody+1))
-		_ = got.Body.Close()
-	}
-	if err != nil || int64(len(resp.Body)) > c.opts.MaxBody {
-		return nil, c.incomplete(ctx, req.Op, resp, err)
-	}
-	return resp, nil
-}
-
-// newRequest makes the HTTP request of a call.
-func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
-	address := c.opts.BaseURL + req.Path
-	if !strings.HasPrefix(req.Path, "/") {
-		return nil, errors.New("the path would change the host")
-	}
-	if len(req.Query) > 0 {
-		address += "?" + req.Query.Encode()
-	}
-	body, err := encode(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	r, err := http.NewRequestWithContext(ctx, req.Method, address, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("User-Agent", "siteapi")
-	r.Header.Set("Accept", "application/json")
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
+	defer cancel()
+	r := c.resty.R().SetContext(limited).SetQueryParamsFromValues(req.Query)
 	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+		r.SetHeader("Content-Type", "application/json").SetBody(body)
 	}
 	if c.opts.Token != "" && !req.Anonymous {
-		r.Header.Set("Authorization", "Bearer "+c.opts.Token)
+		r.SetAuthToken(c.opts.Token)
 	}
 	if req.Safe {
 		r.Header["Idempotency-Key"] = nil // how net/http is told so; it is not sent
 	}
-	for name, values := range req.Header {
-		r.Header[http.CanonicalHeaderKey(name)] = values
+	got, err := r.SetHeaderMultiValues(req.Header).Execute(cmp.Or(req.Method, http.MethodGet), req.Path)
+	if err != nil {
+		return nil, c.incomplete(ctx, req.Op, got, err)
 	}
-	return r, nil
+	return &Response{Status: got.StatusCode(), Header: got.Header(), Body: got.Body()}, nil
 }
 
 func encode(body any) ([]byte, error) {
@@ -204,14 +186,17 @@ func encode(body any) ([]byte, error) {
 
 // incomplete returns the error of a call without a complete answer. The body might have changed the judgement, so
 // only what the header alone decides is taken from what arrived.
-func (c *Client) incomplete(ctx context.Context, op string, resp *Response, err error) *Error {
-	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable, Status: resp.Status, RetryAfter: retryAfter(resp.Header, time.Now())}
-	if resp.Status == http.StatusTooManyRequests {
+func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response, err error) *Error {
+	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
+	if got != nil && got.RawResponse != nil {
+		e.Status, e.RetryAfter = got.StatusCode(), retryAfter(got.Header(), time.Now())
+	}
+	if e.Status == http.StatusTooManyRequests {
 		e.Kind = Limited
 	}
 	var address *url.Error // what it wraps does not repeat the address
 	switch {
-	case err == nil:
+	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
 	case ctx.Err() != nil:
 		e.Detail, e.Err = "given up by the caller", ctx.Err()
