@@ -35,20 +35,12 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Query runs a statement that reads. It is begun again where the connection broke before
-// the first row.
+// Query runs a statement that reads. It is not begun again: rows may have been handed over.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	return d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-		begun := false
-		err := session{c}.Query(ctx, query, args, func(scan sqlstore.Scan) error {
-			begun = true
-			return row(scan)
-		})
-		if err != nil && begun {
-			return fmt.Errorf("%w: %w", errFinal, err)
-		}
-		return err
+	err := d.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
+		return session{c}.Query(ctx, query, args, row)
 	})
+	return translate(err)
 }
 
 // Write runs fn in a transaction.

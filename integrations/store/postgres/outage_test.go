@@ -100,7 +100,7 @@ func TestStartWhileAway(t *testing.T) {
 		if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
 			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)
 		}
-		if took := time.Since(begin); took > postgres.StartTimeout+5*time.Second {
+		if took := time.Since(begin); took > postgres.AcquireTimeout+5*time.Second {
 			t.Errorf("%s: it took %v", name, took)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {

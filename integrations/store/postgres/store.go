@@ -37,8 +37,7 @@ type Store struct {
 	pool *pgxpool.Pool
 }
 
-// Open connects to the database and brings its tables up to date. It waits up to
-// [StartTimeout] for a database that is away.
+// Open connects to the database and brings its tables up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	pool, err := openPool(ctx, o.URL, bounded)
 	if err != nil {

@@ -76,24 +76,21 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 }
 
 // create makes the folder and the empty file, since SQLite would make them readable by
-// others. A file that has its name already is not opened: closing it again would drop the
-// locks that SQLite holds on it in this process, and the next program that looks at the
-// database would take the log away with what was acknowledged.
+// others. A file that is there is not opened: closing it again would drop the locks that
+// SQLite holds on it in this process, and the next program that looks at the database
+// would take the log away with what was acknowledged.
 func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // readable by the owner only
 	if err != nil {
 		return err
 	}
-	// Linking fails where another process was first, or where there are no links; then
-	// SQLite makes the file.
-	_ = os.Link(f.Name(), path)
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return f.Close()
 }
 
 // translate marks what may pass by itself as [store.ErrUnavailable].

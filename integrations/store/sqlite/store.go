@@ -68,7 +68,7 @@ func migrate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	names, err := sqlstore.Migrate(ctx, newTransaction(tx), sqlstore.Dialect{
+	names, err := sqlstore.Migrate(ctx, transaction{tx: tx}, sqlstore.Dialect{
 		Folder: "sqlite", Exists: `SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`,
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"siteapi/integrations/store"
@@ -23,14 +22,12 @@ const (
 // database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
 // arrived while the one before it was being committed. A lone request waits for no other.
 type database struct {
-	pool  *sql.DB // the one connection that writes
-	reads *sql.DB
-	queue store.Queue[*sql.Tx]
-	track *sql.Stmt
-
+	pool     *sql.DB // the one connection that writes
+	reads    *sql.DB
+	queue    store.Queue[*sql.Tx]
+	track    *sql.Stmt
 	requests chan *request
-	mu       sync.RWMutex // held while sending to requests
-	closed   bool
+	closing  chan struct{}
 	ended    chan struct{} // closed when the last batch is written
 }
 
@@ -43,12 +40,13 @@ type request struct {
 }
 
 func newDatabase(ctx context.Context, pool, reads *sql.DB, queue store.Queue[*sql.Tx]) (*database, error) {
-	d := &database{
-		pool: pool, reads: reads, queue: queue, requests: make(chan *request, queueLimit), ended: make(chan struct{}),
-	}
-	var err error
-	if d.track, err = pool.PrepareContext(ctx, sqlstore.TrackSession); err != nil {
+	track, err := pool.PrepareContext(ctx, sqlstore.TrackSession)
+	if err != nil {
 		return nil, fmt.Errorf("preparing: %w", err)
+	}
+	d := &database{
+		pool: pool, reads: reads, queue: queue, track: track,
+		requests: make(chan *request, queueLimit), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go d.run()
 	return d, nil
@@ -76,45 +74,29 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 // If ctx ends first fn is not called; once it has begun, Write waits for the outcome.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	r := &request{fn: fn, done: make(chan error, 1)}
-	if err := d.send(ctx, r); err != nil {
-		return err
+	select {
+	case d.requests <- r:
+	default:
+		return fmt.Errorf("%w: too many requests are waiting", store.ErrUnavailable)
 	}
+	var end error
 	select {
 	case err := <-r.done:
 		return err
 	case <-ctx.Done():
+		end = ctx.Err()
+	case <-d.ended:
+		end = sql.ErrConnDone
 	}
 	if r.claimed.CompareAndSwap(false, true) {
-		return fmt.Errorf("%w: the request ended while it waited: %w", store.ErrUnavailable, ctx.Err())
+		return fmt.Errorf("%w: the end came while it waited: %w", store.ErrUnavailable, end)
 	}
 	return <-r.done
 }
 
-func (d *database) send(ctx context.Context, r *request) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.closed {
-		return fmt.Errorf("%w: it is being closed", store.ErrUnavailable)
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, err)
-	}
-	select {
-	case d.requests <- r:
-		return nil
-	default:
-		return fmt.Errorf("%w: too many requests are waiting", store.ErrUnavailable)
-	}
-}
-
 // close writes what is waiting and closes the connections that read.
 func (d *database) close() error {
-	d.mu.Lock()
-	if !d.closed {
-		d.closed = true
-		close(d.requests)
-	}
-	d.mu.Unlock()
+	close(d.closing)
 	<-d.ended
 	return errors.Join(d.track.Close(), d.reads.Close())
 }
@@ -122,34 +104,39 @@ func (d *database) close() error {
 // run writes batch after batch until the database is closed.
 func (d *database) run() {
 	defer close(d.ended)
-	for r := range d.requests {
-		batch := make([]*request, 0, len(d.requests)+1)
-		for ok := true; ok; {
-			if r.claimed.CompareAndSwap(false, true) {
-				batch = append(batch, r)
+	for {
+		select {
+		case r := <-d.requests:
+			d.settle(d.batch(r))
+		case <-d.closing:
+			if len(d.requests) == 0 {
+				return
 			}
-			if len(batch) == batchLimit {
-				break
-			}
-			select {
-			case r, ok = <-d.requests:
-			default:
-				ok = false
-			}
-		}
-		if len(batch) > 0 {
-			d.settle(batch)
 		}
 	}
 }
 
-// settle writes a batch and answers its requests. Where the batch fails for a reason
-// that may lie in one of them its halves are tried, so that a bad request fails alone.
+// batch claims a request and those that wait behind it.
+func (d *database) batch(r *request) (batch []*request) {
+	for {
+		if r.claimed.CompareAndSwap(false, true) {
+			batch = append(batch, r)
+		}
+		if len(batch) == batchLimit || len(d.requests) == 0 {
+			return batch
+		}
+		r = <-d.requests
+	}
+}
+
+// settle writes a batch and answers its requests. Where it fails for a reason that may lie
+// in one of them, each is tried by itself, so that a bad request fails alone.
 func (d *database) settle(batch []*request) {
 	err := d.commit(batch)
 	if err != nil && len(batch) > 1 && !errors.Is(err, store.ErrUnavailable) {
-		d.settle(batch[:len(batch)/2])
-		d.settle(batch[len(batch)/2:])
+		for i := range batch {
+			d.settle(batch[i : i+1])
+		}
 		return
 	}
 	for _, r := range batch {
@@ -180,8 +167,7 @@ func (d *database) commit(batch []*request) (err error) {
 	if err != nil {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
-	t := newTransaction(tx)
-	t.statements[sqlstore.TrackSession] = tx.StmtContext(ctx, d.track) // parsing it is an eighth of a track's cost
+	t := transaction{tx, tx.StmtContext(ctx, d.track)}
 	queued := sqlstore.Queued[*sql.Tx]{DB: t, Handle: tx, Queue: d.queue}
 	for _, r := range batch {
 		err := r.fn(ctx, queued)
@@ -199,24 +185,22 @@ func (d *database) commit(batch []*request) (err error) {
 	return nil
 }
 
-// transaction is a [sqlstore.DB] that prepares each statement once, for all requests of
-// a batch.
+// transaction is a [sqlstore.DB]. Its most frequent statement is prepared once for all
+// batches: parsing it is an eighth of a track's cost.
 type transaction struct {
-	tx         *sql.Tx
-	statements map[string]*sql.Stmt
-}
-
-func newTransaction(tx *sql.Tx) *transaction {
-	return &transaction{tx: tx, statements: make(map[string]*sql.Stmt)}
+	tx    *sql.Tx
+	track *sql.Stmt
 }
 
 // Exec runs a statement or a script and returns the number of rows it changed.
-func (t *transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	s, err := t.prepare(ctx, query)
-	if err != nil {
-		return 0, err
+func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var result sql.Result
+	var err error
+	if query == sqlstore.TrackSession {
+		result, err = t.track.ExecContext(ctx, args...)
+	} else {
+		result, err = t.tx.ExecContext(ctx, query, args...)
 	}
-	result, err := s.ExecContext(ctx, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -224,27 +208,12 @@ func (t *transaction) Exec(ctx context.Context, query string, args ...any) (int6
 }
 
 // Query runs a statement and calls row for each row of its result.
-func (t *transaction) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
-	s, err := t.prepare(ctx, query)
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(ctx, args...)
+func (t transaction) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+	rows, err := t.tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	return eachRow(rows, row)
-}
-
-func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := t.statements[query]; s != nil {
-		return s, nil
-	}
-	s, err := t.tx.PrepareContext(ctx, query)
-	if err == nil {
-		t.statements[query] = s
-	}
-	return s, err
 }
 
 func eachRow(rows *sql.Rows, row func(sqlstore.Scan) error) error {

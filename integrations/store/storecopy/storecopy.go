@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
@@ -60,7 +61,7 @@ func Copy(
 	if err != nil {
 		return r, fmt.Errorf("copying the submissions: %w", err)
 	}
-	err = sqlstore.InChunks(from.SessionRows(ctx), func(rows []sqlstore.SessionRow) error {
+	err = sqlstore.InChunks(from.SessionRows(ctx, store.SessionFilter{}), func(rows []sqlstore.SessionRow) error {
 		if err := to.ImportSessions(ctx, rows); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 // the deliveries of those that are new here and that unfinished names. It returns the
 // ids of the new ones; what is there already stays as it is.
 func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []string) (created []string, err error) {
-	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
 		created = nil
 		var pending []string
 		for _, l := range leads {
@@ -60,10 +60,7 @@ func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []stri
 		}
 		return tx.Enqueue(ctx, pending)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("importing submissions: %w", err)
-	}
-	return created, nil
+	return created, err
 }
 
 // imported separates a content key from the id of the lead it was imported with.

@@ -74,15 +74,11 @@ func (s *Store) Session(ctx context.Context, id string) (quote.Session, error) {
 
 // Sessions yields the latest state of each session, in the order of their ids.
 func (s *Store) Sessions(ctx context.Context, f store.SessionFilter) iter.Seq2[quote.Session, error] {
-	return decoded(s.sessionRows(ctx, f), SessionRow.session)
+	return decoded(s.SessionRows(ctx, f), SessionRow.session)
 }
 
-// SessionRows yields all sessions as they are stored.
-func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
-	return s.sessionRows(ctx, store.SessionFilter{})
-}
-
-func (s *Store) sessionRows(ctx context.Context, f store.SessionFilter) iter.Seq2[SessionRow, error] {
+// SessionRows yields sessions as they are stored.
+func (s *Store) SessionRows(ctx context.Context, f store.SessionFilter) iter.Seq2[SessionRow, error] {
 	return func(yield func(SessionRow, error) bool) {
 		for r, err := range pages(func(after *SessionRow) ([]SessionRow, error) { return s.sessionPage(ctx, after) }) {
 			// There is no index on last_seen: filtered here, a page is read in a bounded time.
@@ -116,7 +112,7 @@ func (s *Store) sessionPage(ctx context.Context, after *SessionRow) (page []Sess
 
 // ImportSessions stores sessions of another database; of two states the later one stays.
 func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
-	err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
 		for _, r := range rows {
 			if _, err := tx.Exec(ctx, importSession, r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits); err != nil {
 				return err
@@ -124,35 +120,20 @@ func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("importing sessions: %w", err)
-	}
-	return nil
 }
 
 // PruneSessions removes sessions last seen before a time, some in each transaction.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed int64, err error) {
-	old := s.sessionRows(ctx, store.SessionFilter{Until: before})
-	err = InChunks(old, func(some []SessionRow) error {
-		n := int64(0)
-		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
-			n = 0
-			for _, r := range some {
-				deleted, err := tx.Exec(ctx, `DELETE FROM sessions WHERE id = $1 AND last_seen < $2`, r.ID, before.UnixMilli())
-				if err != nil {
-					return err
-				}
-				n += deleted
-			}
-			return nil
-		})
+	for {
+		n, err := s.db.Exec(ctx, `DELETE FROM sessions WHERE last_seen < $1 AND id IN (
+  SELECT id FROM sessions WHERE last_seen < $1 LIMIT $2)`, before.UnixMilli(), pageSize)
 		if err != nil {
-			return fmt.Errorf("removing old sessions: %w", err)
+			return removed, fmt.Errorf("removing old sessions: %w", err)
 		}
-		removed += n
-		return nil
-	})
-	return removed, err
+		if removed += n; n < pageSize {
+			return removed, nil
+		}
+	}
 }
 
 // CountHints returns the number of sessions in which an address was typed.
@@ -169,8 +150,8 @@ func (s *Store) CountHints(ctx context.Context, email string) (n int64, err erro
 // EraseHints removes from those sessions what was typed of the contact form.
 func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err error) {
 	err = InChunks(s.withHint(ctx, email), func(some []quote.Session) error {
-		n := int64(0)
-		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		var n int64
+		err := s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) error {
 			n = 0
 			for _, session := range some {
 				done, err := eraseHints(ctx, tx, session.ID, email)
@@ -183,11 +164,10 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 			}
 			return nil
 		})
-		if err != nil {
-			return fmt.Errorf("erasing contact hints: %w", err)
+		if err == nil {
+			erased += n
 		}
-		erased += n
-		return nil
+		return err
 	})
 	return erased, err
 }

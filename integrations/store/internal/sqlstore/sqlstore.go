@@ -56,6 +56,14 @@ var (
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
+// write runs fn in a transaction. An error says what it was for.
+func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
+	if err := s.db.Write(ctx, fn); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
 // Ping writes a time stamp, to prove that the database takes writes.
 func (s *Store) Ping(ctx context.Context) error {
 	if _, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli()); err != nil {
@@ -76,10 +84,7 @@ func (q Queued[TX]) Enqueue(ctx context.Context, ids []string) error {
 	if q.Queue == nil || len(ids) == 0 {
 		return nil
 	}
-	if err := q.Queue.Enqueue(ctx, q.Handle, ids); err != nil {
-		return fmt.Errorf("creating the deliveries: %w", err)
-	}
-	return nil
+	return q.Queue.Enqueue(ctx, q.Handle, ids)
 }
 
 // Unfinished returns those of some submissions that have unfinished deliveries.
@@ -87,11 +92,7 @@ func (q Queued[TX]) Unfinished(ctx context.Context, ids []string) ([]string, err
 	if q.Queue == nil {
 		return nil, nil
 	}
-	some, err := q.Queue.Unfinished(ctx, q.Handle, ids)
-	if err != nil {
-		return nil, fmt.Errorf("looking for unfinished deliveries: %w", err)
-	}
-	return some, nil
+	return q.Queue.Unfinished(ctx, q.Handle, ids)
 }
 
 // Remove removes the deliveries of submissions.
@@ -99,10 +100,7 @@ func (q Queued[TX]) Remove(ctx context.Context, ids []string) error {
 	if q.Queue == nil || len(ids) == 0 {
 		return nil
 	}
-	if err := q.Queue.Remove(ctx, q.Handle, ids); err != nil {
-		return fmt.Errorf("removing the deliveries: %w", err)
-	}
-	return nil
+	return q.Queue.Remove(ctx, q.Handle, ids)
 }
 
 // one reads the single row of a result, or returns [store.ErrNotFound].

@@ -223,43 +223,35 @@ func (c *conditions) match(f store.Filter, after *SubmissionRow) {
 
 // CountSubmissions returns the number of stored submissions.
 func (s *Store) CountSubmissions(ctx context.Context) (n int64, err error) {
-	if err := one(ctx, s.db, `SELECT count(*) FROM submissions`, nil, &n); err != nil {
-		return 0, fmt.Errorf("counting the submissions: %w", err)
-	}
-	return n, nil
+	err = one(ctx, s.db, `SELECT count(*) FROM submissions`, nil, &n)
+	return n, err
 }
 
 // InReview returns the number of submissions in review, and when the oldest was submitted.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
 	var at int64
 	err = one(ctx, s.db, `SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`, nil, &number, &at)
-	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("counting the submissions in review: %w", err)
+	if err != nil || number == 0 {
+		return 0, time.Time{}, err
 	}
-	if number > 0 {
-		oldest = time.UnixMilli(at).UTC()
-	}
-	return number, oldest, nil
+	return number, time.UnixMilli(at).UTC(), nil
 }
 
 // Reject ends the review of a submission without a delivery.
 func (s *Store) Reject(ctx context.Context, id string) (done bool, err error) {
-	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "rejecting a submission", func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 2 WHERE id = $1 AND held > 0`, id)
 		if done = n == 1; err == nil && !done {
 			err = one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
 		}
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("rejecting a submission: %w", err)
-	}
-	return done, nil
+	return done && err == nil, err
 }
 
 // Release ends the review of a submission, or takes back that it was rejected, and creates its deliveries.
 func (s *Store) Release(ctx context.Context, id string) (released bool, err error) {
-	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.write(ctx, "releasing a submission", func(ctx context.Context, tx Tx) error {
 		released = false
 		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 0 WHERE id = $1 AND held > 0`, id)
 		if err != nil {
@@ -271,25 +263,18 @@ func (s *Store) Release(ctx context.Context, id string) (released bool, err erro
 		released = true
 		return tx.Enqueue(ctx, []string{id})
 	})
-	if err != nil {
-		return false, fmt.Errorf("releasing a submission: %w", err)
-	}
-	return released, nil
+	return released && err == nil, err
 }
 
 // Erase removes a submission with its deliveries, or returns [store.ErrNotFound].
 func (s *Store) Erase(ctx context.Context, id string) error {
-	err := s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return s.write(ctx, "erasing a submission", func(ctx context.Context, tx Tx) error {
 		n, err := erase(ctx, tx, []string{id})
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("erasing a submission: %w", err)
-	}
-	return nil
 }
 
 // PruneSubmissions erases old submissions, some in each transaction.
@@ -297,15 +282,14 @@ func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed
 	old := s.submissionRows(ctx, store.Filter{Until: before})
 	err = InChunks(old, func(some []SubmissionRow) error {
 		var n int64
-		err := s.db.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+		err := s.write(ctx, "erasing old submissions", func(ctx context.Context, tx Tx) (err error) {
 			n, err = prune(ctx, tx, some)
 			return err
 		})
-		if err != nil {
-			return fmt.Errorf("erasing old submissions: %w", err)
+		if err == nil {
+			removed += n
 		}
-		removed += n
-		return nil
+		return err
 	})
 	return removed, err
 }
