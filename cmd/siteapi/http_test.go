@@ -73,7 +73,7 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 	}
 }
 
-// What a browser may open by its address can do nothing there; only the playground can.
+// What a browser may open by its address can do nothing there; only pages can.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const noDocument = "default-src 'none'; frame-ancestors 'none'"
@@ -81,7 +81,7 @@ func TestSecurityHeaders(t *testing.T) {
 	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
 	for path, policy := range map[string]string{
 		"/api/cache/clear": noDocument, "/api/openapi.json": noDocument, "/nowhere": noDocument,
-		"/playground": "",
+		"/playground": "", "/": "", "/calculator": "", "/docs": "",
 	} {
 		h := s.do("GET", path, "").header
 		got := h.Get("Content-Security-Policy")

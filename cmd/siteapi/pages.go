@@ -24,15 +24,15 @@ func newInbox(s *config.Settings, graphQL http.Handler) (http.Handler, error) {
 	}), nil
 }
 
-// newPages returns the pages by their paths.
+// newPages returns the pages by their paths. Of tokens they show those of development; any other stays the setting's name.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
+	cacheToken := shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>")
+	webhookToken := shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>")
 	pages := map[string]http.Handler{}
 	if s.Playground {
 		handler, err := playground.New(playground.Options{
 			GraphQLPath: httpserver.GraphQLPath, Introspection: s.Introspection,
-			CacheToken:   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
-			WebhookToken: shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
-			Refuse:       httpserver.WriteError,
+			CacheToken: cacheToken, WebhookToken: webhookToken, Refuse: httpserver.WriteError,
 		})
 		if err != nil {
 			return nil, err
@@ -42,12 +42,18 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	if !s.FrontPage {
 		return pages, nil
 	}
+	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
+	values := map[string]string{
+		"version": versionText(), "environment": s.Environment, "cache-token": cacheToken, "webhook-token": webhookToken,
+		"admin-token": shownToken(s.AdminTokens, config.DevAdminToken, "<ADMIN_API_TOKEN>"),
+		"playground":  hidden[s.Playground], "inbox": hidden[address != ""], "inbox-url": address,
+	}
 	for _, o := range []page.Options{
-		{Path: "/", Files: page.Files("front"), Values: frontPage(s)},
-		{Path: "/calculator", Files: page.Files("calculator")},
+		{Path: "/", Files: page.Files("front")},
+		{Path: "/calculator", Files: page.Files("calculator"), ImageHosts: s.LogoHosts},
 		{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"}, // its components position by style attributes
 	} {
-		o.Refuse = httpserver.WriteError
+		o.Values, o.Refuse = values, httpserver.WriteError
 		handler, err := page.New(o)
 		if err != nil {
 			return nil, err
@@ -55,19 +61,6 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		pages[o.Path] = handler
 	}
 	return pages, nil
-}
-
-// frontPage returns what the front page says: of the links, those that lead somewhere.
-func frontPage(s *config.Settings) map[string]string {
-	hidden := map[bool]string{false: "hidden"}
-	address := inboxURL(s)
-	return map[string]string{
-		"version": versionText(), "environment": s.Environment,
-		"playground": hidden[s.Playground], "inbox": hidden[address != ""], "inbox-url": address,
-		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "the setting CACHE_API_TOKEN"),
-		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "the setting CMS_WEBHOOK_SECRET"),
-		"admin-token":   shownToken(s.AdminTokens, config.DevAdminToken, "the setting ADMIN_API_TOKEN"),
-	}
 }
 
 // shownToken returns a token that a page may show: that of development. Any other stays a placeholder.

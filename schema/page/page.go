@@ -41,8 +41,9 @@ type Options struct {
 	// Files holds the page: dist/index.html where it was built, else index.html. Other files of dist are gzipped and named
 	// by their contents; files in static are served as they are.
 	Files fs.FS
-	// Policy is added to the Content-Security-Policy, which is: nothing but files of the service.
-	Policy string
+	// Policy is added to the Content-Security-Policy, which is: nothing but files of the service, and pictures of ImageHosts.
+	Policy     string
+	ImageHosts []string
 	// Values take the places of their {{names}} in the page, as text. {{nonce}} admits <style> elements.
 	Values map[string]string
 	// Refuse answers where there is no such file.
@@ -89,7 +90,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:%s; font-src 'self'; " +
 	"style-src 'self' 'nonce-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; %s"
 
 // servePage sends the page. Its nonce is for one response, so no cache may store it.
@@ -97,7 +98,11 @@ func (h *handler) servePage(w http.ResponseWriter) {
 	nonce := rand.Text()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, nonce, h.Policy))
+	images := ""
+	for _, host := range h.ImageHosts {
+		images += " https://" + host
+	}
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
 	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce)) // fails only if the client is gone
 }
 

@@ -58,8 +58,8 @@ func TestPage(t *testing.T) {
 		options Options
 		says    string
 	}{
-		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
-		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'"}, "make pages"},
+		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"}, Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
+		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"}}, "make pages"},
 	} {
 		h, nonces := open(t, c.options), map[string]bool{}
 		for _, path := range []string{"/try", "/try/"} {
@@ -75,7 +75,7 @@ func TestPage(t *testing.T) {
 			nonces[found[1]] = true
 			for _, want := range []string{
 				"default-src 'none'; ", "script-src 'self'; ", "connect-src 'self'; ", "frame-ancestors 'none'; ", "base-uri 'none'; ",
-				"worker-src 'self'",
+				"worker-src 'self'", "img-src 'self' data: https://cdn.example; ",
 			} {
 				if !strings.Contains(policy, want) {
 					t.Errorf("%s: the policy %q does not say %s", name, policy, want)

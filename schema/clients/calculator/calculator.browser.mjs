@@ -198,3 +198,14 @@ test("the front page leads everywhere and shows the tokens of development", asyn
   assert.deepEqual(unexpected(faults), []);
   await page.close();
 });
+
+test("the API reference loads nothing from elsewhere, and tries a guarded route", async () => {
+  const { page, faults } = await open("/docs");
+  await page.getByRole("button", { name: /Test Request.*invalidate/ }).click();
+  await page.getByRole("button", { name: /^Send/ }).first().click();
+  await page.getByText('"content:locale:en"').waitFor();
+  assert.ok((await picture(page, "reference")).colours > 100);
+  // A library in it looks whether it may compile code, and does without.
+  assert.deepEqual(unexpected(faults).filter((fault) => !fault.startsWith("policy: script-src eval")), []);
+  await page.close();
+});

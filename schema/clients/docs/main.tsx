@@ -1,8 +1,11 @@
-// The API reference: Scalar's, of what the service says about itself. It loads nothing from elsewhere.
+// The API reference: Scalar's page of what the service says about itself, with a client to try the routes with. It loads
+// nothing from elsewhere. (Redoc's free edition is smaller, but has no such client.)
 import "../../playground/src/nonce.js";
 import "@scalar/api-reference/browser/standalone.js";
 
 declare const Scalar: { createApiReference(selector: string, options: object): unknown };
+
+const { cacheToken, webhookToken } = document.getElementById("docs")!.dataset;
 
 Scalar.createApiReference("#docs", {
   url: "/api/openapi.json",
@@ -15,4 +18,7 @@ Scalar.createApiReference("#docs", {
   agent: { disabled: true },
   mcp: { disabled: true },
   persistAuth: false,
+  // Tokens of development are filled in; of others the page knows the setting's name only.
+  authentication: { securitySchemes: { cacheToken: { token: cacheToken }, webhookToken: { token: webhookToken } } },
+  customCss: ".light-mode { --scalar-color-accent: #0f766e } .dark-mode { --scalar-color-accent: #3cc4b4 }",
 });

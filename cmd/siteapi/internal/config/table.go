@@ -126,7 +126,7 @@ func (s *Settings) table() []Setting {
 		{Name: "LOGO_HOSTS", Default: "cdn.sanity.io",
 			Help: "hosts that a PDF's logo may be fetched from, comma-separated", set: hosts(&s.LogoHosts)},
 		{Name: "FRONT_PAGE", Default: "off", Development: "on",
-			Help: "on or off; on: / is a page with links to all there is", set: onOff(&s.FrontPage)},
+			Help: "on or off; on: / links to all there is, /docs is the API reference, /calculator the example site", set: onOff(&s.FrontPage)},
 		{Name: "GRAPHQL_INTROSPECTION", Default: "off", Development: "on", Help: "on or off", set: onOff(&s.Introspection)},
 		{Name: "GRAPHQL_PLAYGROUND", Default: "off", Development: "on", Help: "on or off", set: onOff(&s.Playground)},
 		{Name: "GRAPHQL_OPERATIONS", Default: "any",
