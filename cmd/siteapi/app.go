@@ -21,7 +21,6 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/graphqlhttp"
@@ -30,14 +29,12 @@ import (
 	"siteapi/schema"
 )
 
-type quoteSubmission = quote.Submission
-
 // Times that hold for every site.
 const (
-	cmsTimeout    = 5 * time.Second  // of one call to the CMS
-	staleFor      = 24 * time.Hour   // how long expired content is served while it is refreshed
-	pruneInterval = time.Hour        // between two looks for what is to be forgotten
-	stopTimeout   = 20 * time.Second // for deliveries under way at a stop
+	cmsTimeout     = 5 * time.Second // of one call to the CMS
+	staleFor       = 24 * time.Hour  // how long expired content is served while it is refreshed
+	upkeepInterval = time.Hour
+	stopTimeout    = 20 * time.Second // for deliveries under way at a stop
 
 	nearInterval   = time.Second // between checks of what runs for this service alone
 	remoteInterval = time.Minute // between checks of what costs money or has a quota
@@ -146,7 +143,7 @@ func (a *app) newResolver(
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 	return resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: newBoundedRenderer(renderer, 2*runtime.GOMAXPROCS(0)), Logo: logo,
+		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: &boundedRenderer{renderer, make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, Logo: logo,
 		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
@@ -232,8 +229,7 @@ func (a *app) start(ctx context.Context) error {
 			}
 		})
 	}
-	a.work.Go(func() { a.forgetOld(work) })
-	a.work.Go(func() { a.reportOverdue(work) })
+	a.work.Go(func() { a.upkeep(work) })
 	a.resolver.Warm()
 	return nil
 }

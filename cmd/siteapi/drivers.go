@@ -26,6 +26,7 @@ import (
 	"siteapi/integrations/leadwebhook"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
 	"siteapi/integrations/turnstile"
@@ -96,18 +97,10 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.WriteFile(tmp, cmsfile.Sample(), 0o600); err != nil {
+	if err := os.WriteFile(path, cmsfile.Sample(), 0o600); err != nil {
 		return fmt.Errorf("writing the sample content: %w", err)
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("writing the sample content: %w", err)
-	}
-	event := log.Info()
-	if s.Environment == config.Production {
-		event = log.Warn()
-	}
-	event.Str("file", path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
+	log.Warn().Str("file", path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
 	return nil
 }
 
@@ -173,7 +166,7 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 // openLeadWebhook opens the address that new leads are announced at. Without one, what still waits for it fails.
 func openLeadWebhook(s *config.Settings, observe *observer) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
-		return func(context.Context, *quoteSubmission) error {
+		return func(context.Context, *quote.Submission) error {
 			return &upstream.Error{System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set"}
 		}, nil
 	}
@@ -183,7 +176,7 @@ func openLeadWebhook(s *config.Settings, observe *observer) (queue.Send, error) 
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
 	}
-	return func(ctx context.Context, q *quoteSubmission) error {
+	return func(ctx context.Context, q *quote.Submission) error {
 		return webhook.Announce(ctx, leadwebhook.Lead{Submission: *q, Reference: pdf.Reference(q.ID), PDFURL: s.SiteURL + q.PDFPath()})
 	}, nil
 }
@@ -193,7 +186,7 @@ func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Conta
 	return map[queue.Target]queue.Send{
 		queue.Webhook: announce,
 		queue.CMS:     submissions.Put,
-		queue.CRM: func(ctx context.Context, q *quoteSubmission) error {
+		queue.CRM: func(ctx context.Context, q *quote.Submission) error {
 			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
 		},
 	}

@@ -59,9 +59,6 @@ func TestDeliveryMetrics(t *testing.T) {
 		t.Errorf("%v gaps, want one for each of the ten properties", got)
 	}
 	eventually(t, "the CMS refuses it", func() bool { return value("delivery_tries_total", "target=cms", "outcome=refused") > 0 })
-	if late := value("deliveries_overdue"); late != 0 {
-		t.Errorf("%v new leads are overdue", late)
-	}
 	if age := value("lead_undelivered_seconds", "target=cms"); age <= 0 || age > 60 {
 		t.Errorf("the oldest undelivered lead is %v s old", age)
 	}

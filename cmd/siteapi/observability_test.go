@@ -35,6 +35,17 @@ func described(t *testing.T) map[string][]string {
 		}
 		all[m[1]] = labels
 	}
+	families, err := s.app.metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		labels := []string{"instance", "job"}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, l.GetName())
+		}
+		all[f.GetName()] = append(labels, all[f.GetName()]...)
+	}
 	return all
 }
 

@@ -182,21 +182,20 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 // checkTracing checks the standard variables of OpenTelemetry that decide whether and how
 // traces are sent. Its library reads the others.
 func (s *Settings) checkTracing(lookup func(string) string, report func(name string, err error)) {
-	get := func(name, def string, check func(*string) func(string) error) (value string) {
+	get := func(name string, check func(*string, ...string) func(string) error, allowed ...string) (value string) {
 		given := strings.TrimSpace(lookup(name))
-		if given == "" {
-			given = def
+		if given == "" && len(allowed) > 0 {
+			given = allowed[0]
 		}
-		report(name, check(&value)(given))
+		report(name, check(&value, allowed...)(given))
 		return value
 	}
-	url := func(to *string) func(string) error { return webAddress(to) }
-	protocol := func(to *string) func(string) error { return choice(to, "http/protobuf") }
-	exporter := get("OTEL_TRACES_EXPORTER", "otlp", func(to *string) func(string) error { return choice(to, "otlp", "none") })
-	disabled := get("OTEL_SDK_DISABLED", "false", func(to *string) func(string) error { return choice(to, "false", "true") })
-	get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", protocol)
-	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf", protocol)
-	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", url)
+	address := func(to *string, _ ...string) func(string) error { return webAddress(to) }
+	exporter := get("OTEL_TRACES_EXPORTER", choice, "otlp", "none")
+	disabled := get("OTEL_SDK_DISABLED", choice, "false", "true")
+	get("OTEL_EXPORTER_OTLP_PROTOCOL", choice, "http/protobuf")
+	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", choice, "http/protobuf")
+	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", address)
 	if base := strings.TrimSuffix(s.values["OTEL_EXPORTER_OTLP_ENDPOINT"], "/"); endpoint == "" && base != "" {
 		endpoint = base + "/v1/traces"
 	}

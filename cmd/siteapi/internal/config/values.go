@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -43,12 +44,8 @@ func split(value string) []string {
 
 func onOff(to *bool) func(string) error {
 	return func(v string) error {
-		switch strings.ToLower(v) {
-		case "on", "true", "1", "yes":
-			*to = true
-		case "off", "false", "0", "no":
-			*to = false
-		default:
+		*to = v == "on"
+		if v != "on" && v != "off" {
 			return errors.New("must be on or off")
 		}
 		return nil
@@ -283,12 +280,10 @@ func databaseURL(to **url.URL) func(string) error {
 func cacheURL(to **url.URL) func(string) error {
 	return func(v string) error {
 		u, err := url.Parse(v)
-		if err == nil {
-			*to = u
-		} else {
+		if err != nil {
 			u = &url.URL{}
-			*to = u
 		}
+		*to = u
 		switch u.Scheme {
 		case "memory":
 			return nil
@@ -296,9 +291,8 @@ func cacheURL(to **url.URL) func(string) error {
 		default:
 			return errors.New("must be an address that begins with memory://, valkey://, valkeys://, redis:// or rediss://")
 		}
-		database, err := strconv.Atoi(strings.TrimPrefix(u.Path, "/"))
-		named := strings.TrimPrefix(u.Path, "/") != ""
-		if u.Hostname() == "" || !validPort(u) || named && (err != nil || database < 0) {
+		database := strings.TrimPrefix(u.Path, "/")
+		if _, err := strconv.ParseUint(cmp.Or(database, "0"), 10, 31); err != nil || u.Hostname() == "" || !validPort(u) {
 			return errors.New("must be an address such as valkey://user:password@host:6379/0, with a number as the database")
 		}
 		return nil

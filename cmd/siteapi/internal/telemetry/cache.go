@@ -8,9 +8,9 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// Cache counts the reads of a cache and the fills they cause. A read that finds an entry,
-// fresh or expired, is a hit; one that waits for a fill is a miss. Peek only asks whether
-// an entry is current and is not counted.
+// Cache counts the reads of a cache. A read that finds an entry, fresh or expired, is a
+// hit; one that waits for a fill is a miss. Peek only asks whether an entry is current and
+// is not counted.
 func (m *Metrics) Cache(c cache.Cache) cache.Cache {
 	for _, family := range []string{"content", "quote"} {
 		m.reads.WithLabelValues(family, "hit")
@@ -26,21 +26,13 @@ type meteredCache struct {
 
 // Get implements [cache.Cache].
 func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
-	family, _, _ := strings.Cut(key, ":")
 	began := time.Now()
-	entry, err := c.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		value, life, err := fill(ctx)
-		outcome := "ok"
-		if err != nil {
-			outcome = "error"
-		}
-		c.metrics.fills.WithLabelValues(family, outcome).Inc()
-		return value, life, err
-	})
-	found := "miss"
+	entry, err := c.Cache.Get(ctx, key, fill)
+	outcome := "miss"
 	if err == nil && entry.StoredAt.Before(began) {
-		found = "hit"
+		outcome = "hit"
 	}
-	c.metrics.reads.WithLabelValues(family, found).Inc()
+	family, _, _ := strings.Cut(key, ":")
+	c.metrics.reads.WithLabelValues(family, outcome).Inc()
 	return entry, err
 }

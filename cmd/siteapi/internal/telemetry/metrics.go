@@ -17,7 +17,6 @@ import (
 // chose, so the number of series is bounded.
 type Metrics struct {
 	Registry *prometheus.Registry
-	fills    *prometheus.CounterVec
 	reads    *prometheus.CounterVec
 	events   *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
@@ -45,7 +44,6 @@ func NewMetrics(version string) *Metrics {
 	}, func() float64 { return 1 })
 	return &Metrics{
 		Registry: registry,
-		fills:    counter("cache_fills_total", "Cache entries filled.", "family", "outcome"),
 		reads:    counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
 		events:   counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
 		calls:    histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
