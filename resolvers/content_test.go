@@ -20,11 +20,11 @@ import (
 
 // scriptedCMS answers with what a test tells it.
 type scriptedCMS struct {
-	mu    sync.Mutex
-	title string
-	err   error
-	gate  chan struct{} // where set, a fetch waits for it after it has read the title
-	calls atomic.Int64
+	mu      sync.Mutex
+	title   string
+	err     error
+	release chan struct{} // where set, a fetch waits for it after it has read the title
+	calls   atomic.Int64
 }
 
 func (c *scriptedCMS) set(title string, err error) {
@@ -36,11 +36,11 @@ func (c *scriptedCMS) set(title string, err error) {
 func (c *scriptedCMS) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	c.calls.Add(1)
 	c.mu.Lock()
-	title, err, gate := c.title, c.err, c.gate
+	title, err, release := c.title, c.err, c.release
 	c.mu.Unlock()
-	if gate != nil {
+	if release != nil {
 		select {
-		case <-gate:
+		case <-release:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -150,16 +150,16 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	r := newContentResolver(t, source, "", c)
-	gate := make(chan struct{})
+	release := make(chan struct{})
 	source.set("old", nil)
-	source.gate = gate
+	source.release = release
 	slow := make(chan string, 1)
 	go func() { slow <- title(t, r) }()
 	for source.calls.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	source.mu.Lock()
-	source.title, source.gate = "new", nil
+	source.title, source.release = "new", nil
 	source.mu.Unlock()
 	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	if got := title(t, r); got != "new" {
 		t.Fatalf("a read after the invalidation got %q", got)
 	}
-	close(gate)
+	close(release)
 	<-slow
 	if got := title(t, r); got != "new" {
 		t.Fatalf("the overtaken fetch put back %q", got)
@@ -185,14 +185,14 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	source.set("one", nil)
-	source.gate = make(chan struct{})
+	source.release = make(chan struct{})
 	r := newContentResolver(t, source, "", c)
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() { title(t, r) })
 	}
 	time.Sleep(20 * time.Millisecond)
-	close(source.gate)
+	close(source.release)
 	group.Wait()
 	if calls := source.calls.Load(); calls != 1 {
 		t.Errorf("50 readers caused %d fetches, want 1", calls)

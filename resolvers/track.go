@@ -13,7 +13,7 @@ import (
 )
 
 // trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development the
-// names of those are reported, so that whoever builds the form sees them.
+// names of those are reported, so that they show while the form is built.
 func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}

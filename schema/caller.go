@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Caller is what a door knows of the request that brought an operation.
+// Caller is what an endpoint knows of the request that brought an operation.
 type Caller struct {
-	RequestID      string // accepted or made by the server; never empty at a door
+	RequestID      string // accepted or made by the server; never empty at an endpoint
 	Address        string // client's IP address, behind proxies the one they vouch for
 	Bearer         string // token of the Authorization header, empty where there is none
 	AcceptLanguage string // header of that name

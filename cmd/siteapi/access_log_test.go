@@ -65,7 +65,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// Whoever knows the id of a submission can read it, so no log line holds one.
+// The id of a submission is all it takes to read its PDF, so no log line holds one.
 func TestSubmissionIDIsNotLogged(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir(), "LOG_LEVEL=trace")

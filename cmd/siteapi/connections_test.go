@@ -97,7 +97,7 @@ func TestSlowClients(t *testing.T) {
 				t.Errorf("the connection ended after %v, want about %v", took, tt.limit)
 			}
 			if strings.Contains(string(answer), "HTTP/1.1 5") {
-				t.Errorf("a slow client is told of a fault of the service: %s", answer)
+				t.Errorf("a slow client gets a 5xx: %s", answer)
 			}
 		})
 	}

@@ -48,8 +48,8 @@ func TestContractCacheStats(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	s.warm()
-	bothDoors(t, func(t *testing.T, door string) {
-		got := s.through(door, "cacheStats", nil)
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
+		got := s.through(endpoint, "cacheStats", nil)
 		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": 3.0, "available": true}}
 		if !reflect.DeepEqual(got.data, want) {
 			t.Errorf("got %s", got.raw)
@@ -81,12 +81,12 @@ func TestContractClearCache(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bothDoors(t, func(t *testing.T, door string) {
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				s := startService(t, nil)
 				s.warm()
-				got := s.through(door, "clearCache", tt.vars, cacheAuth)
+				got := s.through(endpoint, "clearCache", tt.vars, cacheAuth)
 				if tt.code != "" {
-					if got.code != tt.code || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+					if got.code != tt.code || !slices.Equal(got.fieldNames(), tt.fields) || endpoint == "REST" && got.status != 400 {
 						t.Errorf("got %d %s", got.status, got.raw)
 					}
 					if s.size() != 3 {
@@ -145,12 +145,12 @@ func TestContractInvalidateCache(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bothDoors(t, func(t *testing.T, door string) {
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				s := startService(t, nil)
 				s.warm()
-				got := s.through(door, "invalidateCache", map[string]any{"input": tt.input}, cacheAuth)
+				got := s.through(endpoint, "invalidateCache", map[string]any{"input": tt.input}, cacheAuth)
 				if tt.fields != nil {
-					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || endpoint == "REST" && got.status != 400 {
 						t.Errorf("got %d %s", got.status, got.raw)
 					}
 					return
@@ -169,8 +169,8 @@ func TestContractInvalidateCache(t *testing.T) {
 func TestContractInvalidateNamesAllowedValues(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	bothDoors(t, func(t *testing.T, door string) {
-		got := s.through(door, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "fr"}}, cacheAuth)
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
+		got := s.through(endpoint, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "fr"}}, cacheAuth)
 		if !strings.Contains(got.fields["locale"], "en, es, ro") || !strings.Contains(got.fields["type"], "documentType, document, locale, all") {
 			t.Errorf("got %v", got.fields)
 		}
@@ -205,9 +205,9 @@ func TestContractWebhook(t *testing.T) {
 	s := startService(t, nil)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bothDoors(t, func(t *testing.T, door string) {
-				got := s.through(door, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
-				again := s.through(door, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
+				again := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
 				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) || !reflect.DeepEqual(got.data, again.data) {
 					t.Errorf("got %s, again %s, want %v", got.raw, again.raw, tt.want)
 				}
@@ -256,16 +256,16 @@ func TestContractGuards(t *testing.T) {
 	}
 	for _, g := range guarded {
 		t.Run(g.name+" "+g.good, func(t *testing.T) {
-			bothDoors(t, func(t *testing.T, door string) {
-				if got := s.through(door, g.name, g.vars, "Authorization: Bearer "+g.good); got.code != "" {
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				if got := s.through(endpoint, g.name, g.vars, "Authorization: Bearer "+g.good); got.code != "" {
 					t.Errorf("a good token: %s", got.raw)
 				}
 				for _, header := range []string{"Authorization: Bearer wrong", "Authorization: Bearer ", "Authorization: " + g.good, "Authorization: Basic " + g.good, "X-No: token"} {
-					got := s.through(door, g.name, g.vars, header)
+					got := s.through(endpoint, g.name, g.vars, header)
 					if got.code != "UNAUTHENTICATED" || got.data != nil {
 						t.Errorf("%s: %s", header, got.raw)
 					}
-					if door == "REST" && (got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer") {
+					if endpoint == "REST" && (got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer") {
 						t.Errorf("%s: status %d, WWW-Authenticate %q", header, got.status, got.header.Get("WWW-Authenticate"))
 					}
 				}

@@ -54,10 +54,10 @@ func TestContractTrack(t *testing.T) {
 	s := startService(t, nil)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bothDoors(t, func(t *testing.T, door string) {
-				got := s.through(door, "trackQuote", object{"input": tt.input})
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.through(endpoint, "trackQuote", object{"input": tt.input})
 				if tt.fields != nil {
-					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || door == "REST" && got.status != 400 {
+					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || endpoint == "REST" && got.status != 400 {
 						t.Errorf("got %d %s", got.status, got.raw)
 					}
 					return
@@ -114,8 +114,8 @@ var submissionIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
 func TestContractSubmit(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	bothDoors(t, func(t *testing.T, door string) {
-		got := s.through(door, "submitQuote", object{"input": validSubmission("s-" + door)})
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
+		got := s.through(endpoint, "submitQuote", object{"input": validSubmission("s-" + endpoint)})
 		id, _ := got.data["submissionId"].(string)
 		want := object{"success": true, "submissionId": id, "pdfUrl": "/api/quote/pdf?id=" + id}
 		if !submissionIDForm.MatchString(id) || !reflect.DeepEqual(got.data, want) {
@@ -161,9 +161,9 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			bothDoors(t, func(t *testing.T, door string) {
-				got := s.through(door, "submitQuote", object{"input": c.input})
-				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" || door == "REST" && got.status != 400 {
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.through(endpoint, "submitQuote", object{"input": c.input})
+				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" || endpoint == "REST" && got.status != 400 {
 					t.Errorf("got %d %s\nwant %v", got.status, got.raw, c.fields)
 				}
 			})
@@ -191,11 +191,11 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	submit := func(door string, change func(object), headers ...string) string {
+	submit := func(endpoint string, change func(object), headers ...string) string {
 		t.Helper()
 		input := validSubmission("same")
 		change(input)
-		got := s.through(door, "submitQuote", object{"input": input}, headers...)
+		got := s.through(endpoint, "submitQuote", object{"input": input}, headers...)
 		id, _ := got.data["submissionId"].(string)
 		if id == "" {
 			t.Fatalf("got %s", got.raw)
@@ -218,9 +218,9 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	}
 	spanish := validSubmission("same")
 	spanish["locale"] = "es"
-	for _, door := range []string{"GraphQL", "REST"} {
-		if got := s.through(door, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1"); got.code != "IDEMPOTENCY_KEY_REUSED" {
-			t.Errorf("%s: the key with other content: %s", door, got.raw)
+	for _, endpoint := range []string{"GraphQL", "REST"} {
+		if got := s.through(endpoint, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1"); got.code != "IDEMPOTENCY_KEY_REUSED" {
+			t.Errorf("%s: the key with other content: %s", endpoint, got.raw)
 		}
 	}
 	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {

@@ -18,7 +18,7 @@ type fault struct {
 	byHand bool
 }
 
-// always is how often a lasting fault is met.
+// always is how often a persistent fault is met.
 const always = 1_000_000
 
 func faultTable() []fault {

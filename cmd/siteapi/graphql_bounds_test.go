@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// peakMemory is the most memory the process has had so stubs, in MiB.
+// peakMemory is the most memory the process has had so far, in MiB.
 func (r *running) peakMemory() int {
 	r.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))

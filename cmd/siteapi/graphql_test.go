@@ -58,13 +58,13 @@ func TestGraphQLInProduction(t *testing.T) {
 	env := map[string]string{"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s"}
 	s := startService(t, env)
 	if got := s.query(`{ __schema { queryType { name } } }`, nil); bytes.Contains(got.body, []byte(`"queryType"`)) {
-		t.Errorf("the schema is told: %s", got.body)
+		t.Errorf("the schema is shown: %s", got.body)
 	}
 	if got := s.do(http.MethodGet, "/playground", ""); got.status != 404 {
 		t.Errorf("the playground answers %d", got.status)
 	}
 	if got := s.query(`{ cacheStat { success } }`, nil); bytes.Contains(got.body, []byte("Did you mean")) {
-		t.Errorf("the schema is told by suggestions: %s", got.body)
+		t.Errorf("the schema is shown by suggestions: %s", got.body)
 	}
 	env["GRAPHQL_INTROSPECTION"], env["GRAPHQL_PLAYGROUND"] = "on", "on"
 	open := startService(t, env)

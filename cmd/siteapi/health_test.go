@@ -30,10 +30,10 @@ func (s *service) readiness() (int, readiness) {
 // With everything down the process lives, says what is down, and serves what it can.
 func TestHealthWithDependenciesDown(t *testing.T) {
 	t.Parallel()
-	nobody := "127.0.0.1:1"
+	closed := "127.0.0.1:1"
 	s := startService(t, map[string]string{
-		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t", "SANITY_API_URL": "http://" + nobody,
-		"CRM_DRIVER": "hubspot", "HUBSPOT_TOKEN": "t", "HUBSPOT_API_URL": "http://" + nobody, "CACHE_URL": "valkey://" + nobody,
+		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t", "SANITY_API_URL": "http://" + closed,
+		"CRM_DRIVER": "hubspot", "HUBSPOT_TOKEN": "t", "HUBSPOT_API_URL": "http://" + closed, "CACHE_URL": "valkey://" + closed,
 	})
 	status, r := s.readiness()
 	if status != 200 || r.Status != "ok" {

@@ -122,7 +122,7 @@ func TestCompose(t *testing.T) {
 		if !isSetting(name) {
 			t.Errorf("there is no setting %s", name)
 		}
-		// What an operator is asked for, and what is left out unless he says otherwise.
+		// What an operator is asked for, and what is left out by default.
 		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
 		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
 	}
@@ -200,7 +200,7 @@ func TestReadyCommand(t *testing.T) {
 		}
 	}
 	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 || !strings.Contains(out, "does not answer") {
-		t.Errorf("with nobody there: %d %s", code, out)
+		t.Errorf("with no service there: %d %s", code, out)
 	}
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -204,7 +204,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	_ = told.SetReadDeadline(time.Now().Add(20 * time.Second))
 	n, _, err := told.ReadFrom(word)
 	if err != nil || string(word[:n]) != "READY=1" {
-		t.Fatalf("systemd is told %q, %v", word[:n], err)
+		t.Fatalf("systemd received %q, %v", word[:n], err)
 	}
 	return &running{t: t, cmd: cmd, base: "http://" + "inherited"}
 }
@@ -244,7 +244,7 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address nobody listens on.
+// freeAddress returns an address that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

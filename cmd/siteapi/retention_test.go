@@ -92,7 +92,7 @@ func TestRetentionIsOffByDefault(t *testing.T) {
 	s.start()
 	time.Sleep(100 * time.Millisecond)
 	if !s.has(t, "old") {
-		t.Error("a submission was forgotten though nobody asked for it")
+		t.Error("a submission was forgotten without SUBMISSION_RETENTION")
 	}
 }
 
@@ -127,7 +127,7 @@ func TestRetentionKeepsWhatWasNeverDelivered(t *testing.T) {
 	s.start()
 	eventually(t, "the first is forgotten", func() bool { return !s.has(t, "arrived") })
 	if !s.has(t, "review") || !s.has(t, "rejected") {
-		t.Fatalf("retention erased a lead that nobody got: in review %v, rejected %v", s.has(t, "review"), s.has(t, "rejected"))
+		t.Fatalf("retention erased a lead that was not delivered: in review %v, rejected %v", s.has(t, "review"), s.has(t, "rejected"))
 	}
 	if _, err := s.app.data.archive.Release(t.Context(), "review"); err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func (s *service) query(document string, variables map[string]any, headers ...st
 	return s.do(http.MethodPost, "/graphql", string(body), headers...)
 }
 
-// operation is one that exists through both doors.
+// operation is one that exists through both endpoints.
 type operation struct {
 	method, path string
 	fromQuery    bool   // variables stand in the query string, else `body` holds them
@@ -179,7 +179,7 @@ var operations = map[string]operation{
 	},
 }
 
-// outcome is what an operation came to, the same for both doors.
+// outcome is what an operation came to, the same for both endpoints.
 type outcome struct {
 	status    int            // of the REST answer; 0 through GraphQL
 	data      map[string]any // nil where there was an error
@@ -190,11 +190,11 @@ type outcome struct {
 	raw       string
 }
 
-// through runs an operation through one door.
-func (s *service) through(door, name string, vars map[string]any, headers ...string) outcome {
+// through runs an operation through one endpoint.
+func (s *service) through(endpoint, name string, vars map[string]any, headers ...string) outcome {
 	s.t.Helper()
 	op := operations[name]
-	if door == "GraphQL" {
+	if endpoint == "GraphQL" {
 		return s.graphQLOutcome(op, s.query(op.document, vars, headers...))
 	}
 	path, body := op.path, ""
@@ -277,11 +277,11 @@ func (s *service) restOutcome(r response) outcome {
 	return o
 }
 
-// bothDoors runs one case through REST and through GraphQL.
-func bothDoors(t *testing.T, f func(t *testing.T, door string)) {
+// bothEndpoints runs one case through REST and through GraphQL.
+func bothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 	t.Helper()
-	for _, door := range []string{"REST", "GraphQL"} {
-		t.Run(door, func(t *testing.T) { f(t, door) })
+	for _, endpoint := range []string{"REST", "GraphQL"} {
+		t.Run(endpoint, func(t *testing.T) { f(t, endpoint) })
 	}
 }
 
@@ -334,7 +334,7 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String returns the log so stubs.
+// String returns the log so far.
 func (b *syncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -85,16 +85,16 @@ func TestSeveralCacheServerAway(t *testing.T) {
 			t.Errorf("with the cache server away: %d %s", got.status, got.body)
 		}
 	}
-	bothDoors(t, func(t *testing.T, door string) {
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		for name, vars := range map[string]map[string]any{
 			"clearCache": {"all": true}, "invalidateCache": {"input": map[string]any{"type": "all"}},
 		} {
-			if got := s.through(door, name, vars, cacheAuth); got.code != "UPSTREAM_UNAVAILABLE" ||
-				door == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
+			if got := s.through(endpoint, name, vars, cacheAuth); got.code != "UPSTREAM_UNAVAILABLE" ||
+				endpoint == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
 				t.Errorf("%s with the cache server away: %d %s", name, got.status, got.raw)
 			}
 		}
-		got := s.through(door, "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
+		got := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
 		if got.code != "UPSTREAM_UNAVAILABLE" {
 			t.Errorf("a webhook with the cache server away: %s, want 503, which the CMS repeats", got.raw)
 		}
@@ -126,12 +126,12 @@ func TestSeveralDatabaseAway(t *testing.T) {
 		t.Fatalf("got %s", first.raw)
 	}
 	pg.Stop(t)
-	bothDoors(t, func(t *testing.T, door string) {
+	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		for name, vars := range map[string]object{
-			"submitQuote": {"input": validSubmission("away-" + door)}, "trackQuote": {"input": object{"sessionId": "away"}},
+			"submitQuote": {"input": validSubmission("away-" + endpoint)}, "trackQuote": {"input": object{"sessionId": "away"}},
 		} {
-			if got := s.through(door, name, vars); got.code != "UPSTREAM_UNAVAILABLE" ||
-				door == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
+			if got := s.through(endpoint, name, vars); got.code != "UPSTREAM_UNAVAILABLE" ||
+				endpoint == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
 				t.Errorf("%s with the database away: %d %s", name, got.status, got.raw)
 			}
 		}

@@ -49,35 +49,35 @@ func (s *service) arrives(id string, want bool) {
 	}
 	time.Sleep(300 * time.Millisecond)
 	if there() || len(s.deliveries(id)) != 0 {
-		s.t.Errorf("the held lead %s was delivered: %v", id, s.deliveries(id))
+		s.t.Errorf("the lead in review %s was delivered: %v", id, s.deliveries(id))
 	}
 }
 
-func TestSuspiciousLeadsAreHeld(t *testing.T) {
+func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	t.Parallel()
 	url, _ := vendor(t)
 	tests := []struct {
-		name    string
-		env     map[string]string
-		track   bool // the session is tracked just before
-		change  object
-		headers []string
-		want    []quote.Signal
-		held    bool
+		name     string
+		env      map[string]string
+		track    bool // the session is tracked just before
+		change   object
+		headers  []string
+		want     []quote.Signal
+		inReview bool
 	}{
 		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
 		{name: "an empty trap", change: object{"website": "  "}},
-		{name: "the trap", change: object{"website": "https://spam.example"}, want: []quote.Signal{quote.Honeypot}, held: true},
+		{name: "the trap", change: object{"website": "https://spam.example"}, want: []quote.Signal{quote.Honeypot}, inReview: true},
 		{name: "never tracked", env: map[string]string{"SPAM_MIN_TIME": "1h"}, want: []quote.Signal{quote.Untracked}},
-		{name: "too fast", env: map[string]string{"SPAM_MIN_TIME": "1h"}, track: true, want: []quote.Signal{quote.TooFast}, held: true},
+		{name: "too fast", env: map[string]string{"SPAM_MIN_TIME": "1h"}, track: true, want: []quote.Signal{quote.TooFast}, inReview: true},
 		{name: "a good token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "good"}},
 		{name: "a good token in the header", env: map[string]string{"TURNSTILE_SECRET": "hush"}, headers: []string{"CF-Turnstile-Response: good"}},
-		{name: "a bad token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "bad"}, want: []quote.Signal{quote.NoChallenge}, held: true},
-		{name: "no token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, want: []quote.Signal{quote.NoChallenge}, held: true},
+		{name: "a bad token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "bad"}, want: []quote.Signal{quote.NoChallenge}, inReview: true},
+		{name: "no token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, want: []quote.Signal{quote.NoChallenge}, inReview: true},
 		{name: "the vendor is away", env: map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
 			change: object{"challengeToken": "good"}, want: []quote.Signal{quote.Unchecked}},
 		{name: "everything", env: map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"}, track: true,
-			change: object{"website": "x", "challengeToken": "bad"}, want: []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge}, held: true},
+			change: object{"website": "x", "challengeToken": "bad"}, want: []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge}, inReview: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,29 +87,29 @@ func TestSuspiciousLeadsAreHeld(t *testing.T) {
 				env[name] = value
 			}
 			s := startService(t, env, quick)
-			bothDoors(t, func(t *testing.T, door string) {
-				session := "spam-" + door
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				session := "spam-" + endpoint
 				if tt.track {
-					s.through(door, "trackQuote", object{"input": object{"sessionId": session}})
+					s.through(endpoint, "trackQuote", object{"input": object{"sessionId": session}})
 					time.Sleep(5 * time.Millisecond)
 				}
 				in := validSubmission(session)
 				for name, value := range tt.change {
 					in[name] = value
 				}
-				got := s.through(door, "submitQuote", object{"input": in}, tt.headers...)
+				got := s.through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.data["success"] != true {
-					t.Fatalf("the visitor is told %s", got.raw)
+					t.Fatalf("the answer is %s", got.raw)
 				}
 				id := got.data["submissionId"].(string)
 				stored, err := s.app.data.quotes.Submission(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.held {
-					t.Errorf("stored with %v, held %v; want %v, %v", stored.Signals, stored.InReview, tt.want, tt.held)
+				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
+					t.Errorf("stored with %v, in review %v; want %v, %v", stored.Signals, stored.InReview, tt.want, tt.inReview)
 				}
-				s.arrives(id, !tt.held)
+				s.arrives(id, !tt.inReview)
 				if pdf := s.do("GET", "/api/quote/pdf?id="+id, ""); pdf.status != 200 {
 					t.Errorf("the visitor's PDF answers %d", pdf.status)
 				}
@@ -118,8 +118,8 @@ func TestSuspiciousLeadsAreHeld(t *testing.T) {
 	}
 }
 
-// What the answer holds tells nobody whether a lead is held.
-func TestHeldLeadsLookLikeOthers(t *testing.T) {
+// The answer does not show whether a lead is in review.
+func TestLeadsInReviewLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	shape := func(in object) string {
@@ -133,9 +133,9 @@ func TestHeldLeadsLookLikeOthers(t *testing.T) {
 	}
 }
 
-// A retry of a held submission gets its id again and does not get it delivered; nor is
+// A retry of a submission in review gets its id again and does not get it delivered; nor is
 // the same content without the trap another lead.
-func TestHeldLeadsStayHeldWhenRepeated(t *testing.T) {
+func TestLeadsInReviewStayThereWhenRepeated(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil, quick)
 	in := validSubmission("again")

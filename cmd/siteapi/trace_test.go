@@ -122,8 +122,8 @@ const (
 // the visitor is in it.
 func TestTraceOfASubmission(t *testing.T) {
 	t.Parallel()
-	for _, door := range []string{"REST", "GraphQL"} {
-		t.Run(door, func(t *testing.T) {
+	for _, endpoint := range []string{"REST", "GraphQL"} {
+		t.Run(endpoint, func(t *testing.T) {
 			t.Parallel()
 			o := &otlp{}
 			receiver := httptest.NewServer(o)
@@ -134,14 +134,14 @@ func TestTraceOfASubmission(t *testing.T) {
 				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "SANITY_API_URL": listening(t, stubs.cms.URL(), &heard),
 				"HUBSPOT_API_URL": listening(t, stubs.crm.URL(), &heard),
 			}), quick)
-			got := s.through(door, "submitQuote", object{"input": validSubmission("traced")}, traceparent, "X-Request-Id: req-1")
+			got := s.through(endpoint, "submitQuote", object{"input": validSubmission("traced")}, traceparent, "X-Request-Id: req-1")
 			id := got.data["submissionId"].(string)
 			eventually(t, "the lead is delivered", func() bool {
 				return s.deliveries(id)["cms"].State == "delivered" && s.deliveries(id)["crm"].State == "delivered"
 			})
 			s.stop() // sends what is left
 
-			request := map[string]string{"REST": "POST /api/quote/submit", "GraphQL": "POST /graphql"}[door]
+			request := map[string]string{"REST": "POST /api/quote/submit", "GraphQL": "POST /graphql"}[endpoint]
 			parents := []string{request, "mutation submitQuote", "Mutation.submitQuote"}
 			under := clientSpan
 			for _, name := range parents {

@@ -175,7 +175,7 @@ func TestServerWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestLeaseOfADeadInstance waits for the end of a lease that nobody gives back.
+// TestLeaseOfADeadInstance waits for the end of a lease whose owner has died.
 func TestLeaseOfADeadInstance(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)

@@ -121,7 +121,7 @@ func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	return filepath.Join(d.dir, cms.SubmissionID(id)+".json"), nil
 }
 
-// rejected is an error that repeating cannot mend.
+// rejected is an error that a retry cannot fix.
 func rejected(op string, err error) *upstream.Error {
 	return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Err: err}
 }

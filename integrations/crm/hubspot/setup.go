@@ -128,7 +128,7 @@ func (d *Driver) define(ctx context.Context, op, path string, body any) (created
 	return false, d.failure(op, resp)
 }
 
-// unlessFinal drops what repeating would not mend: a lead is better stored without a property
+// unlessFinal drops what a retry would not fix: a lead is better stored without a property
 // than not at all.
 func unlessFinal(err error) error {
 	if kind := upstream.KindOf(err); kind == upstream.Refused || kind == upstream.Rejected {
