@@ -139,10 +139,7 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			Lock:     func(s *config.Settings) (io.Closer, error) { return claimDatabase(s) },
 			Snapshot: sqlite.Snapshot,
 			Truncate: sqlite.Truncate,
-			Check: func(ctx context.Context, path string) (submissions, sessions int64, err error) {
-				c, err := sqlite.Check(ctx, path)
-				return c.Submissions, c.Sessions, err
-			},
+			Check:    sqlite.Check,
 		},
 	}
 }

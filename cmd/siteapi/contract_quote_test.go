@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"siteapi/integrations/store"
 )
 
 // object is a JSON object under construction.
@@ -404,7 +402,7 @@ func TestContractHostileBodies(t *testing.T) {
 	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions are stored, %v", n, err)
 	}
-	for session, err := range s.app.data.archive.Sessions(t.Context(), store.SessionFilter{}) {
+	for session, err := range s.app.data.archive.Sessions(t.Context()) {
 		t.Errorf("a session is stored: %+v, %v", session, err)
 	}
 	for name, size := range map[string]int{"/api/webhooks/cms": 1<<20 + 1, "/graphql": 1<<20 + 1} {

@@ -75,19 +75,13 @@ type Position struct {
 	ID          string
 }
 
-// SessionFilter narrows a listing of sessions. Zero fields don't narrow.
-type SessionFilter struct {
-	Since time.Time // last seen at or after
-	Until time.Time // last seen before
-}
-
 // Archive is what operators need.
 type Archive interface {
 	// Submissions yields stored submissions in the order that the filter asks for.
 	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
 	// Sessions yields the latest state of each session, in no particular order. Those
 	// that appear or change meanwhile may or may not be seen.
-	Sessions(ctx context.Context, f SessionFilter) iter.Seq2[quote.Session, error]
+	Sessions(ctx context.Context) iter.Seq2[quote.Session, error]
 	// CountSubmissions returns the number of stored submissions.
 	CountSubmissions(ctx context.Context) (int64, error)
 	// InReview returns the number of submissions in review, and when the oldest of them

@@ -60,7 +60,7 @@ func (s *Service) Funnel(ctx context.Context, since, until time.Time, locale *sc
 		r.addLead(submission)
 	}
 	r.Untracked = r.Submissions // until their sessions are seen
-	for session, err := range s.Archive.Sessions(ctx, store.SessionFilter{}) {
+	for session, err := range s.Archive.Sessions(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the sessions: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -112,15 +113,10 @@ func passes(err error) bool {
 		}
 		return false
 	}
-	for _, target := range []error{
+	return slices.ContainsFunc([]error{
 		sql.ErrConnDone, sql.ErrTxDone, driver.ErrBadConn, context.DeadlineExceeded, context.Canceled,
 		fs.ErrPermission, syscall.ENOSPC, syscall.EROFS, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // isBusy reports whether another process was writing: the connection is as good as before.

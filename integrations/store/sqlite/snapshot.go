@@ -42,7 +42,7 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 	if err := flush(to); err != nil {
 		return fmt.Errorf("copying the database: %w", err)
 	}
-	_, err = Check(ctx, to)
+	_, _, err = Check(ctx, to)
 	return err
 }
 
@@ -55,15 +55,12 @@ func flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Contents is what a database file holds.
-type Contents struct{ Submissions, Sessions int64 }
-
 // Check reads a whole database file that is not in use and returns what it holds, or
 // an error if anything about it is not as it should be.
-func Check(ctx context.Context, path string) (c Contents, err error) {
+func Check(ctx context.Context, path string) (submissions, sessions int64, err error) {
 	db, err := connect(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
-		return c, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for _, query := range []string{
@@ -74,17 +71,17 @@ func Check(ctx context.Context, path string) (c Contents, err error) {
 		switch err := db.QueryRowContext(ctx, query).Scan(&problem); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
-			return c, fmt.Errorf("checking the database: %w", err)
+			return 0, 0, fmt.Errorf("checking the database: %w", err)
 		default:
-			return c, fmt.Errorf("checking the database: it is damaged: %s", problem)
+			return 0, 0, fmt.Errorf("checking the database: it is damaged: %s", problem)
 		}
 	}
 	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
-		Scan(&c.Submissions, &c.Sessions)
+		Scan(&submissions, &sessions)
 	if err != nil {
-		return c, fmt.Errorf("counting what the database holds: %w", err)
+		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
 	}
-	return c, nil
+	return submissions, sessions, nil
 }
 
 // Truncate copies the write-ahead log back and empties it, beside other users of the

@@ -74,12 +74,15 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 // If ctx ends first fn is not called; once it has begun, Write waits for the outcome.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	r := &request{fn: fn, done: make(chan error, 1)}
+	end := ctx.Err()
+	if end != nil {
+		return fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, end)
+	}
 	select {
 	case d.requests <- r:
 	default:
 		return fmt.Errorf("%w: too many requests are waiting", store.ErrUnavailable)
 	}
-	var end error
 	select {
 	case err := <-r.done:
 		return err

@@ -10,9 +10,7 @@ package storecopy
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
@@ -45,23 +43,19 @@ func Copy(
 		if err != nil {
 			return fmt.Errorf("looking for unfinished deliveries: %w", err)
 		}
-		created, err := to.ImportLeads(ctx, leads, pending)
+		created, enqueued, err := to.ImportLeads(ctx, leads, pending)
 		if err != nil {
 			return err
 		}
 		r.Submissions += int64(len(leads))
-		r.Created += int64(len(created))
-		for _, id := range created {
-			if slices.Contains(pending, id) {
-				r.Enqueued++
-			}
-		}
+		r.Created += int64(created)
+		r.Enqueued += int64(enqueued)
 		return nil
 	})
 	if err != nil {
 		return r, fmt.Errorf("copying the submissions: %w", err)
 	}
-	err = sqlstore.InChunks(from.SessionRows(ctx, store.SessionFilter{}), func(rows []sqlstore.SessionRow) error {
+	err = sqlstore.InChunks(from.SessionRows(ctx), func(rows []sqlstore.SessionRow) error {
 		if err := to.ImportSessions(ctx, rows); err != nil {
 			return err
 		}

@@ -195,7 +195,7 @@ func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 		}
 		return nil
 	})
-	for r, rowErr := range s.SessionRows(t.Context(), store.SessionFilter{}) {
+	for r, rowErr := range s.SessionRows(t.Context()) {
 		rows, err = append(rows, r), errors.Join(err, rowErr)
 	}
 	if err != nil {

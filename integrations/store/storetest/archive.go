@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -121,57 +120,31 @@ func search(t *testing.T, s Subject) {
 	check(store.Filter{Search: "stef"}, n-2)
 }
 
-func listSessions(t *testing.T, s Subject) {
+func sessions(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	const n = 1100
-	fillSessions(t, db, n, func(i int) time.Duration { return time.Duration(i) * time.Second })
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, err := range db.Sessions(ended, store.SessionFilter{}) {
-		if err == nil {
-			t.Error("a listing goes on after its context has ended")
-		}
-	}
-	for name, c := range map[string]struct {
-		filter store.SessionFilter
-		want   int
-	}{
-		"all":     {want: n},
-		"since":   {store.SessionFilter{Since: When().Add(1000 * time.Second)}, 100},
-		"until":   {store.SessionFilter{Until: When().Add(10 * time.Second)}, 10},
-		"between": {store.SessionFilter{Since: When().Add(time.Second), Until: When().Add(3 * time.Second)}, 2},
-	} {
-		seen := map[string]bool{}
-		for _, got := range all(t, db.Sessions(t.Context(), c.filter)) {
-			seen[got.ID] = got.Visits == 1 && got.Hints.Email == "ana@example.com" && *got.Estimate.Max == 2000
-		}
-		if len(seen) != c.want || !seen["s1"] && !seen["s1001"] {
-			t.Errorf("%s: %d sessions, want %d", name, len(seen), c.want)
-		}
-	}
-}
-
-func fillSessions(t *testing.T, db Store, n int, after func(i int) time.Duration) {
-	t.Helper()
+	const n = 1200 // more than two pages
 	together(n, func(i int) {
-		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(after(i)))); err != nil {
+		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(time.Duration(i%3/2)*time.Hour))); err != nil {
 			t.Error(err)
 		}
 	})
-}
-
-func pruneSessions(t *testing.T, s Subject) {
-	db := s.MustOpen(t, nil)
-	const n = 1200
-	fillSessions(t, db, n, func(i int) time.Duration { return time.Duration(i%3/2) * time.Hour })
+	count := func(want int) {
+		t.Helper()
+		seen := map[string]bool{}
+		for _, got := range all(t, db.Sessions(t.Context())) {
+			seen[got.ID] = got.Visits == 1 && got.Hints.Email == "ana@example.com" && *got.Estimate.Max == 2000
+		}
+		if len(seen) != want || !seen["s2"] {
+			t.Errorf("%d sessions, want %d", len(seen), want)
+		}
+	}
+	count(n)
 	for _, want := range []int64{n * 2 / 3, 0} {
 		if got, err := db.PruneSessions(t.Context(), When().Add(time.Hour)); err != nil || got != want {
 			t.Errorf("%d sessions were removed, %v, want %d", got, err, want)
 		}
 	}
-	if got := len(all(t, db.Sessions(t.Context(), store.SessionFilter{}))); got != n/3 {
-		t.Errorf("%d sessions are left, want %d", got, n/3)
-	}
+	count(n / 3)
 }
 
 // Only what is old enough goes, with all that belongs to it; what is in review or has
@@ -270,29 +243,23 @@ func hints(t *testing.T, s Subject) {
 func hintsWhileTracked(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const visits = 200
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	together(2, func(client int) {
 		for i := range visits {
 			v := Visit("busy", When().Add(time.Duration(i)*time.Millisecond))
 			v.Selections.Timeline = fmt.Sprint("step-", i)
-			if err := db.Track(t.Context(), v); err != nil {
+			err := error(nil)
+			if client == 0 {
+				err = db.Track(t.Context(), v)
+			} else {
+				_, err = db.EraseHints(t.Context(), v.Hints.Email)
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		}
-	}()
-	for going := true; going; {
-		select {
-		case <-ended:
-			going = false
-		default:
-		}
-		if _, err := db.EraseHints(t.Context(), "ana@example.com"); err != nil {
-			t.Error(err)
-		}
-	}
+	})
 	got, err := db.Session(t.Context(), "busy")
-	if err != nil || got.Visits != visits || got.Selections.Timeline != fmt.Sprint("step-", visits-1) || got.Hints != (quote.Hints{}) {
+	if err != nil || got.Visits != visits || got.Selections.Timeline != fmt.Sprint("step-", visits-1) {
 		t.Errorf("the session is %+v, %v", got, err)
 	}
 }

@@ -30,7 +30,7 @@ func startMany(t *testing.T, s Subject) {
 			t.Error(err)
 		}
 	})
-	if got := len(all(t, s.MustOpen(t, nil).Sessions(t.Context(), store.SessionFilter{}))); got != 10 {
+	if got := len(all(t, s.MustOpen(t, nil).Sessions(t.Context()))); got != 10 {
 		t.Errorf("%d sessions, want 10", got)
 	}
 	files, err := os.ReadDir(s.Migrations)

@@ -87,7 +87,6 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"track":                     track,
 		"track/late":                trackLate,
-		"track/at once":             trackAtOnce,
 		"submit/round trip":         submitRoundTrip,
 		"submit/repeated":           submitRepeated,
 		"submit/at once":            submitAtOnce,
@@ -96,8 +95,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"list/submissions":          listSubmissions,
 		"search":                    search,
 		"reject":                    reject,
-		"list/sessions":             listSessions,
-		"prune/sessions":            pruneSessions,
+		"sessions":                  sessions,
 		"prune/submissions":         pruneSubmissions,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,

@@ -62,26 +62,6 @@ func trackLate(t *testing.T, s Subject) {
 	}
 }
 
-// Visits of few sessions by many clients on two instances add up.
-func trackAtOnce(t *testing.T, s Subject) {
-	const n, sessions = 600, 5
-	dbs := []Store{s.MustOpen(t, nil), s.MustOpen(t, nil)}
-	together(n, func(i int) {
-		v := Visit(fmt.Sprint("s", i%sessions), When().Add(time.Duration(i)*time.Millisecond))
-		if err := dbs[i%len(dbs)].Track(t.Context(), v); err != nil {
-			t.Error(err)
-		}
-	})
-	for i := range sessions {
-		got, err := dbs[0].Session(t.Context(), fmt.Sprint("s", i))
-		first := When().Add(time.Duration(i) * time.Millisecond)
-		last := first.Add((n - sessions) * time.Millisecond)
-		if err != nil || got.Visits != n/sessions || !got.FirstSeen.Equal(first) || !got.LastSeen.Equal(last) {
-			t.Errorf("session %d: %+v, %v, want %d visits from %v to %v", i, got, err, n/sessions, first, last)
-		}
-	}
-}
-
 // A request that ends before its turn stores nothing; one that has begun is answered
 // with the truth.
 func requestEnded(t *testing.T, s Subject) {

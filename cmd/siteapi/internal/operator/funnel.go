@@ -90,7 +90,7 @@ func reportFunnel(ctx context.Context, archive store.Archive, since, until time.
 	steps := []string{"opened", "project type chosen", "features chosen", "estimate seen", "contact begun", "submitted"}
 	reached := make([]int, len(steps))
 	projects, features := tally{}, tally{}
-	for s, err := range archive.Sessions(ctx, store.SessionFilter{}) {
+	for s, err := range archive.Sessions(ctx) {
 		if err != nil {
 			return r, fmt.Errorf("reading the sessions: %w", err)
 		}

@@ -41,10 +41,10 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 
 // ImportLeads stores leads of another database in one transaction, in which it creates
 // the deliveries of those that are new here and that unfinished names. It returns the
-// ids of the new ones; what is there already stays as it is.
-func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []string) (created []string, err error) {
+// numbers of both; what is there already stays as it is.
+func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []string) (created, enqueued int, err error) {
 	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
-		created = nil
+		created = 0
 		var pending []string
 		for _, l := range leads {
 			isNew, err := importLead(ctx, tx, l)
@@ -52,15 +52,16 @@ func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []stri
 				return err
 			}
 			if isNew {
-				created = append(created, l.Submission.ID)
+				created++
 			}
 			if isNew && slices.Contains(unfinished, l.Submission.ID) {
 				pending = append(pending, l.Submission.ID)
 			}
 		}
+		enqueued = len(pending)
 		return tx.Enqueue(ctx, pending)
 	})
-	return created, err
+	return created, enqueued, err
 }
 
 // imported separates a content key from the id of the lead it was imported with.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"siteapi/integrations/quote"
-	"siteapi/integrations/store"
 )
 
 // SessionRow is a session as it is stored.
@@ -73,41 +72,27 @@ func (s *Store) Session(ctx context.Context, id string) (quote.Session, error) {
 }
 
 // Sessions yields the latest state of each session, in the order of their ids.
-func (s *Store) Sessions(ctx context.Context, f store.SessionFilter) iter.Seq2[quote.Session, error] {
-	return decoded(s.SessionRows(ctx, f), SessionRow.session)
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[quote.Session, error] {
+	return decoded(s.SessionRows(ctx), SessionRow.session)
 }
 
-// SessionRows yields sessions as they are stored.
-func (s *Store) SessionRows(ctx context.Context, f store.SessionFilter) iter.Seq2[SessionRow, error] {
-	return func(yield func(SessionRow, error) bool) {
-		for r, err := range pages(func(after *SessionRow) ([]SessionRow, error) { return s.sessionPage(ctx, after) }) {
-			// There is no index on last_seen: filtered here, a page is read in a bounded time.
-			seen := time.UnixMilli(r.LastSeen)
-			if err == nil && (seen.Before(f.Since) || !f.Until.IsZero() && !seen.Before(f.Until)) {
-				continue
-			}
-			if !yield(r, err) {
-				return
-			}
+// SessionRows yields all sessions as they are stored.
+func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
+	return pages(func(after *SessionRow) (page []SessionRow, err error) {
+		if after == nil {
+			after = &SessionRow{}
 		}
-	}
-}
-
-func (s *Store) sessionPage(ctx context.Context, after *SessionRow) (page []SessionRow, err error) {
-	if after == nil {
-		after = &SessionRow{}
-	}
-	err = s.db.Query(ctx, selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`, []any{after.ID, pageSize},
-		func(scan Scan) error {
+		err = s.db.Query(ctx, selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`, []any{after.ID, pageSize}, func(scan Scan) error {
 			var r SessionRow
 			err := scan(r.columns()...)
 			page = append(page, r)
 			return err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("listing the sessions: %w", err)
-	}
-	return page, nil
+		if err != nil {
+			return nil, fmt.Errorf("listing the sessions: %w", err)
+		}
+		return page, nil
+	})
 }
 
 // ImportSessions stores sessions of another database; of two states the later one stays.
@@ -175,7 +160,7 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 // withHint yields the sessions in which an address was typed.
 func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Session, error] {
 	return func(yield func(quote.Session, error) bool) {
-		for session, err := range s.Sessions(ctx, store.SessionFilter{}) {
+		for session, err := range s.Sessions(ctx) {
 			if (err != nil || typed(session.Hints, email)) && !yield(session, err) {
 				return
 			}

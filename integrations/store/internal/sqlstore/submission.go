@@ -85,7 +85,7 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 	}
 	var first SubmissionRow
 	if err := one(ctx, tx, selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", erased(err))
+		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", err)
 	}
 	if key != "" {
 		if _, err := tx.Exec(ctx, `UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
@@ -102,21 +102,13 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission
 	err := one(ctx, tx, selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
 		[]any{key}, first.columns()...)
 	if err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", erased(err))
+		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
 	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
 		return quote.Submission{}, false, store.ErrKeyReused
 	}
 	again, err := first.submission()
 	return again, false, err
-}
-
-// erased replaces [store.ErrNotFound] for a row that stood in the way a moment ago.
-func erased(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("%w: it is being erased", store.ErrUnavailable)
-	}
-	return err
 }
 
 // Submission returns a stored submission, or [store.ErrNotFound].
