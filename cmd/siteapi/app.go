@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,13 +75,13 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
 		return nil, err
 	}
-	observe := &observer{a.metrics, a.traces}
+	observe := observer{a.metrics, a.traces}
 	content, err := openCMS(s, log, observe)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log, observe, a.metrics.Gap)
+	contacts, err := openCRM(s, log, observe)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -110,7 +111,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	a.closers = append(a.closers, a.data.close)
 	a.queue = a.data.queue
 	a.metrics.WatchQueue(a.queue)
-	a.metrics.WatchDatabase(a.data.archive, a.data.load, databaseFiles(s)...)
+	a.metrics.WatchDatabase(a.data.archive, a.data.load, a.data.files...)
 	a.data.quotes = a.metrics.Quotes(a.data.quotes)
 	if a.resolver, err = a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (a *app) newOperators(content cmsDriver, contacts crmDriver, store cache.Ca
 	return &leads.Service{
 		Archive: a.data.archive, Deliveries: a.queue, CMS: content, CRM: contacts,
 		ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
-		Truncate:  func(ctx context.Context) error { return truncateDatabase(ctx, a.settings) },
+		Truncate:  a.data.truncate,
 	}
 }
 
@@ -248,10 +249,10 @@ func (a *app) shutdown(ctx context.Context) error {
 }
 
 func (a *app) close() error {
-	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i]())
+	var err error
+	for _, c := range slices.Backward(a.closers) {
+		err = errors.Join(err, c())
 	}
 	a.closers = nil
-	return errors.Join(errs...)
+	return err
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
@@ -260,9 +261,9 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"cut in the middle":      {good[:len(good)/2], "damaged or cut short"},
 		"cut at the end":         {good[:len(good)-4], "damaged or cut short"},
 		"a byte of the archive":  {flip(len(good) / 2)(bytes.Clone(good)), ""},
-		"a byte of the database": {edited(databaseFile, flip(8192)), "can't be used"},
+		"a byte of the database": {edited(operator.DatabaseFile, flip(8192)), "can't be used"},
 		"no manifest":            {edited("manifest.json", drop), "no manifest"},
-		"no database":            {edited(databaseFile, drop), "no manifest or no database"},
+		"no database":            {edited(operator.DatabaseFile, drop), "no manifest or no database"},
 		"a manifest of another":  {replaced(`"siteapi"`, `"other"`), "no manifest"},
 		"a later format":         {replaced(`"format": 1`, `"format": 2`), "has format 2"},
 		"another count":          {replaced(`"submissions": 20`, `"submissions": 21`), "holds 20 submissions"},
@@ -270,7 +271,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		"a folder in a folder":   {extra("cms/a/b.json", tar.TypeReg), "not a backup"},
 		"another file":           {extra("run.sh", tar.TypeReg), "not a backup"},
 		"a link":                 {extra("cms/x.json", tar.TypeSymlink), "not a backup"},
-		"a second database":      {extra(databaseFile, tar.TypeReg), "damaged"},
+		"a second database":      {extra(operator.DatabaseFile, tar.TypeReg), "damaged"},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.tar.gz")
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
@@ -295,14 +296,14 @@ func TestRestoreOverARuin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	s.says(said{"backup -o " + path, nil, nil})
 	ruin := strings.Repeat("not a database ", 1000)
-	if err := os.WriteFile(filepath.Join(s.dir, databaseFile), []byte(ruin), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, operator.DatabaseFile), []byte(ruin), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, code := s.run("backup", "-o", path+"2"); code != 1 {
 		t.Errorf("a ruin was backed up: %s", out)
 	}
 	s.says(said{"restore --from " + path, []string{"1 submissions"}, nil})
-	kept, _ := filepath.Glob(filepath.Join(s.dir, "before-restore-*", databaseFile))
+	kept, _ := filepath.Glob(filepath.Join(s.dir, "before-restore-*", operator.DatabaseFile))
 	if len(kept) != 1 {
 		t.Fatalf("kept aside: %q", kept)
 	}

@@ -115,6 +115,7 @@ func reportUsageOnce(c *cli.Command) {
 func operatorDeps(getenv func(string) string) operator.Deps {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
+	observe := observer{metrics: telemetry.NewMetrics(versionText())} // which nobody reads
 	return operator.Deps{
 		Version:  versionText(),
 		Settings: func(names ...string) (*config.Settings, error) { return config.Read(getenv, names...) },
@@ -126,10 +127,10 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			return &operator.Database{Quotes: d.quotes, Archive: d.archive, Queue: d.queue, Tables: d.tables, Close: d.close}, nil
 		},
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) {
-			return openCMS(s, log, nil)
+			return openCMS(s, log, observe)
 		},
 		OpenCRM: func(s *config.Settings) (operator.CRM, error) {
-			return openCRM(s, log, nil, func() {})
+			return openCRM(s, log, observe)
 		},
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
 			c, _, err := openCache(ctx, s, log)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -30,7 +31,8 @@ type database struct {
 	queue   *queue.Queue
 	tables  *storecopy.Store // what can be copied elsewhere
 	load    func() store.Load
-	close   func() error
+	files   []string // of SQLite
+	closers []func() error
 }
 
 // work is what the queue does for this process. The zero value does nothing, which is
@@ -41,112 +43,90 @@ type work struct {
 	retryMax time.Duration // instead of DELIVERY_RETRY_MAX, for tests; 0: that
 }
 
-// databaseFile is the name of the SQLite file in DATA_DIR.
-const databaseFile = operator.DatabaseFile
-
-// databaseFiles are the files whose size is of interest; PostgreSQL has none.
-func databaseFiles(s *config.Settings) []string {
-	if s.DatabaseURL != nil {
-		return nil
-	}
-	path := filepath.Join(s.DataDir, databaseFile)
-	return []string{path, path + "-wal"}
-}
-
-// truncateDatabase has the database forget what was removed: SQLite keeps it in its log for a while.
-func truncateDatabase(ctx context.Context, s *config.Settings) error {
-	if s.DatabaseURL != nil {
-		return nil
-	}
-	return sqlite.Truncate(ctx, filepath.Join(s.DataDir, databaseFile))
-}
-
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only looks has no senders.
-func openDatabase(
-	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
-) (*database, error) {
-	if s.DatabaseURL != nil {
-		return openPostgres(ctx, s, w, log)
-	}
-	return openSQLite(ctx, s, w, log)
-}
-
-func openPostgres(
-	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
-) (*database, error) {
-	pool, err := postgres.OpenPool(ctx, s.DatabaseURL.String())
-	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", err)
-	}
+func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (_ *database, err error) {
 	d := &database{}
-	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), d.queueOptions(s, w, log))
-	if err == nil {
-		err = deliveries.Migrate(ctx)
-	}
-	if err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("preparing the deliveries: %w", err)
-	}
-	tables, err := postgres.Open(ctx, postgres.Options{
-		URL: s.DatabaseURL.String(), Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(log)),
-	})
-	if err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("DATABASE_URL: %w", err)
-	}
-	d.quotes, d.archive, d.queue, d.tables = tables, tables, deliveries, tables.Store
-	d.load = tables.Load
-	d.close = func() error {
-		err := tables.Close()
-		pool.Close()
-		return err
-	}
-	return d, nil
-}
-
-// queueOptions are what the queue is built from, whatever the database.
-func (d *database) queueOptions(s *config.Settings, w work, log zerolog.Logger) queue.Options {
-	return queue.Options{
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	options := queue.Options{
 		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
 		Targets:  targets(s, w.senders),
 		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
 	}
+	if s.DatabaseURL != nil {
+		return d, d.openPostgres(ctx, s.DatabaseURL.String(), options)
+	}
+	return d, d.openSQLite(ctx, s, options)
 }
 
-func openSQLite(
-	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
-) (_ *database, err error) {
-	lock, err := shareDatabase(ctx, s)
+func (d *database) openPostgres(ctx context.Context, url string, o queue.Options) error {
+	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, lock.Close())
-		}
-	}()
-	path := filepath.Join(s.DataDir, databaseFile)
-	pool, err := sqlite.OpenDB(ctx, path)
+	d.closers = append(d.closers, func() error { pool.Close(); return nil })
+	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), o)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", err)
-	}
-	d := &database{}
-	deliveries, hooks, err := queue.New(riversqlite.New(pool), d.queueOptions(s, w, log))
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
+		return err
 	}
 	if err := deliveries.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, pool.Close())
+		return fmt.Errorf("preparing the deliveries: %w", err)
 	}
-	file, err := sqlite.Open(ctx, sqlite.Options{
-		Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(log)),
-	})
+	tables, err := postgres.Open(ctx, postgres.Options{URL: url, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the database: %w", err), pool.Close())
+		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
-	d.quotes, d.archive, d.queue, d.tables = file, file, deliveries, file.Store
-	d.load = file.Load
-	d.close = func() error { return errors.Join(file.Close(), pool.Close(), lock.Close()) }
-	return d, nil
+	d.closers = append(d.closers, tables.Close)
+	d.quotes, d.archive, d.queue, d.tables, d.load = tables, tables, deliveries, tables.Store, tables.Load
+	return nil
+}
+
+func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.Options) error {
+	lock, err := shareDatabase(ctx, s)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.DataDir, operator.DatabaseFile)
+	pool, err := sqlite.OpenDB(ctx, path)
+	if err != nil {
+		return errors.Join(fmt.Errorf("opening the database: %w", err), lock.Close())
+	}
+	d.closers = append(d.closers, lock.Close, pool.Close)
+	deliveries, hooks, err := queue.New(riversqlite.New(pool), o)
+	if err != nil {
+		return err
+	}
+	if err := deliveries.Migrate(ctx); err != nil {
+		return err
+	}
+	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	if err != nil {
+		return fmt.Errorf("opening the database: %w", err)
+	}
+	d.closers = append(d.closers, file.Close)
+	d.files = []string{path, path + "-wal"}
+	d.quotes, d.archive, d.queue, d.tables, d.load = file, file, deliveries, file.Store, file.Load
+	return nil
+}
+
+// truncate has the database forget what was removed: SQLite keeps it in its log for a while.
+func (d *database) truncate(ctx context.Context) error {
+	if len(d.files) == 0 {
+		return nil
+	}
+	return sqlite.Truncate(ctx, d.files[0])
+}
+
+// close closes what was opened, the last first.
+func (d *database) close() error {
+	var err error
+	for _, c := range slices.Backward(d.closers) {
+		err = errors.Join(err, c())
+	}
+	d.closers = nil
+	return err
 }

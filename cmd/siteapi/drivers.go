@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -49,33 +48,19 @@ type crmDriver interface {
 	crm.Eraser
 }
 
-// observer sees what passes between the service and remote systems. Commands have none.
+// observer sees what passes between the service and remote systems.
 type observer struct {
 	metrics *telemetry.Metrics
 	traces  *telemetry.Traces
 }
 
-func (o *observer) calls() func(context.Context, upstream.Call) {
-	if o == nil {
-		return nil
-	}
-	return o.metrics.Call
-}
-
-func (o *observer) transport(system string) http.RoundTripper {
-	if o == nil {
-		return nil
-	}
-	return o.traces.Transport(system)
-}
-
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *config.Settings, log zerolog.Logger, observe *observer) (cmsDriver, error) {
+func openCMS(s *config.Settings, log zerolog.Logger, observe observer) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
 			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
-			Observe: observe.calls(), Transport: observe.transport("sanity"),
+			Observe: observe.metrics.Call, Transport: observe.traces.Transport("sanity"),
 		}), nil
 	}
 	if err := beginContent(s, log); err != nil {
@@ -104,15 +89,14 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 	return nil
 }
 
-// openCRM opens the driver that CRM_DRIVER names. gap is called for every property that a
-// contact was stored without.
-func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func()) (crmDriver, error) {
+// openCRM opens the driver that CRM_DRIVER names.
+func openCRM(s *config.Settings, log zerolog.Logger, observe observer) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion,
-			Observe: observe.calls(), Transport: observe.transport("hubspot"),
+			Observe: observe.metrics.Call, Transport: observe.traces.Transport("hubspot"),
 			OnOmitted: func(text string) {
-				gap()
+				observe.metrics.Gap()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
 			},
 		}), nil
@@ -121,12 +105,12 @@ func openCRM(s *config.Settings, log zerolog.Logger, observe *observer, gap func
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.
-func openChallenge(s *config.Settings, observe *observer) *turnstile.Verifier {
+func openChallenge(s *config.Settings, observe observer) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
 	return turnstile.New(turnstile.Options{
-		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.calls(), Transport: observe.transport("turnstile"),
+		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.metrics.Call, Transport: observe.traces.Transport("turnstile"),
 	})
 }
 
@@ -164,14 +148,14 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 }
 
 // openLeadWebhook opens the address that new leads are announced at. Without one, what still waits for it fails.
-func openLeadWebhook(s *config.Settings, observe *observer) (queue.Send, error) {
+func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
 			return &upstream.Error{System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set"}
 		}, nil
 	}
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: observe.calls(),
+		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: observe.metrics.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)

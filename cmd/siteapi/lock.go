@@ -13,45 +13,35 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// databaseLock returns the lock file of a SQLite database. A process that has the database open shares the lock; a
-// restore takes it alone, so that no process works on a file that is being replaced.
-func databaseLock(s *config.Settings) (*flock.Flock, error) {
-	dir := filepath.Join(s.DataDir, "run")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("making the folder of the lock file: %w", err)
-	}
-	return flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640)), nil
-}
+// lockWait is how long a process waits for a restore.
+const lockWait = 10 * time.Second
 
-// shareDatabase takes the lock together with other processes. It waits ten seconds for a restore.
+// shareDatabase takes the lock of a SQLite database together with other processes that have it open. A restore takes it
+// alone, so that no process works on a file that is being replaced.
 func shareDatabase(ctx context.Context, s *config.Settings) (*flock.Flock, error) {
-	lock, err := databaseLock(s)
-	if err != nil {
-		return nil, err
-	}
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	if _, err := lock.TryRLockContext(wait, 50*time.Millisecond); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("a restore is under way")
-		}
-		return nil, errors.Join(fmt.Errorf("locking the database: %w", err), lock.Close())
-	}
-	return lock, nil
+	return lockDatabase(s, "a restore is under way",
+		func(l *flock.Flock) (bool, error) { return l.TryRLockContext(ctx, 50*time.Millisecond) })
 }
 
 // claimDatabase takes the lock alone, or fails if another process has the database open.
 func claimDatabase(s *config.Settings) (*flock.Flock, error) {
-	lock, err := databaseLock(s)
-	if err != nil {
-		return nil, err
+	return lockDatabase(s, "the database is in use: stop the service, and commands that work on it, first", (*flock.Flock).TryLock)
+}
+
+func lockDatabase(s *config.Settings, taken string, try func(*flock.Flock) (bool, error)) (*flock.Flock, error) {
+	dir := filepath.Join(s.DataDir, "run")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("making the folder of the lock file: %w", err)
 	}
-	free, err := lock.TryLock()
-	if err == nil && !free {
-		err = errors.New("the database is in use: stop the service, and commands that work on it, first")
+	lock := flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640))
+	free, err := try(lock)
+	if err == nil && free {
+		return lock, nil
 	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New(taken)
 	}
-	return lock, nil
+	return nil, errors.Join(fmt.Errorf("locking the database: %w", err), lock.Close())
 }

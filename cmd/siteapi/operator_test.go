@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/integrations/quote"
@@ -145,7 +146,7 @@ func (s *site) pdf(id string) int {
 // damage changes the SQLite database past the service.
 func (s *site) damage(query string) {
 	s.t.Helper()
-	db, err := sqlite.OpenDB(s.t.Context(), s.dir+"/"+databaseFile)
+	db, err := sqlite.OpenDB(s.t.Context(), s.dir+"/"+operator.DatabaseFile)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,27 +27,15 @@ func (p proxies) caller(r *http.Request) *schema.Caller {
 	}
 }
 
+// requestIDForm is what is accepted as a request id from outside: it ends up in logs.
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
 // requestID returns the id that a request brought, or a new one.
 func requestID(h http.Header) string {
-	if id := h.Get("X-Request-Id"); isRequestID(id) {
+	if id := h.Get("X-Request-Id"); id != "" && requestIDForm.MatchString(id) {
 		return id
 	}
 	return rand.Text()
-}
-
-// isRequestID tells what is accepted as a request id from outside: it ends up in logs.
-func isRequestID(id string) bool {
-	if len(id) == 0 || len(id) > 64 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 func bearer(header string) string {

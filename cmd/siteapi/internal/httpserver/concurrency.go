@@ -147,25 +147,25 @@ func (s *slots) release() { s.taken.Add(-1) }
 
 // clientCounter counts the requests in flight of each client.
 type clientCounter struct {
-	mu     sync.Mutex
-	flight map[string]int
+	mu       sync.Mutex
+	inFlight map[string]int
 }
 
 // enter counts a request unless its client has too many in flight.
 func (c *clientCounter) enter(client string, weight int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.flight[client]+weight > maxPerClient {
+	if c.inFlight[client]+weight > maxPerClient {
 		return false
 	}
-	c.flight[client] += weight
+	c.inFlight[client] += weight
 	return true
 }
 
 func (c *clientCounter) leave(client string, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.flight[client] -= weight; c.flight[client] <= 0 {
-		delete(c.flight, client)
+	if c.inFlight[client] -= weight; c.inFlight[client] <= 0 {
+		delete(c.inFlight, client)
 	}
 }

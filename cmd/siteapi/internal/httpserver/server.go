@@ -57,7 +57,7 @@ func New(o Options) *Server {
 	s := &Server{
 		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
 		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
-		decoding: make(chan struct{}, maxDecoding), clients: &clientCounter{flight: map[string]int{}},
+		decoding: make(chan struct{}, maxDecoding), clients: &clientCounter{inFlight: map[string]int{}},
 		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]*connection{}},
 	}
 	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
