@@ -102,19 +102,12 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 
 // preferred is the best match of Accept-Language, else the default.
 func preferred(acceptLanguage string) schema.Locale {
-	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
-	if err != nil || len(wanted) == 0 {
-		return schema.DefaultLocale
-	}
-	locales := schema.Locales()
+	locales := schema.Locales() // the default first, which the matcher falls back to
 	tags := make([]language.Tag, len(locales))
 	for i, l := range locales {
 		tags[i] = language.Make(string(l))
 	}
-	_, index, confidence := language.NewMatcher(tags).Match(wanted...)
-	if confidence == language.No {
-		return schema.DefaultLocale
-	}
+	_, index := language.MatchStrings(language.NewMatcher(tags), acceptLanguage)
 	return locales[index]
 }
 

@@ -18,7 +18,7 @@ type operation struct {
 	cost        int
 	introspects bool
 	cache       cachePolicy
-	locales     []localeSource // of the content that each root field is made of
+	locales     []*ast.Value // name the locale of the content that each root field is made of; nil: not known
 }
 
 // cachePolicy is what @cacheControl says of everything an operation asks for.
@@ -84,7 +84,7 @@ func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
 	if hint == nil {
 		op.cache.cacheable = false
 	}
-	op.locales = append(op.locales, newLocaleSource(field))
+	op.locales = append(op.locales, localeOf(field))
 }
 
 // cacheControl returns the directive of a field, or else of its type.
@@ -143,41 +143,21 @@ func cost(set ast.SelectionSet, introspection bool) int {
 	return min(total, farTooMany)
 }
 
-// localeSource says which locale's content a root field is made of: a fixed one, or the value of a variable.
-type localeSource struct{ locale, variable string }
-
-// newLocaleSource reads the source from a root field's @cacheControl; it is zero where there is none.
-func newLocaleSource(field *ast.Field) localeSource {
+// localeOf returns the value that names the locale of the content that a root field is made of, by its @cacheControl.
+func localeOf(field *ast.Field) *ast.Value {
 	d := field.Definition.Directives.ForName("cacheControl")
 	if d == nil {
-		return localeSource{}
+		return nil
 	}
 	if arg := d.Arguments.ForName("locale"); arg != nil {
-		return localeSource{locale: arg.Value.Raw}
+		return arg.Value
 	}
 	arg := d.Arguments.ForName("localeArgument")
 	if arg == nil {
-		return localeSource{}
+		return nil
 	}
-	value := field.Definition.Arguments.ForName(arg.Value.Raw).DefaultValue
 	if given := field.Arguments.ForName(arg.Value.Raw); given != nil {
-		value = given.Value
+		return given.Value
 	}
-	switch {
-	case value == nil:
-		return localeSource{}
-	case value.Kind == ast.Variable:
-		return localeSource{variable: value.Raw}
-	default:
-		return localeSource{locale: value.Raw}
-	}
-}
-
-// resolve returns the locale, given the operation's checked variables; empty where it is not known.
-func (s localeSource) resolve(variables map[string]any) string {
-	if s.variable == "" {
-		return s.locale
-	}
-	locale, _ := variables[s.variable].(string)
-	return locale
+	return field.Definition.Arguments.ForName(arg.Value.Raw).DefaultValue
 }

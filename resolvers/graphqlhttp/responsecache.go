@@ -80,7 +80,8 @@ func (c *responseCache) revisions(op *operation, variables map[string]any) []rev
 	}
 	var list []revision
 	for _, source := range op.locales {
-		locale := source.resolve(variables)
+		value, _ := source.Value(variables) // an enum, or a variable that has been checked
+		locale, _ := value.(string)
 		if slices.ContainsFunc(list, func(r revision) bool { return r.locale == locale }) {
 			continue
 		}
