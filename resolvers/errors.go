@@ -3,7 +3,16 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/store"
@@ -49,11 +58,70 @@ func translate(err error) error {
 			"Please send the same again: that is safe and makes no second lead.", err)
 	case errors.Is(err, store.ErrKeyReused):
 		return &schema.Error{
-			Code: schema.CodeIdempotencyKeyReused, Message: "This Idempotency-Key was used for other content. Send a new key for a new attempt.",
+			Code:    schema.CodeIdempotencyKeyReused,
+			Message: "This Idempotency-Key was used for other content. Send a new key for a new attempt.",
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("The request took too long.", err)
 	default:
 		return err
 	}
+}
+
+// presenter prepares errors for clients: those meant for them get their code, any other is INTERNAL and its text goes
+// to the log only.
+type presenter struct {
+	log         zerolog.Logger
+	suggestions bool // errors may name what a client may have meant
+}
+
+func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
+	requestID := schema.CallerFrom(ctx).RequestID
+	var known *schema.Error
+	if errors.As(err, &known) {
+		shown := p.at(ctx, err, known.Message)
+		if known.Err != nil {
+			p.log.Warn().Ctx(ctx).Str("code", string(known.Code)).Str("path", shown.Path.String()).
+				Err(known.Err).Msg("request refused")
+		}
+		shown.Extensions = known.Extensions(requestID)
+		return shown
+	}
+	var fromExecutor *gqlerror.Error
+	if errors.As(err, &fromExecutor) && fromExecutor.Err == nil {
+		switch fromExecutor.Extensions[schema.ExtensionCode] {
+		case nil, errcode.ParseFailed, errcode.ValidationFailed:
+			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
+		}
+		if path := fromExecutor.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
+			fromExecutor.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], fromExecutor.Message)
+		}
+		if !p.suggestions {
+			fromExecutor.Message, _, _ = strings.Cut(fromExecutor.Message, " Did you mean")
+		}
+		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
+		return fromExecutor
+	}
+	shown := p.at(ctx, err, "Something went wrong on our side. Request id: "+requestID)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		known = &schema.Error{Code: schema.CodeUpstreamUnavailable, RetryAfter: retrySoon}
+		shown.Message = "The request took too long."
+	} else {
+		known = &schema.Error{Code: schema.CodeInternal}
+		p.log.Error().Ctx(ctx).Str("path", shown.Path.String()).Err(err).Msg("internal error")
+	}
+	shown.Extensions = known.Extensions(requestID)
+	return shown
+}
+
+// at returns an error with the path and the place in the document of the field that
+// is being executed.
+func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.Error {
+	shown := graphql.DefaultErrorPresenter(ctx, err)
+	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
+}
+
+// recoverPanic turns a panic in a resolver into an error that has its stack for the log.
+func recoverPanic(_ context.Context, value any) error {
+	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 }

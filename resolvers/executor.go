@@ -18,7 +18,7 @@ type ExecutorOptions struct {
 	// Charge counts a root field against the rate limit of its REST route, so that no endpoint is a way around it; nil:
 	// nothing is counted.
 	Charge func(ctx context.Context, field string) *schema.Error
-	// Suggestions adds "Did you mean …" to errors, which tells the schema's names to anybody.
+	// Suggestions adds "Did you mean …" to errors, which shows the schema's names to every client.
 	Suggestions bool
 	// Extensions of gqlgen's executor, such as tracing.
 	Extensions []graphql.HandlerExtension
@@ -86,7 +86,7 @@ func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, varia
 	if len(invalid) == 0 {
 		return nil
 	}
-	// Only a caller who may use the operation is told what is wrong with its input.
+	// What is wrong with the input is for callers who may use the operation.
 	for _, field := range schema.Fields(op.SelectionSet) {
 		if err := e.guard.allowField(ctx, field.Definition); err != nil {
 			return err

@@ -109,8 +109,10 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 	if logo, ok := d.object("logo"); ok {
 		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
 	}
-	return &siteSettings{shown: s, companyName: firstText(d, "companyName", "siteName", "title"), accent: firstText(d, "accentColor"),
-		website: firstText(d, "website", "siteUrl")}
+	return &siteSettings{
+		shown: s, companyName: firstText(d, "companyName", "siteName", "title"),
+		accent: firstText(d, "accentColor"), website: firstText(d, "website", "siteUrl"),
+	}
 }
 
 func firstText(d jsonObject, names ...string) string {

@@ -33,7 +33,8 @@ func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*
 	}
 	if f := in.FormData; f != nil {
 		visit.Hints = quote.Hints{
-			Email: read.text("formData.email", f.Email, r.formats.Email), FirstName: read.text("formData.firstName", f.FirstName, usableName),
+			Email:     read.text("formData.email", f.Email, r.formats.Email),
+			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
 	}
 	if err := r.Quotes.Track(ctx, visit); err != nil {

@@ -75,6 +75,7 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	}
 	r.refetch(locales, firstRefetch, secondRefetch)
 	r.Count(Event{"webhook", "ok"})
-	r.Log.Info().Ctx(ctx).Str("document_type", event.documentType).Str("document", event.id).Strs("keys", keys).Msg("webhook received")
+	r.Log.Info().Ctx(ctx).Str("document_type", event.documentType).Str("document", event.id).Strs("keys", keys).
+		Msg("webhook received")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }

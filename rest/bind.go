@@ -16,7 +16,7 @@ import (
 )
 
 // convert makes a value of a type from a parameter. A text that is no such value stays a text: the executor refuses it,
-// together with all other invalid values. Booleans are taken in any letter case, as people type them into addresses.
+// together with all other invalid values. Booleans are taken in any letter case, as in addresses typed by hand.
 func convert(typ, s string) any {
 	switch typ {
 	case "Boolean":

@@ -406,7 +406,7 @@ func headers() object {
 	return object{
 		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID)},
 		{"Cache-Control", header("Whether and how the answer may be kept.", "string", "no-store")},
-		{schema.HeaderDropped, header("In development: the hints that were left out.", "string", "selections.projectType, formData.email")},
+		{schema.HeaderDropped, header("In development: hints that were left out.", "string", "formData.email")},
 		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
 		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},
 		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},

@@ -38,7 +38,7 @@ func newProblem(e *schema.Error, requestID string) Problem {
 	return p
 }
 
-// defaultRetryAfter is what a client is told to wait where an error does not say.
+// defaultRetryAfter is sent where an error has no time of its own.
 const defaultRetryAfter = 5 * time.Second
 
 // WriteProblem answers a request with a problem document. The Allow header of a 405 is the caller's to set beforehand.
@@ -65,7 +65,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	write(w, r, p.Status, "application/problem+json", body)
 }
 
-// problemOf maps presented GraphQL errors to the one error that a REST answer can tell: a missing token before anything
+// problemOf maps presented GraphQL errors to the one error of a REST answer: a missing token before anything
 // else, then a bug, else what came first, with the invalid fields of all.
 func problemOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}

@@ -84,7 +84,7 @@ func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
 	return a, nil
 }
 
-// Route is what the server wants to know of a route, for limits and metrics.
+// Route describes a route for limits and metrics.
 type Route struct {
 	Method    string // GET or POST
 	Path      string // such as /api/quote/track

@@ -145,7 +145,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, contentType strin
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // a client that is gone can't be told
+		_, _ = w.Write(content) // the client may be gone
 	}
 }
 

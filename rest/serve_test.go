@@ -149,7 +149,7 @@ func TestErrorsOfAnOperation(t *testing.T) {
 		retryAfter string
 	}{
 		{"unavailable", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away.", RetryAfter: 30 * time.Second}, 503, schema.CodeUpstreamUnavailable, "Away.", "30"},
-		{"unavailable, nobody knows how long", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}, 503, schema.CodeUpstreamUnavailable, "Away.", "5"},
+		{"unavailable without a time", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}, 503, schema.CodeUpstreamUnavailable, "Away.", "5"},
 		{"rate limited", &schema.Error{Code: schema.CodeRateLimited, Message: "Slow down.", RetryAfter: time.Second}, 429, schema.CodeRateLimited, "Slow down.", "1"},
 		{"not found", &schema.Error{Code: schema.CodeNotFound, Message: "No such thing."}, 404, schema.CodeNotFound, "No such thing.", ""},
 		{"a bug", errors.New("pq: secret of the database"), 500, schema.CodeInternal, "", ""},

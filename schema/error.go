@@ -65,10 +65,9 @@ func Required(field string) FieldError {
 
 // TooLong says that a field has more than limit characters.
 func TooLong(field string, limit int) FieldError {
-	return FieldError{
-		Field: field, Code: FieldCodeTooLong, Params: map[string]any{"max": limit},
-		Message: fmt.Sprintf("must have at most %d characters", limit),
-	}
+	e := bounded(FieldCodeTooLong, "max", limit, fmt.Sprintf("must have at most %d characters", limit))
+	e.Field = field
+	return e
 }
 
 // NotAllowed says that a field has none of the allowed values.
@@ -77,9 +76,14 @@ func NotAllowed(field string, allowed []string) FieldError {
 	if len(allowed) == 0 {
 		message = "has no allowed value"
 	}
-	return FieldError{
-		Field: field, Code: FieldCodeNotAllowed, Params: map[string]any{"allowed": append([]string{}, allowed...)}, Message: message,
-	}
+	e := bounded(FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
+	e.Field = field
+	return e
+}
+
+// bounded says that a value breaks a bound, which clients get by a name.
+func bounded(code FieldCode, name string, bound any, message string) FieldError {
+	return FieldError{Code: code, Params: map[string]any{name: bound}, Message: message}
 }
 
 // Keys of a GraphQL error's extensions.

@@ -8,46 +8,36 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // InputChecker finds the invalid values of an operation's arguments, all of them at once, by the types and the
-// @constraint directives of the schema. GraphQL's own coercion stops at the first, which leaves a person who fills in
-// a form with one error at a time.
+// @constraint directives of the schema. GraphQL's own coercion stops at the first, which would show a form one
+// error at a time.
 type InputChecker struct {
 	schema      *ast.Schema
 	formats     *Formats
-	constraints map[*ast.Directive]*constraint
+	constraints sync.Map // of *constraint by their directive
 }
 
-// NewInputChecker reads the constraints of a schema.
+// NewInputChecker returns a checker for a schema.
 func NewInputChecker(s *ast.Schema) *InputChecker {
-	c := &InputChecker{schema: s, formats: NewFormats(), constraints: map[*ast.Directive]*constraint{}}
-	read := func(list ast.DirectiveList) {
-		for _, name := range []string{"constraint", "hint"} {
-			if d := list.ForName(name); d != nil {
-				c.constraints[d] = newConstraint(d)
-			}
-		}
-	}
-	for _, def := range s.Types {
-		for _, f := range def.Fields {
-			read(f.Directives)
-			for _, a := range f.Arguments {
-				read(a.Directives)
-			}
-		}
-	}
-	return c
+	return &InputChecker{schema: s, formats: NewFormats()}
 }
 
 // constraint returns the constraint of a field or argument, nil if it has none.
 func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 	for _, d := range list {
-		if con := c.constraints[d]; con != nil {
-			return con
+		if d.Name != "constraint" && d.Name != "hint" {
+			continue
 		}
+		con, known := c.constraints.Load(d)
+		if !known {
+			con, _ = c.constraints.LoadOrStore(d, newConstraint(d))
+		}
+		return con.(*constraint)
 	}
 	return nil
 }
@@ -213,9 +203,7 @@ func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
-		c.add(FieldError{
-			Code: FieldCodeAboveField, Params: map[string]any{"field": other}, Message: "must not be greater than " + other,
-		}, ast.PathName(name))
+		c.add(bounded(FieldCodeAboveField, "field", other, "must not be greater than "+other), ast.PathName(name))
 	}
 }
 
@@ -235,10 +223,8 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 		}
 	}
 	if con != nil && con.maxDistinct > 0 && len(distinct) > con.maxDistinct {
-		c.add(FieldError{
-			Code: FieldCodeTooMany, Params: map[string]any{"max": con.maxDistinct},
-			Message: fmt.Sprintf("must have at most %d different items", con.maxDistinct),
-		})
+		message := fmt.Sprintf("must have at most %d different items", con.maxDistinct)
+		c.add(bounded(FieldCodeTooMany, "max", con.maxDistinct, message))
 	}
 }
 
@@ -295,7 +281,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 }
 
 func wrongType(name, words string) FieldError {
-	return FieldError{Code: FieldCodeWrongType, Params: map[string]any{"type": name}, Message: "must be " + words}
+	return bounded(FieldCodeWrongType, "type", name, "must be "+words)
 }
 
 func unreadable() FieldError {

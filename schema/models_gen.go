@@ -561,7 +561,7 @@ type TrackSelectionsInput struct {
 type CacheScope string
 
 const (
-	// Anybody, such as a CDN.
+	// Shared caches too, such as a CDN.
 	CacheScopePublic CacheScope = "PUBLIC"
 	// Only the client that asked.
 	CacheScopePrivate CacheScope = "PRIVATE"

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 )
@@ -34,8 +35,8 @@ func MarshalJSON(v any) graphql.Marshaler {
 // UnmarshalJSON takes any JSON value as it was decoded.
 func UnmarshalJSON(v any) (any, error) { return v, nil }
 
-// BinarySink takes the bytes of a Base64 value in place of their text form. A door
-// that sends them raw puts one into the context, which spares encoding and decoding.
+// BinarySink takes the bytes of a Base64 value in place of their text form. An
+// endpoint that sends them raw puts one into the context, which spares encoding and decoding.
 type BinarySink struct {
 	// Bytes is the last value that was written.
 	Bytes []byte
@@ -72,4 +73,16 @@ func UnmarshalBase64(_ context.Context, v any) ([]byte, error) {
 		return nil, err
 	}
 	return base64.StdEncoding.DecodeString(s)
+}
+
+// DefaultLocale is the language that is used where none is asked for.
+const DefaultLocale = LocaleEn
+
+// Locales lists the languages of the site in the order of the schema.
+func Locales() []Locale { return slices.Clone(AllLocale) }
+
+// ParseLocale returns the locale with that name.
+func ParseLocale(name string) (Locale, bool) {
+	l := Locale(name)
+	return l, l.IsValid()
 }

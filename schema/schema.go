@@ -1,5 +1,5 @@
 // Package schema is the contract of the service: the SDL, one file per feature, the
-// code generated from it, and what both doors share of it beyond types: error codes,
+// code generated from it, and what both endpoints share of it beyond types: error codes,
 // input bounds, scalars, and who is calling.
 package schema
 

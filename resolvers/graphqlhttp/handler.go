@@ -73,9 +73,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
-		summary := &schema.CallerFrom(r.Context()).Summary
-		summary.Operation, summary.OperationName, summary.RootFields = string(ast.Query), cached.name, cached.rootFields
-		summary.Cached = true
+		schema.CallerFrom(r.Context()).Summary = schema.Summary{
+			Operation: string(ast.Query), OperationName: cached.name, RootFields: cached.rootFields, Cached: true,
+		}
 		cached.write(w, r)
 		return
 	}

@@ -39,7 +39,7 @@ func newResponse(m mediaType, cacheControl string, body []byte) response {
 func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	maps.Copy(header, res.header)
-	if r.Method != http.MethodPost { // no cache keeps the answer to a POST for anybody else
+	if r.Method != http.MethodPost { // no shared cache keeps the answer to a POST
 		header.Add("Vary", "Accept")
 		if matches(r.Header["If-None-Match"], res.etag) {
 			header.Del("Content-Type")
@@ -62,7 +62,7 @@ func matches(header []string, etag string) bool {
 	return false
 }
 
-// writeUncached sends an answer that must not be kept by anybody.
+// writeUncached sends an answer that no cache may keep.
 func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", string(m)+"; charset=utf-8")

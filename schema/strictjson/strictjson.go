@@ -1,4 +1,4 @@
-// Package strictjson reads JSON from strangers, the same way for GraphQL and REST: no name twice in an object, no
+// Package strictjson reads JSON that is not trusted, the same way for GraphQL and REST: no name twice in an object, no
 // invalid UTF-8, nothing behind the value, and no input that costs much more memory than it is long.
 package strictjson
 
