@@ -5,7 +5,6 @@ package page
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/rand"
 	"embed"
 	"fmt"
@@ -121,12 +120,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 			return false
 		}
 		caching = "public, max-age=31536000, immutable"
-		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			w.Header().Set("Content-Encoding", "gzip")
-		} else {
-			data = unpack(data)
-		}
+		w.Header().Set("Content-Encoding", "gzip") // every browser reads it
 	}
 	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", caching)
@@ -134,14 +128,4 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 	return true
-}
-
-// unpack returns what the build has gzipped.
-func unpack(data []byte) []byte {
-	reader, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		panic(fmt.Errorf("unpacking a file of a page: %w", err))
-	}
-	plain, _ := io.ReadAll(reader) // from memory
-	return plain
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/operations.js";
 import { phonesAt } from "../src/site.js";
 import { Choices, Contact, Phones, type Errors } from "./fields.js";
-import { chosen, estimate, moneyFormat, readOptions, type Selections } from "./quote.js";
+import { chosen, estimate, fieldOf, groups, moneyFormat, readOptions, type Selections } from "./quote.js";
 import { randomId, ServiceError, type newService, type Receipt } from "./service.js";
 import { explainError, locales, words, type Words } from "./words.js";
 
@@ -46,12 +46,11 @@ export function Calculator({ service }: { service: Service }) {
     event.preventDefault();
     if (state === "sending" || state === "retrying") return;
     setState("sending");
-    const { projectType, features, complexity, timeline } = selections;
     const input: SubmitQuoteInput = {
       sessionId: session,
       locale,
       contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
-      selections: { projectType, features: features ?? [], complexity: text(complexity ?? ""), timeline: text(timeline ?? "") },
+      selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
       estimate: range,
       website: text(website),
     };
@@ -62,13 +61,14 @@ export function Calculator({ service }: { service: Service }) {
     } catch (error) {
       const fields = error instanceof ServiceError ? error.fields : [];
       setState("failed");
-      setErrors(Object.fromEntries(fields.map((field) => [field.field.replace(/\[\d+\]$/, ""), field])));
+      setErrors(Object.fromEntries(fields.map((error) => [error.field.replace(/\[\d+\]$/, ""), error])));
     }
   }
 
   /** Takes a change, and the error of its field away. */
   function change<T>(set: (change: (old: T) => T) => void, path: string, name: keyof T, value: T[keyof T]) {
     set((old) => ({ ...old, [name]: value }));
+    setState((old) => (old === "failed" ? "choosing" : old));
     if (errors[path]) setErrors((old) => Object.fromEntries(Object.entries(old).filter(([field]) => field !== path)));
   }
 
@@ -88,12 +88,15 @@ export function Calculator({ service }: { service: Service }) {
     );
   }
   const hero = (site.hero[0]?.fields ?? {}) as { title?: string; subtitle?: string };
+  const email = site.SiteSettings?.contactEmail;
+  const logo = site.SiteSettings?.logo?.asset?.url;
   const busy = state === "sending" || state === "retrying";
+  const marked = Object.keys(errors).some((field) => /^(contact|selections)\./.test(field)); // the others have no place here
   const explain = (field: string) => errors[field] && explainError(locale, errors[field]);
   return (
     <>
       <header>
-        {site.SiteSettings?.logo?.asset?.url && <img class="logo" src={site.SiteSettings.logo.asset.url} alt="" />}
+        {logo && <img class="logo" src={logo} alt="" />}
         <Languages locale={locale} onChange={setLocale} />
       </header>
       <main>
@@ -107,26 +110,19 @@ export function Calculator({ service }: { service: Service }) {
         ) : (
           <form ref={form} onSubmit={submit} noValidate aria-busy={busy}>
             <div class="steps">
-              <Choices
-                {...{ group: "projectType", options, say, money, error: explain("selections.projectType"), required: true }}
-                chosen={[selections.projectType]}
-                onChange={([slug = ""]) => change(setSelections, "selections.projectType", "projectType", slug)}
-              />
-              <Choices
-                {...{ group: "feature", options, say, money, error: explain("selections.features"), several: true }}
-                chosen={selections.features ?? []}
-                onChange={(slugs) => change(setSelections, "selections.features", "features", slugs)}
-              />
-              <Choices
-                {...{ group: "complexity", options, say, money, error: explain("selections.complexity") }}
-                chosen={[selections.complexity ?? ""]}
-                onChange={([slug = ""]) => change(setSelections, "selections.complexity", "complexity", slug)}
-              />
-              <Choices
-                {...{ group: "timeline", options, say, money, error: explain("selections.timeline") }}
-                chosen={[selections.timeline ?? ""]}
-                onChange={([slug = ""]) => change(setSelections, "selections.timeline", "timeline", slug)}
-              />
+              {groups.map((group) => {
+                const field = fieldOf[group];
+                const several = group === "feature";
+                return (
+                  <Choices
+                    key={group}
+                    {...{ group, options, say, money, several, error: explain(`selections.${field}`) }}
+                    required={group === "projectType"}
+                    chosen={[selections[field]].flat()}
+                    onChange={(slugs) => change(setSelections, `selections.${field}`, field, several ? slugs : slugs[0] ?? "")}
+                  />
+                );
+              })}
               <Contact
                 {...{ say, contact, explain, website, onWebsite: setWebsite }}
                 onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
@@ -151,7 +147,7 @@ export function Calculator({ service }: { service: Service }) {
               </ul>
               <button disabled={busy}>{busy ? say.sending : say.submit}</button>
               <p role="status">{state === "retrying" && say.retrying}</p>
-              <p role="alert">{state === "failed" && (Object.keys(errors).length ? say.invalid : say.again)}</p>
+              <p role="alert">{state === "failed" && (marked ? say.invalid : say.again)}</p>
               <p class="note">{say.rangeNote}</p>
               <Phones title={say.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
             </aside>
@@ -160,7 +156,7 @@ export function Calculator({ service }: { service: Service }) {
       </main>
       <footer>
         <Phones locale={locale} phones={phonesAt(site.SiteSettings, "footer")} />
-        {site.SiteSettings?.contactEmail && <a href={`mailto:${site.SiteSettings.contactEmail}`}>{site.SiteSettings.contactEmail}</a>}
+        {email && <a href={`mailto:${email}`}>{email}</a>}
       </footer>
     </>
   );
@@ -188,13 +184,7 @@ function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Lo
   );
 }
 
-interface AcceptedProps {
-  say: Words;
-  name: string;
-  receipt: Receipt;
-  pdf: string;
-  onRestart: () => void;
-}
+type AcceptedProps = { say: Words; name: string; receipt: Receipt; pdf: string; onRestart: () => void };
 
 function Accepted({ say, name, receipt, pdf, onRestart }: AcceptedProps) {
   const heading = useRef<HTMLHeadingElement>(null);

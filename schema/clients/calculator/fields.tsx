@@ -112,7 +112,10 @@ export function Contact({ say, contact, explain, onChange, website, onWebsite }:
           );
         })}
         <div class="away" aria-hidden="true">
-          <input name="website" tabIndex={-1} autocomplete="off" value={website} onInput={(event) => onWebsite(event.currentTarget.value)} />
+          <input
+            {...{ name: "website", tabIndex: -1, autocomplete: "off", value: website }}
+            onInput={(event) => onWebsite(event.currentTarget.value)}
+          />
         </div>
       </div>
       <p class="note">{say.privacy}</p>

@@ -35,12 +35,20 @@ export function readOptions(documents: CalculatorQuery["options"], locale: Local
     .sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
 }
 
-/** What the visitor has chosen. */
-export type Selections = { -readonly [K in keyof QuoteSelectionsInput]: K extends "features" ? string[] : string };
+/** What the visitor has chosen: slugs, empty where nothing is. */
+export type Selections = Record<Exclude<keyof QuoteSelectionsInput, "features">, string> & { features: string[] };
+
+/** The field of the selections that each group is chosen for. */
+export const fieldOf: Record<Group, keyof Selections> = {
+  projectType: "projectType",
+  feature: "features",
+  complexity: "complexity",
+  timeline: "timeline",
+};
 
 /** Returns the options that are chosen. */
 export function chosen(options: Option[], selections: Selections): Option[] {
-  const slugs = new Set([selections.projectType, selections.complexity, selections.timeline, ...(selections.features ?? [])]);
+  const slugs = new Set([selections.projectType, selections.complexity, selections.timeline, ...selections.features]);
   return options.filter((option) => slugs.has(option.slug));
 }
 
