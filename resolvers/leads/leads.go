@@ -97,7 +97,7 @@ func (s *Service) Leads(ctx context.Context, f store.Filter, state schema.LeadSt
 	}
 	leads = make([]*schema.Lead, len(found))
 	for i, submission := range found {
-		leads[i] = newLead(submission, leadState(submission, states))
+		leads[i] = New(submission, leadState(submission, states))
 	}
 	return leads, more, nil
 }
@@ -226,7 +226,8 @@ func (s *Service) leadsOf(ctx context.Context, list []queue.Delivery) (map[strin
 	return leads, err
 }
 
-func newLead(s quote.Submission, state schema.LeadState) *schema.Lead {
+// New returns a submission as operators see it, without its deliveries.
+func New(s quote.Submission, state schema.LeadState) *schema.Lead {
 	lead := &schema.Lead{
 		ID: s.ID, Reference: pdf.Reference(s.ID), State: state, SubmittedAt: s.SubmittedAt, SessionID: s.SessionID, PDFURL: s.PDFPath(),
 		Contact: &schema.LeadContact{

@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 )
 
 // deliveries is `siteapi deliveries`. A running service makes the deliveries; the commands show them and
 // change what it finds to do. They print nothing personal.
 func (d Deps) deliveries() *cli.Command {
-	state := &cli.StringSliceFlag{Name: "state", Usage: "only these states: " + stateNames() + "; several with commas"}
+	state := &cli.StringSliceFlag{Name: "state", Usage: "only these states: " + words(queue.States()) + ", all; several with commas"}
 	target := &cli.StringFlag{Name: "target", Usage: "cms, crm or webhook"}
 	return &cli.Command{
 		Name: "deliveries", Usage: "show, retry and verify deliveries to the CMS, the CRM and the webhook", Action: group,
@@ -30,15 +30,9 @@ func (d Deps) deliveries() *cli.Command {
 				Description: "   siteapi deliveries list\n   siteapi deliveries list --state failed,retrying --target crm\n" +
 					"   siteapi deliveries list --state all --json",
 				Flags: []cli.Flag{
-					state, target, &cli.StringFlag{Name: "submission", Usage: "only those of one submission, in every state"}, jsonFlag(), limitFlag(100),
+					state, target, &cli.StringFlag{Name: "submission", Usage: "only those of the lead with this id or PDF reference, in every state"}, jsonFlag(), limitFlag(100),
 				},
 				Action: d.databaseAction(listDeliveries),
-			},
-			{
-				Name: "show", Usage: "show a delivery, or all of a lead, with every failed attempt", ArgsUsage: "<delivery, lead's id or PDF reference>",
-				Description: "   siteapi deliveries show 4711\n   siteapi deliveries show LR4LB5AK",
-				Flags:       []cli.Flag{jsonFlag()},
-				Action:      d.databaseAction(showDeliveries),
 			},
 			{
 				Name: "retry", Usage: "try deliveries now, failed ones too", ArgsUsage: "<delivery> … | --all",
@@ -67,9 +61,16 @@ func (d Deps) deliveries() *cli.Command {
 }
 
 func listDeliveries(ctx context.Context, c *cli.Command, db *Database) (err error) {
-	f := queue.Filter{States: undelivered()}
+	f := queue.Filter{States: leads.Undelivered()}
 	if id := c.String("submission"); id != "" {
-		f = queue.Filter{Submissions: []string{id}}
+		f = queue.Filter{}
+		found, err := findLeads(ctx, db, id)
+		if err != nil {
+			return err
+		}
+		for _, l := range found {
+			f.Submissions = append(f.Submissions, l.ID)
+		}
 	}
 	if f.States, err = states(c, f.States); err != nil {
 		return err
@@ -100,7 +101,7 @@ func listDeliveries(ctx context.Context, c *cli.Command, db *Database) (err erro
 	if more {
 		_, _ = fmt.Fprintf(out, "(the %d oldest: --limit 0 lists all)\n", most)
 	}
-	return printCounts(ctx, out, db.Queue)
+	return nil
 }
 
 // printDeliveries prints a line for each delivery.
@@ -127,61 +128,6 @@ func printDeliveries(out io.Writer, list []queue.Delivery) {
 		t.AppendRow([]any{d.ID, d.Target, d.State, d.Attempts, span(now.Sub(d.CreatedAt)), next, d.SubmissionID, last})
 	}
 	t.Render()
-}
-
-// printCounts prints how many deliveries have not arrived, by state, a line for each target.
-func printCounts(ctx context.Context, out io.Writer, q *queue.Queue) error {
-	all, err := q.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, target := range queue.Targets() {
-		var parts []string
-		for _, n := range all {
-			if n.Target == target && n.Number > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", n.Number, n.State))
-			}
-		}
-		if len(parts) > 0 {
-			_, _ = fmt.Fprintf(out, "%s: %s\n", target, strings.Join(parts, ", "))
-		}
-	}
-	return nil
-}
-
-func showDeliveries(ctx context.Context, c *cli.Command, db *Database) error {
-	if c.Args().Len() != 1 {
-		return errors.New("name one delivery or one lead: siteapi deliveries show <delivery, lead's id or PDF reference>")
-	}
-	var f queue.Filter
-	var err error
-	if f.ID, err = strconv.ParseInt(c.Args().First(), 10, 64); err != nil {
-		found, err := findLeads(ctx, db, c.Args().First())
-		if err != nil {
-			return err
-		}
-		f = queue.Filter{Submissions: []string{found[0].ID}}
-	}
-	list, err := db.Queue.List(ctx, f)
-	if err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		return errors.New("there is no such delivery: `siteapi deliveries list --state all` lists them; those that arrived are forgotten after 30 days")
-	}
-	out, now := c.Root().Writer, time.Now()
-	if c.Bool("json") {
-		return printJSON(out, append([]queue.Delivery{}, list...))
-	}
-	for _, d := range list {
-		printLines(out, "delivery", strconv.FormatInt(d.ID, 10), "submission", d.SubmissionID, "target", string(d.Target), "state", string(d.State),
-			"attempts", strconv.Itoa(d.Attempts), "created", stamp(d.CreatedAt, now), "next", stamp(d.NextAt, now), "finished", stamp(d.FinishedAt, now))
-		for _, e := range d.Errors {
-			printLines(out, fmt.Sprintf("error %d", e.Number), e.At.Format(time.RFC3339)+" "+e.Error)
-		}
-		_, _ = fmt.Fprintln(out)
-	}
-	return nil
 }
 
 // retryDeliveries is `siteapi deliveries retry`.
@@ -252,10 +198,7 @@ func resendDeliveries(ctx context.Context, c *cli.Command, db *Database) error {
 		return err
 	}
 	for _, s := range found {
-		if s.InReview {
-			return fmt.Errorf("%s is in review: `siteapi leads release %s` delivers it", s.ID, s.ID)
-		}
-		if err := db.Queue.Resend(ctx, s.ID, to); err != nil {
+		if err := db.rules().Resend(ctx, s, to); err != nil {
 			return fmt.Errorf("delivering %s: %w", s.ID, err)
 		}
 		_, _ = fmt.Fprintf(c.Root().Writer, "%s is due for the %s: the running service delivers it\n", s.ID, to)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +14,8 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/queue"
-	"siteapi/integrations/store"
+	"siteapi/schema"
 )
-
-// attemptTime is how long an erasure waits for deliveries that are being tried: longer than an attempt may take.
-const attemptTime = 45 * time.Second
 
 // erase is `siteapi leads erase`.
 func (d Deps) erase() *cli.Command {
@@ -41,9 +36,16 @@ func (d Deps) erase() *cli.Command {
 	}
 }
 
+// receipt is what an erasure prints.
+type receipt struct {
+	*schema.ErasureReceipt
+	StartedAt  time.Time `json:"startedAt"`
+	FinishedAt time.Time `json:"finishedAt"`
+}
+
 func (d Deps) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
-	e := &erasure{}
-	if e.email, err = addressFlag(c); err != nil {
+	email, err := addressFlag(c)
+	if err != nil {
 		return err
 	}
 	server, err := serverAddress(c, s)
@@ -51,28 +53,31 @@ func (d Deps) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings
 		return err
 	}
 	idle := d.databaseIdle(s) // before this process has the database open itself
-	if e.db, e.cms, e.crm, err = d.openAll(ctx, s); err != nil {
+	db, documents, contacts, err := d.openAll(ctx, s)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.db.Close()) }()
-	e.progress = func(text string) { _, _ = fmt.Fprintln(c.Root().ErrWriter, text) }
-	e.clearPDFs = func(ctx context.Context) (int, error) {
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rules := db.rules()
+	rules.CMS, rules.CRM = documents, contacts
+	rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
 		if s.CacheURL.Scheme == "memory" {
-			return clearMemory(ctx, server, s.CacheTokens, e.known, idle)
+			return clearMemory(ctx, server, s.CacheTokens, ids, idle)
 		}
-		return d.clearShared(ctx, s, e.known)
+		return d.clearShared(ctx, s, ids)
 	}
-	e.truncate = func(ctx context.Context) error {
+	rules.Truncate = func(ctx context.Context) error {
 		if s.DatabaseURL != nil {
 			return nil
 		}
 		return d.SQLite.Truncate(ctx, databasePath(s))
 	}
-	r := receipt{Email: e.email, StartedAt: time.Now().UTC().Truncate(time.Second), Erasing: c.Bool("yes"), Remains: remains()}
-	err = e.run(ctx, &r)
+	r := receipt{StartedAt: time.Now().UTC().Truncate(time.Second)}
+	if r.ErasureReceipt, err = rules.Erase(ctx, email, !c.Bool("yes")); err != nil {
+		return err
+	}
 	r.FinishedAt = time.Now().UTC().Truncate(time.Second)
-	outcome := r.outcome()
-	return errors.Join(r.handOut(c), err, outcome)
+	return errors.Join(r.print(c), r.outcome())
 }
 
 // openAll opens the database, the CMS and the CRM.
@@ -115,250 +120,26 @@ func (d Deps) databaseIdle(s *config.Settings) bool {
 	return err == nil && lock.Close() == nil
 }
 
-// remains names what no command can erase.
-func remains() []string {
-	return []string{
-		"backups and folders " + asidePrefix + "…: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
-		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
-		"PDFs in the memory of other instances than the one at --server, for an hour at most",
-	}
-}
-
-// erasure removes everything that is known of an address.
-type erasure struct {
-	email     string
-	db        *Database
-	cms       CMS
-	crm       CRM
-	clearPDFs func(ctx context.Context) (int, error)
-	truncate  func(ctx context.Context) error // has SQLite forget what was removed
-	progress  func(text string)
-
-	stored []string // ids of the submissions in the database
-	known  []string // those, and the ones that only the CMS knows
-}
-
-// run searches all places and, unless this is a rehearsal, erases. What fails at one place is in the receipt. A crash at
-// any point leaves what a repetition needs: deliveries end first, so that nothing is sent after it was erased; then the
-// CMS and the CRM, then the database, which knows what to look for, and last the cache, so that no request fills it again.
-func (e *erasure) run(ctx context.Context, r *receipt) (err error) {
-	if e.stored, err = e.findSubmissions(ctx); err != nil {
-		return err
-	}
-	r.Submissions = e.stored
-	search := func(name, unit string, find func(context.Context) (int, error)) *place {
-		p := &place{Place: name, Unit: unit, State: stateUnknown}
-		if find != nil {
-			n, err := find(ctx)
-			p.found(n, err)
-		}
-		r.Places = append(r.Places, p)
-		return p
-	}
-	deliveries := search("deliveries", "deliveries", e.findDeliveries)
-	documents := search("cms", "documents", e.findDocuments)
-	contact := search("crm", "contacts", e.findContact)
-	submissions := search("database", "submissions", func(context.Context) (int, error) { return len(e.stored), nil })
-	sessions := search("database", "sessions", e.findSessions)
-	pdfs := search("cache", "PDFs", nil) // a cache can't be searched
-	if !r.Erasing {
-		return nil
-	}
-	deliveries.erase(e.withdraw(ctx))
-	if documents.State != stateFailed {
-		documents.erase(*documents.Found, e.cms.Erase(ctx, e.known))
-	}
-	if contact.State != stateFailed {
-		contact.erase(*contact.Found, e.crm.Erase(ctx, e.email))
-	}
-	if slices.ContainsFunc(r.Places, func(p *place) bool { return p.State == stateFailed }) {
-		submissions.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
-		return nil
-	}
-	submissions.erase(e.eraseSubmissions(ctx))
-	n, err := e.db.Archive.EraseHints(ctx, e.email)
-	sessions.erase(max(int(n), *sessions.Found), err) // some went with their submissions
-	pdfs.erase(e.clearPDFs(ctx))
-	return nil
-}
-
-func (e *erasure) findSubmissions(ctx context.Context) ([]string, error) {
-	ids := []string{}
-	for s, err := range e.db.Archive.Submissions(ctx, store.Filter{Email: e.email}) {
-		if err != nil {
-			return nil, fmt.Errorf("looking for submissions: %w", err)
-		}
-		ids = append(ids, s.ID)
-	}
-	return ids, nil
-}
-
-func (e *erasure) findDeliveries(ctx context.Context) (n int, err error) {
-	for _, id := range e.stored {
-		list, err := e.db.Queue.List(ctx, queue.Filter{Submissions: []string{id}})
-		if err != nil {
-			return n, err
-		}
-		n += len(list)
-	}
-	return n, nil
-}
-
-// findDocuments looks by the ids in the database, since an editor may have changed an address, and by the address,
-// since the database may have forgotten.
-func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
-	found, err := e.cms.Find(ctx, e.email)
-	if err != nil {
-		return 0, err
-	}
-	missing, err := e.cms.Missing(ctx, e.stored)
-	if err != nil {
-		return 0, err
-	}
-	slices.Sort(found)
-	e.known = slices.Compact(slices.Sorted(slices.Values(slices.Concat(found, e.stored))))
-	for _, id := range e.known {
-		if slices.Contains(found, id) || !slices.Contains(missing, id) {
-			n++
-		}
-	}
-	return n, nil
-}
-
-func (e *erasure) findContact(ctx context.Context) (int, error) {
-	missing, err := e.crm.Missing(ctx, []string{e.email})
-	return 1 - len(missing), err
-}
-
-func (e *erasure) findSessions(ctx context.Context) (int, error) {
-	n, err := e.db.Archive.CountHints(ctx, e.email)
-	return int(n), err
-}
-
-// withdraw ends the deliveries and waits for those that are being tried. What still runs after that belongs to a
-// process that died.
-func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
-	for deadline, told := time.Now().Add(attemptTime), false; ; {
-		running := 0
-		for _, id := range e.stored {
-			n, busy, err := e.db.Queue.Withdraw(ctx, id)
-			if err != nil {
-				return removed, err
-			}
-			removed, running = removed+n, running+busy
-		}
-		if running == 0 || time.Now().After(deadline) {
-			return removed, nil
-		}
-		if !told {
-			e.progress(fmt.Sprintf("waiting for %d deliveries that are being tried, %v at most", running, attemptTime))
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return removed, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-func (e *erasure) eraseSubmissions(ctx context.Context) (n int, err error) {
-	for _, id := range e.stored {
-		if err := e.db.Archive.Erase(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return n, err
-		}
-		n++
-	}
-	left, err := e.findSubmissions(ctx)
-	if err == nil && len(left) > 0 {
-		err = errors.New("a submission arrived meanwhile: run the command again")
-	}
-	return n, errors.Join(err, e.truncate(ctx))
-}
-
-// receipt says what an erasure found and removed. It holds the address, and nothing else of the person.
-type receipt struct {
-	Email       string    `json:"email"`
-	StartedAt   time.Time `json:"startedAt"`
-	FinishedAt  time.Time `json:"finishedAt"`
-	Erasing     bool      `json:"erasing"`  // false: nothing was changed
-	Complete    bool      `json:"complete"` // everything that was found is gone
-	Submissions []string  `json:"submissions"`
-	Places      []*place  `json:"places"`
-	Remains     []string  `json:"remains"` // out of reach
-}
-
-// place is where something of a person may be stored.
-type place struct {
-	Place  string `json:"place"`
-	Unit   string `json:"unit"`  // what is counted
-	Found  *int   `json:"found"` // null: not known
-	Erased int    `json:"erased"`
-	State  string `json:"state"`
-	Detail string `json:"detail,omitempty"`
-}
-
-// States of a place.
-const (
-	stateUnknown = "unknown"
-	stateNothing = "nothing there"
-	stateFound   = "found" // and not erased
-	stateErased  = "erased"
-	stateFailed  = "failed" // could not be searched, or not erased
-	stateKept    = "kept"   // because another place failed, and a repetition needs it
-)
-
-// found records what a search came to.
-func (p *place) found(n int, err error) {
-	switch {
-	case err != nil:
-		p.State, p.Detail = stateFailed, strings.Join(strings.Fields(err.Error()), " ")
-		return
-	case n == 0:
-		p.State = stateNothing
-	default:
-		p.State = stateFound
-	}
-	p.Found = &n
-}
-
-// erase records that n were removed, or that it failed: then nothing counts as removed.
-func (p *place) erase(n int, err error) {
-	if err != nil {
-		p.State, p.Detail = stateFailed, strings.Join(strings.Fields(err.Error()), " ")
-		return
-	}
-	if p.Found == nil || *p.Found < n {
-		p.Found = &n
-	}
-	p.State, p.Erased, p.Detail = stateErased, n, ""
-	if *p.Found == 0 {
-		p.State = stateNothing
-	}
-}
-
-// outcome is nil if everything was erased, or if there was nothing to erase. It sets Complete.
-func (r *receipt) outcome() error {
-	found, open := false, len(r.Places) == 0
+// outcome is nil if everything was erased, or if there was nothing to erase.
+func (r receipt) outcome() error {
+	found, failed := false, false
 	for _, p := range r.Places {
 		found = found || p.Found != nil && *p.Found > 0
-		open = open || p.State == stateFailed || p.State == stateKept
+		failed = failed || p.State == "failed"
 	}
-	r.Complete = r.Erasing && !open
 	switch {
-	case open && r.Erasing:
-		return errors.New("not everything could be erased: run the command again when what failed can be reached")
-	case open:
+	case failed && r.DryRun:
 		return errors.New("not every place could be searched")
-	case found && !r.Erasing:
+	case failed:
+		return errors.New("not everything could be erased: run the command again when what failed can be reached")
+	case found && r.DryRun:
 		return finding("nothing was erased: add --yes to erase it")
 	}
 	return nil
 }
 
-// handOut prints the receipt, and writes it to the file that --receipt names.
-func (r *receipt) handOut(c *cli.Command) error {
+// print prints the receipt, and writes it to the file that --receipt names.
+func (r receipt) print(c *cli.Command) error {
 	var err error
 	if path := c.String("receipt"); path != "" {
 		err = writeFile(path, true, func(f *os.File) error { return printJSON(f, r) })
@@ -373,7 +154,7 @@ func (r *receipt) handOut(c *cli.Command) error {
 		if p.Found != nil {
 			found = fmt.Sprint(*p.Found)
 		}
-		t.AppendRow([]any{p.Place, p.Unit, found, p.Erased, p.State, p.Detail})
+		t.AppendRow([]any{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)})
 	}
 	t.Render()
 	if r.Complete {

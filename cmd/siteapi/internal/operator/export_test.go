@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"slices"
@@ -11,14 +10,15 @@ import (
 
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/quote"
+	"siteapi/resolvers/leads"
+	"siteapi/schema"
 )
 
 // An export has a column for every field of a lead.
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	buffered := bufio.NewWriter(&out)
-	if err := csvWriter(buffered, false)(newLead(*crmtest.Lead(crmtest.Ana, nil).Submission)); err != nil || buffered.Flush() != nil {
+	if err := csvWriter(&out)(leads.New(*crmtest.Lead(crmtest.Ana, nil).Submission, schema.LeadStateDelivered)); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()

@@ -82,42 +82,22 @@ func limit(c *cli.Command) (int, error) {
 }
 
 // states reads --state, by default def. The word "all" means all states.
-func states(c *cli.Command, def []queue.State) ([]queue.State, error) {
+func states(c *cli.Command, def []queue.State) (list []queue.State, err error) {
 	if !c.IsSet("state") {
 		return def, nil
 	}
-	var list []queue.State
 	for _, name := range c.StringSlice("state") {
 		state := queue.State(strings.ToLower(strings.TrimSpace(name)))
 		switch {
 		case state == "all":
 			return queue.States(), nil
 		case !slices.Contains(queue.States(), state):
-			return nil, fmt.Errorf("--state %s: must be one of %s", name, stateNames())
+			return nil, fmt.Errorf("--state %s: must be one of %s, all", name, words(queue.States()))
 		}
 		list = append(list, state)
 	}
 	return list, nil
 }
 
-func stateNames() string {
-	names := make([]string, 0, len(queue.States())+1)
-	for _, s := range queue.States() {
-		names = append(names, string(s))
-	}
-	return strings.Join(append(names, "all"), ", ")
-}
-
 // target reads --target. Empty: all.
-func target(c *cli.Command) (queue.Target, error) {
-	name := queue.Target(strings.ToLower(c.String("target")))
-	if name == "" || slices.Contains(queue.Targets(), name) {
-		return name, nil
-	}
-	return "", fmt.Errorf("--target %s: must be cms, crm or webhook", name)
-}
-
-// undelivered are the states of deliveries that have not arrived.
-func undelivered() []queue.State {
-	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
-}
+func target(c *cli.Command) (queue.Target, error) { return enumFlag(c, "target", queue.Targets()) }

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,31 +17,30 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/pdf"
-	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
+	"siteapi/schema"
 )
 
 // leads is `siteapi leads`. These are the only commands that print personal data.
 func (d Deps) leads() *cli.Command {
 	filters := func(more ...cli.Flag) []cli.Flag {
 		return append([]cli.Flag{
+			&cli.StringFlag{Name: "search", Usage: "only leads whose first name, last name, e-mail address or PDF reference begins with each of these words"},
+			&cli.StringFlag{Name: "state", Usage: "only leads in this state: " + words(schema.AllLeadState)},
 			sinceFlag("leads submitted"),
 			untilFlag("leads submitted"),
 			&cli.StringFlag{Name: "email", Usage: "only leads of this address, in any letter case"},
-			&cli.StringFlag{Name: "reference", Usage: "only the lead whose PDF has this reference"},
-			&cli.BoolFlag{Name: "in-review", Usage: "only leads that wait for a review"},
 		}, more...)
 	}
 	return &cli.Command{
-		Name: "leads", Usage: "list, show, export, release and erase leads", Action: group,
+		Name: "leads", Usage: "list, show, export, release, reject and erase leads", Action: group,
 		Description: "Leads are personal data: mind where the output goes. All commands work beside a running service.\n\n" +
 			"   siteapi leads list --since 7d",
 		Commands: []*cli.Command{
 			{
 				Name: "list", Usage: "list leads, newest first",
-				Description: "   siteapi leads list --since 7d\n   siteapi leads list --in-review",
+				Description: "   siteapi leads list --search 'ana pop'\n   siteapi leads list --state in-review",
 				Flags:       filters(jsonFlag(), limitFlag(50)),
 				Action:      d.databaseAction(listLeads),
 			},
@@ -55,43 +54,107 @@ func (d Deps) leads() *cli.Command {
 				Name: "export", Usage: "write leads as CSV or NDJSON, oldest first",
 				Description: "CSV cells that a spreadsheet could take for a formula begin with ', which spreadsheets don't show.\n" +
 					"With --email it is what a person who asks for their data gets.\n\n" +
-					"   siteapi leads export --since 30d --bom --output leads.csv\n   siteapi leads export --format ndjson | jq .contact.email",
+					"   siteapi leads export --since 30d --output leads.csv\n   siteapi leads export --format ndjson | jq .contact.email",
 				Flags: append(filters(
 					&cli.StringFlag{Name: "format", Usage: "csv or ndjson", Value: "csv"},
-					&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, which Excel needs to read letters such as ș"},
 				), outputFlags("file to write, readable by you only; left out: standard output")...),
 				Action: d.databaseAction(exportLeads),
 			},
 			{
-				Name: "release", Usage: "deliver leads that are in review", ArgsUsage: "<id or PDF reference> … | --all",
-				Description: "   siteapi leads list --in-review\n   siteapi leads release LR4LB5AK",
+				Name: "release", Usage: "deliver leads that are in review or were rejected", ArgsUsage: "<id or PDF reference> … | --all",
+				Description: "   siteapi leads list --state in-review\n   siteapi leads release LR4LB5AK",
 				Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "all that are in review"}},
-				Action:      d.databaseAction(releaseLeads),
+				Action: d.databaseAction(func(ctx context.Context, c *cli.Command, db *Database) error {
+					return decide(ctx, c, db, "released: the running service delivers them now", db.Archive.Release)
+				}),
+			},
+			{
+				Name: "reject", Usage: "reject leads that are in review: they are never delivered", ArgsUsage: "<id or PDF reference> … | --all",
+				Description: "SUBMISSION_RETENTION forgets them. `siteapi leads release` undoes it.\n\n   siteapi leads reject LR4LB5AK",
+				Flags:       []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "all that are in review"}},
+				Action: d.databaseAction(func(ctx context.Context, c *cli.Command, db *Database) error {
+					return decide(ctx, c, db, "rejected", db.Archive.Reject)
+				}),
 			},
 			d.erase(),
 		},
 	}
 }
 
-// lead is a submission as it is printed for other programs.
-type lead struct {
-	quote.Submission
-	Reference  string           `json:"reference"`
-	PDF        string           `json:"pdf"` // path on the service
-	State      string           `json:"state,omitempty"`
-	Deliveries []queue.Delivery `json:"deliveries,omitempty"`
+// rules are the rules of leads over a database.
+func (db *Database) rules() *leads.Service {
+	return &leads.Service{Archive: db.Archive, Deliveries: db.Queue}
 }
 
-func newLead(s quote.Submission) lead {
-	s.Trace = "" // of a request, not of a person
-	return lead{Submission: s, Reference: pdf.Reference(s.ID), PDF: s.PDFPath()}
+// words lists the values of an enum as they are typed and printed: IN_REVIEW as in-review.
+func words[T ~string](values []T) string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = word(v)
+	}
+	return strings.Join(list, ", ")
 }
 
-func (l lead) name() string {
-	return printable(strings.TrimSpace(l.Contact.FirstName + " " + l.Contact.LastName))
+func word[T ~string](value T) string {
+	return strings.ToLower(strings.ReplaceAll(string(value), "_", "-"))
 }
 
-func (l lead) estimate() string {
+// enumFlag reads a flag whose values are those of an enum. Left out it is empty.
+func enumFlag[T ~string](c *cli.Command, name string, values []T) (T, error) {
+	given := c.String(name)
+	i := slices.IndexFunc(values, func(v T) bool { return strings.EqualFold(word(v), given) })
+	if i < 0 && given != "" {
+		return "", fmt.Errorf("--%s %s: must be one of %s", name, given, words(values))
+	}
+	if given == "" {
+		return "", nil
+	}
+	return values[i], nil
+}
+
+// filter reads the flags that narrow a listing of leads.
+func filter(c *cli.Command) (f store.Filter, state schema.LeadState, err error) {
+	f = store.Filter{Email: c.String("email"), Search: c.String("search")}
+	if f.Since, f.Until, err = period(c); err != nil {
+		return f, "", err
+	}
+	state, err = enumFlag(c, "state", schema.AllLeadState)
+	return f, state, err
+}
+
+func listLeads(ctx context.Context, c *cli.Command, db *Database) error {
+	f, state, err := filter(c)
+	if err != nil {
+		return err
+	}
+	f.Newest = true
+	if f.Limit, err = limit(c); err != nil {
+		return err
+	}
+	list, more, err := db.rules().Leads(ctx, f, state)
+	out := c.Root().Writer
+	switch {
+	case err != nil:
+		return err
+	case c.Bool("json"):
+		return printJSON(out, list)
+	case len(list) == 0:
+		_, err := fmt.Fprintln(out, "no leads")
+		return err
+	}
+	t := newTable(out, "REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE")
+	for _, l := range list {
+		t.AppendRow([]any{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State), estimate(l),
+			printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email), l.Selections.ProjectType, orEmpty(l.Locale)})
+	}
+	t.Render()
+	if more {
+		_, err = fmt.Fprintf(out, "(the %d newest: --limit 0 lists all)\n", f.Limit)
+	}
+	return err
+}
+
+func estimate(l *schema.Lead) string {
 	least, most := amount(l.Estimate.Min), amount(l.Estimate.Max)
 	if least == most {
 		return most + " " + l.Estimate.Currency
@@ -101,105 +164,29 @@ func (l lead) estimate() string {
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func (l lead) signals() []string {
-	names := make([]string, len(l.Signals))
-	for i, s := range l.Signals {
-		names[i] = string(s)
+// orEmpty returns an optional text, empty where there is none.
+func orEmpty[T ~string](s *T) string {
+	if s == nil {
+		return ""
 	}
-	return names
+	return string(*s)
 }
 
-// filter reads the flags that narrow a listing of leads.
-func filter(c *cli.Command) (f store.Filter, err error) {
-	f = store.Filter{Email: c.String("email"), Reference: c.String("reference"), InReview: c.Bool("in-review")}
-	f.Since, f.Until, err = period(c)
-	return f, err
-}
-
-func listLeads(ctx context.Context, c *cli.Command, db *Database) error {
-	f, err := filter(c)
-	if err != nil {
-		return err
-	}
-	f.Newest = true
-	most, err := limit(c)
-	if err != nil {
-		return err
-	}
-	states, err := undeliveredLeads(ctx, db.Queue)
-	if err != nil {
-		return err
-	}
-	leads, more := []lead{}, false
-	for s, err := range db.Archive.Submissions(ctx, f) {
-		if err != nil {
-			return err
+// findLeads finds a lead by its id or its PDF's reference, or all of an e-mail address.
+func findLeads(ctx context.Context, db *Database, name string) (found []*schema.Lead, err error) {
+	rules := db.rules()
+	if crm.Addressable(name) {
+		if found, _, err = rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, ""); err == nil {
+			err = rules.AddDeliveries(ctx, found...)
 		}
-		if more = most > 0 && len(leads) == most; more {
-			break
-		}
-		l := newLead(s)
-		if l.State = cmp.Or(states[s.ID], "delivered"); s.InReview {
-			l.State = "in review"
-		}
-		leads = append(leads, l)
+	} else {
+		found = make([]*schema.Lead, 1)
+		found[0], err = rules.Find(ctx, name)
 	}
-	out := c.Root().Writer
-	switch {
-	case c.Bool("json"):
-		return printJSON(out, leads)
-	case len(leads) == 0:
-		_, err := fmt.Fprintln(out, "no leads")
-		return err
-	}
-	t := newTable(out, "REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE")
-	for _, l := range leads {
-		t.AppendRow([]any{l.Reference, l.SubmittedAt.Format(time.DateTime), l.State, l.estimate(), l.name(), printable(l.Contact.Email),
-			l.Selections.ProjectType, l.Locale})
-	}
-	t.Render()
-	if more {
-		_, err = fmt.Fprintf(out, "(the %d newest: --limit 0 lists all)\n", most)
-	}
-	return err
-}
-
-// undeliveredLeads returns the state of each submission that has not arrived everywhere.
-func undeliveredLeads(ctx context.Context, q *queue.Queue) (map[string]string, error) {
-	list, err := q.List(ctx, queue.Filter{States: undelivered()})
-	if err != nil {
-		return nil, err
-	}
-	states := make(map[string]string, len(list))
-	for _, d := range list {
-		if d.State == queue.Failed {
-			states[d.SubmissionID] = "failed"
-		} else if states[d.SubmissionID] == "" {
-			states[d.SubmissionID] = "under way"
-		}
-	}
-	return states, nil
-}
-
-// findLeads finds a submission by its id or its PDF's reference, or all of an e-mail address.
-func findLeads(ctx context.Context, db *Database, name string) (found []quote.Submission, err error) {
-	f := store.Filter{Reference: name}
-	switch {
-	case crm.Addressable(name):
-		f = store.Filter{Email: crm.Address(name)}
-	case len(name) < len("LR4LB5AK"):
-		return nil, errors.New("name a lead by its id, its PDF's reference or its e-mail address")
-	}
-	for s, err := range db.Archive.Submissions(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, s)
-	}
-	if len(found) == 0 {
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(found) == 0 {
 		return nil, errors.New("there is no such lead: `siteapi leads list` lists them") // the name may be an address
 	}
-	return found, nil
+	return found, err
 }
 
 func showLeads(ctx context.Context, c *cli.Command, db *Database) error {
@@ -207,104 +194,92 @@ func showLeads(ctx context.Context, c *cli.Command, db *Database) error {
 		return errors.New("name one lead: siteapi leads show <id, PDF reference or e-mail address>")
 	}
 	found, err := findLeads(ctx, db, c.Args().First())
-	if err != nil {
+	out := c.Root().Writer
+	switch {
+	case err != nil:
 		return err
+	case c.Bool("json"):
+		return printJSON(out, found)
 	}
-	out, leads := c.Root().Writer, []lead{}
-	for _, s := range found {
-		list, err := db.Queue.List(ctx, queue.Filter{Submissions: []string{s.ID}})
-		if err != nil {
+	for _, l := range found {
+		if err := printFields(out, l); err != nil {
 			return err
 		}
-		l := newLead(s)
-		l.Deliveries = list
-		if !c.Bool("json") {
-			printLead(out, l)
-			printDeliveries(out, list)
+		if l.State == schema.LeadStateInReview {
+			_, _ = fmt.Fprintf(out, "`siteapi leads release %s` delivers it, `siteapi leads reject %s` does not\n", l.Reference, l.Reference)
 		}
-		leads = append(leads, l)
-	}
-	if c.Bool("json") {
-		return printJSON(out, leads)
+		_, _ = fmt.Fprintln(out)
 	}
 	return nil
 }
 
-func printLead(out io.Writer, l lead) {
-	review := ""
-	if l.InReview {
-		review = "`siteapi leads release " + l.Reference + "` delivers it, `siteapi leads erase` removes it"
-	}
-	printLines(out, "reference", l.Reference, "id", l.ID, "submitted", stamp(l.SubmittedAt, time.Now()), "in review", review,
-		"signals", strings.Join(l.signals(), ", "), "name", l.name(), "e-mail", l.Contact.Email, "phone", l.Contact.Phone,
-		"company", l.Contact.Company, "language", l.Locale, "project", l.Selections.ProjectType,
-		"features", strings.Join(l.Selections.Features, ", "), "complexity", l.Selections.Complexity, "timeline", l.Selections.Timeline,
-		"estimate", l.estimate(), "pdf", l.PDF)
-}
-
-func releaseLeads(ctx context.Context, c *cli.Command, db *Database) error {
+// decide releases or rejects the leads that are named, or all in review.
+func decide(ctx context.Context, c *cli.Command, db *Database, done string, do func(ctx context.Context, id string) (bool, error)) error {
 	if c.Bool("all") == c.Args().Present() {
-		return errors.New("name leads, or say --all: `siteapi leads list --in-review` lists them")
+		return errors.New("name leads, or say --all: `siteapi leads list --state in-review` lists them")
 	}
-	var leads []quote.Submission
+	var list []*schema.Lead
 	for _, name := range c.Args().Slice() {
 		found, err := findLeads(ctx, db, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		leads = append(leads, found...)
+		list = append(list, found...)
 	}
 	if c.Bool("all") {
-		for s, err := range db.Archive.Submissions(ctx, store.Filter{InReview: true}) {
-			if err != nil {
-				return err
-			}
-			leads = append(leads, s)
+		var err error
+		if list, _, err = db.rules().Leads(ctx, store.Filter{}, schema.LeadStateInReview); err != nil {
+			return err
 		}
 	}
-	released := 0
-	for _, s := range leads {
-		switch ok, err := db.Archive.Release(ctx, s.ID); {
+	n := 0
+	for _, l := range list {
+		switch ok, err := do(ctx, l.ID); {
 		case err != nil:
-			return fmt.Errorf("releasing %s: %w", s.ID, err)
+			return fmt.Errorf("%s: %w", l.ID, err)
 		case ok:
-			released++
+			n++
 		default:
-			_, _ = fmt.Fprintf(c.Root().Writer, "%s is not in review: `siteapi deliveries show %s` says where it is\n", s.ID, s.ID)
+			_, _ = fmt.Fprintf(c.Root().Writer, "%s is not in review: it is %s\n", l.Reference, word(l.State))
 		}
 	}
-	_, err := fmt.Fprintf(c.Root().Writer, "%d leads released: the running service delivers them now\n", released)
+	_, err := fmt.Fprintf(c.Root().Writer, "%d leads %s\n", n, done)
 	return err
 }
 
-// exportLeads is `siteapi leads export`. It holds one page of leads in memory at a time.
+// exportPage is how many leads an export holds in memory at a time.
+const exportPage = 500
+
+// exportLeads is `siteapi leads export`.
 func exportLeads(ctx context.Context, c *cli.Command, db *Database) error {
-	f, err := filter(c)
+	f, state, err := filter(c)
 	if err != nil {
 		return err
 	}
 	format := strings.ToLower(c.String("format"))
-	switch {
-	case format != "csv" && format != "ndjson":
+	if format != "csv" && format != "ndjson" {
 		return fmt.Errorf("--format %s: must be csv or ndjson", format)
-	case c.Bool("bom") && format != "csv":
-		return errors.New("--bom: only CSV may begin with a byte order mark")
 	}
 	n := 0
 	export := func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
 		write := ndjsonWriter(buffered)
 		if format == "csv" {
-			write = csvWriter(buffered, c.Bool("bom"))
+			write = csvWriter(buffered)
 		}
-		for s, err := range db.Archive.Submissions(ctx, f) {
-			if err == nil {
-				err = write(newLead(s))
-			}
-			if err != nil {
+		for more := true; more; {
+			f.Limit = exportPage
+			var page []*schema.Lead
+			if page, more, err = db.rules().Leads(ctx, f, state); err != nil {
 				return err
 			}
-			n++
+			for _, l := range page {
+				if err := write(l); err != nil {
+					return err
+				}
+				f.After = &store.Position{SubmittedAt: l.SubmittedAt, ID: l.ID}
+			}
+			n += len(page)
 		}
 		return buffered.Flush()
 	}
@@ -320,32 +295,35 @@ func exportLeads(ctx context.Context, c *cli.Command, db *Database) error {
 }
 
 // ndjsonWriter writes each lead as a line of JSON.
-func ndjsonWriter(w io.Writer) func(lead) error {
+func ndjsonWriter(w io.Writer) func(*schema.Lead) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return func(l lead) error { return enc.Encode(l) }
+	return func(l *schema.Lead) error { return enc.Encode(l) }
 }
 
 // csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8.
-func csvWriter(w *bufio.Writer, bom bool) func(lead) error {
-	if bom {
-		_, _ = w.WriteString("\ufeff") // an error comes back with the next write
-	}
+func csvWriter(w io.Writer) func(*schema.Lead) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	row := func(cells ...string) error {
+		for i, cell := range cells {
+			cells[i] = inert(cell)
+		}
 		err := out.Write(cells)
 		out.Flush()
 		return errors.Join(err, out.Error())
 	}
-	header := row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale", "project_type",
-		"features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "in_review", "signals")
-	return func(l lead) error {
-		contact, chosen := l.Contact, l.Selections
-		return errors.Join(header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference, inert(contact.FirstName),
-			inert(contact.LastName), inert(contact.Email), inert(contact.Phone), inert(contact.Company), l.Locale, inert(chosen.ProjectType),
-			inert(strings.Join(chosen.Features, ";")), inert(chosen.Complexity), inert(chosen.Timeline), amount(l.Estimate.Min),
-			amount(l.Estimate.Max), l.Estimate.Currency, inert(l.SessionID), l.PDF, strconv.FormatBool(l.InReview), strings.Join(l.signals(), ";")))
+	header := row("submitted_at", "submission_id", "reference", "state", "first_name", "last_name", "email", "phone", "company", "locale",
+		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "signals")
+	return func(l *schema.Lead) error {
+		signals := make([]string, len(l.Signals))
+		for i, s := range l.Signals {
+			signals[i] = string(s)
+		}
+		return errors.Join(header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference, word(l.State),
+			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
+			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
+			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, strings.Join(signals, ";")))
 	}
 }
 

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,13 +61,41 @@ func shortened(line string, most int) string {
 	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
 }
 
-// printLines prints names and values, leaving out those without a value.
-func printLines(out io.Writer, pairs ...string) {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			_, _ = fmt.Fprintf(out, "%-12s%s\n", pairs[i], printable(pairs[i+1]))
+// printFields prints a value as JSON has it, a line for each field that is not empty, such as `contact.email  ana@example.com`.
+func printFields(out io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return printNext(out, dec, "")
+}
+
+// printNext prints the next value of a JSON text, which has this name.
+func printNext(out io.Writer, dec *json.Decoder, name string) error {
+	token, err := dec.Token()
+	switch token {
+	case json.Delim('{'), json.Delim('['):
+	case nil, "":
+		return err
+	default:
+		_, err = fmt.Fprintf(out, "%-26s %s\n", name, printable(fmt.Sprint(token)))
+		return err
+	}
+	for n := 1; dec.More(); n++ {
+		key := any(n)
+		if token == json.Delim('{') {
+			if key, err = dec.Token(); err != nil {
+				return err
+			}
+		}
+		if err := printNext(out, dec, strings.TrimPrefix(fmt.Sprint(name, ".", key), ".")); err != nil {
+			return err
 		}
 	}
+	_, err = dec.Token()
+	return err
 }
 
 // printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
@@ -102,17 +131,6 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-// stamp writes a time with its distance from now. The zero time is empty.
-func stamp(at, now time.Time) string {
-	switch {
-	case at.IsZero():
-		return ""
-	case at.After(now):
-		return fmt.Sprintf("%s, in %s", at.Format(time.RFC3339), span(at.Sub(now)))
-	}
-	return fmt.Sprintf("%s, %s ago", at.Format(time.RFC3339), span(now.Sub(at)))
 }
 
 // writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.

@@ -16,38 +16,24 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/cache"
+	"siteapi/resolvers/leads"
 )
-
-// pdfPattern matches the cached PDFs of one submission. Of several, or of none, it matches all PDFs: those of
-// others are drawn again, and an earlier erasure may have ended after it had removed the ids.
-func pdfPattern(ids []string) string {
-	const prefix = "quote:pdf:"
-	if len(ids) != 1 {
-		return prefix + "*"
-	}
-	return cache.Escape(prefix+ids[0]+":") + "*"
-}
 
 // clearShared clears PDFs from a cache that this process can reach itself.
 func (d Deps) clearShared(ctx context.Context, s *config.Settings, ids []string) (n int, err error) {
-	pattern, err := cache.ParsePattern(pdfPattern(ids))
-	if err != nil {
-		return 0, err
-	}
 	c, err := d.OpenCache(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return c.Clear(ctx, pattern)
+	return leads.ClearPDFs(ctx, c, ids)
 }
 
 // clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
 func clearMemory(ctx context.Context, server string, tokens, ids []string, idle bool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	address := server + "/api/cache/clear?" + url.Values{"pattern": {pdfPattern(ids)}}.Encode()
+	address := server + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return 0, err

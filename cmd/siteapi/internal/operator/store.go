@@ -15,6 +15,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/storecopy"
+	"siteapi/resolvers/leads"
 )
 
 // migrate is `siteapi migrate`.
@@ -95,7 +96,7 @@ func (d Deps) copyStore(ctx context.Context, c *cli.Command, s *config.Settings)
 		return fmt.Errorf("--to: %w", err)
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	list, err := from.Queue.List(ctx, queue.Filter{States: undelivered()})
+	list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered()})
 	if err != nil {
 		return fmt.Errorf("reading the old deliveries: %w", err)
 	}

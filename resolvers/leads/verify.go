@@ -1,0 +1,133 @@
+package leads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
+)
+
+const (
+	verifyBatch = 100             // leads that are asked about at a time
+	settleTime  = 5 * time.Second // until a CMS or CRM finds what it has just stored
+)
+
+// Verification compares stored leads with what the CMS and the CRM hold.
+type Verification struct {
+	Submissions int               `json:"submissions"` // compared
+	Targets     []*VerifiedTarget `json:"targets"`
+
+	rules *Service
+	fix   bool
+}
+
+// VerifiedTarget counts the leads of one target.
+type VerifiedTarget struct {
+	Target   queue.Target `json:"target"`
+	Present  int          `json:"present"`
+	UnderWay int          `json:"underWay"` // not there, and under way or just delivered
+	Missing  int          `json:"missing"`  // not there, and not under way
+	Resent   int          `json:"resent"`   // of those missing
+	Error    string       `json:"error,omitempty"`
+
+	key     func(s quote.Submission) string // the name of a lead at the target
+	missing func(ctx context.Context, keys []string) ([]string, error)
+}
+
+// Verify looks for the leads submitted since a time at one target, or at both, and with fix sends again what is missing.
+func (s *Service) Verify(ctx context.Context, since time.Time, only queue.Target, fix bool) (*Verification, error) {
+	v := &Verification{rules: s, fix: fix, Targets: []*VerifiedTarget{
+		{Target: queue.CMS, key: func(s quote.Submission) string { return s.ID }, missing: s.CMS.Missing},
+		{Target: queue.CRM, key: func(s quote.Submission) string { return crm.Address(s.Contact.Email) }, missing: s.CRM.Missing},
+	}}
+	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool { return only != "" && t.Target != only })
+	var batch []quote.Submission
+	compare := func() error {
+		for _, t := range v.Targets {
+			if err := v.compare(ctx, t, batch); err != nil {
+				return err
+			}
+		}
+		v.Submissions += len(batch)
+		batch = batch[:0]
+		return ctx.Err()
+	}
+	for submission, err := range s.Archive.Submissions(ctx, store.Filter{Since: since}) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the submissions: %w", err)
+		}
+		if submission.InReview || submission.Rejected {
+			continue // it has no deliveries until it is released
+		}
+		if batch = append(batch, submission); len(batch) == verifyBatch {
+			if err := compare(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, compare()
+}
+
+// compare looks for a batch at one target. A target that can't answer is noted and not asked again.
+func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []quote.Submission) error {
+	if t.Error != "" || len(batch) == 0 {
+		return nil
+	}
+	asked, keys := time.Now(), make([]string, len(batch))
+	for i, s := range batch {
+		keys[i] = t.key(s)
+	}
+	absent, err := t.missing(ctx, slices.Compact(slices.Sorted(slices.Values(keys))))
+	if err != nil {
+		t.Error = err.Error()
+		return nil //nolint:nilerr // it is in the report, and the other target is still asked
+	}
+	for i, s := range batch {
+		if !slices.Contains(absent, keys[i]) {
+			t.Present++
+		} else if err := v.absent(ctx, t, s.ID, asked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// absent decides what to do about a lead that a target does not have. One that is under way is left alone.
+func (v *Verification) absent(ctx context.Context, t *VerifiedTarget, submission string, asked time.Time) error {
+	list, err := v.rules.Deliveries.List(ctx, queue.Filter{Submissions: []string{submission}, Target: t.Target})
+	if err != nil {
+		return err
+	}
+	var failed int64
+	for _, d := range list {
+		switch {
+		case d.State == queue.Failed:
+			failed = d.ID
+		case d.State != queue.Delivered, asked.Sub(d.FinishedAt) < settleTime:
+			t.UnderWay++
+			return nil
+		}
+	}
+	t.Missing++
+	if !v.fix {
+		return nil
+	}
+	if failed != 0 {
+		err = v.rules.Deliveries.Retry(ctx, failed)
+	} else {
+		err = v.rules.Deliveries.Resend(ctx, submission, t.Target)
+	}
+	switch {
+	case errors.Is(err, queue.ErrUnderWay), errors.Is(err, store.ErrNotFound):
+		return nil // resent by another command, or erased
+	case err == nil:
+		t.Resent++
+	}
+	return err
+}
