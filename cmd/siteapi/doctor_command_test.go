@@ -81,7 +81,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	s.says(said{"doctor --server " + s.base, []string{"ok      settings     they can be used", "ok    cms"}, []string{"\x1b"}})
+	s.says(said{"doctor --server " + s.base, []string{"ok      settings     they can be used", "ok      cms"}, []string{"\x1b"}})
 	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
 	c.says(t, "service", "WARNING", "a process has the database open")
 }

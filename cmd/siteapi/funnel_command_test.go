@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"siteapi/integrations/quote"
+	"siteapi/schema"
 )
 
 // dayOf is noon of a day in January 2026.
@@ -46,35 +47,35 @@ func TestFunnel(t *testing.T) {
 
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 	var got, want any
-	const report = `{"since": "2026-01-05T00:00:00Z", "until": "2026-01-15T00:00:00Z", "sessions": 13, "conversion": 0.1538, "submissions": 3,
-		"inReview": 1, "untracked": 1, "steps": [
-			{"step": "opened", "sessions": 13, "share": 1, "dropOff": 0}, {"step": "project type chosen", "sessions": 9, "share": 0.6923, "dropOff": 0.3077},
-			{"step": "features chosen", "sessions": 6, "share": 0.4615, "dropOff": 0.3333}, {"step": "estimate seen", "sessions": 5, "share": 0.3846, "dropOff": 0.1667},
-			{"step": "contact begun", "sessions": 4, "share": 0.3077, "dropOff": 0.2}, {"step": "submitted", "sessions": 2, "share": 0.1538, "dropOff": 0.5}],
-		"projectTypes": [{"slug": "shop", "sessions": 5, "submitted": 1, "conversion": 0.2}, {"slug": "web-app", "sessions": 3, "submitted": 1, "conversion": 0.3333}],
-		"features": [{"slug": "blog", "sessions": 4, "submitted": 1, "conversion": 0.25}, {"slug": "seo", "sessions": 3, "submitted": 1, "conversion": 0.3333}]}`
+	const report = `{"submissions": 3, "inReview": 1, "untracked": 1, "steps": [
+			{"name": "VISITED", "count": 13}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}],
+		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "steps": [
+			{"name": "VISITED", "count": 13}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}]}],
+		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1}, {"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
+			{"field": "features", "value": "blog", "count": 4, "submitted": 1}, {"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
 	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil || code != 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d got %s\nwant %s", code, out, report)
 	}
-	var all struct {
-		Sessions, Submissions, Untracked, InReview int
-		Features                                   []struct{ Slug string }
-	}
-	if s.json(&all, "funnel", "--top", "1"); all.Sessions != 16 || all.Submissions != 5 || all.Untracked != 1 || all.InReview != 1 || len(all.Features) != 1 {
+	var all schema.Funnel
+	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
 		t.Errorf("in all: %+v", all)
 	}
 	out, code = s.run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
 	fields := strings.Join(strings.Fields(out), " ")
-	for _, line := range []string{"13 sessions", "project type chosen 9 69.2 % 30.8 %", "conversion 15.4 %; 3 submissions, 1 of them without a tracked session; 1 more in review",
-		"FEATURE SESSIONS SUBMITTED CONVERSION", "shop 5 1 20.0 %"} {
+	for _, line := range []string{"visited 13", "chose 9 69.2 %", "3 submissions, 1 of them without a tracked session; 1 more in review",
+		"FIELD CHOICE SESSIONS SUBMITTED", "projectType shop 5 1"} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)
 		}
 	}
 	noPersonalData(t, out)
-	s.says(said{"funnel --until 2020-01-01 --json", []string{`"sessions": 0`, `"features": []`}, nil})
+	s.says(said{"funnel --until 2020-01-01 --json", []string{`"count": 0`, `"choices": []`}, nil})
 	s.refuses(map[string]string{
-		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --top 0": "--top", "funnel x": "one argument too many",
+		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --locale fr": "must be one of en, es, ro", "funnel x": "one argument too many",
 		"funnel --since 2026-01-02 --until 2026-01-01": "must be later",
 	})
 }

@@ -41,26 +41,28 @@ func TestLeadsAreFound(t *testing.T) {
 	reference := pdf.Reference(first)
 	s.says(
 		said{"leads list", []string{"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu", "second@example.com", "web-app", "ro",
-			reference, "ODD1ODD2", "2020-02-03 04:05:06", "in review", "1234.5-1000000000 EUR"}, []string{"\x1b", "\u202e", "newest", "\r"}},
+			reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR"}, []string{"\x1b", "\u202e", "newest", "\r"}},
 		said{"leads list --limit 1", []string{"second@example.com", "the 1 newest"}, []string{"first@"}},
 		said{"leads list --since 1h", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --email FIRST@example.com", []string{"first@"}, []string{"second@"}},
-		said{"leads list --reference " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
-		said{"leads list --in-review", []string{"odd@"}, []string{"first@"}},
+		said{"leads list --search " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
+		said{"leads list --search fir", []string{"first@"}, []string{"second@", "odd@"}},
+		said{"leads list --state in-review", []string{"odd@"}, []string{"first@"}},
+		said{"leads list --state Delivered --search ana", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --email nobody@example.com", []string{"no leads"}, nil},
 		said{"leads list --email nobody@example.com --json", []string{"[]"}, nil},
-		said{"leads list --json --limit 1", []string{`"id": "` + second, `"reference": "`, `"state": "delivered"`}, []string{first}},
-		said{"leads show " + reference, []string{"reference   " + reference, "id          " + first, " ago\n", "Ana Ionescu", "+40 721 000 000", "Țară SRL",
-			"blog, shop", "5000-9000.5 EUR", "/api/quote/pdf?id=" + first, "cms", "delivered", "crm", "delivered"}, []string{"second@", "in review"}},
+		said{"leads list --json --limit 1", []string{`"id": "` + second, `"reference": "`, `"state": "DELIVERED"`}, []string{first}},
+		said{"leads show " + reference, []string{first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
+			"selections.features.2      shop", "9000.5", "/api/quote/pdf?id=" + first, "deliveries.1.target        CMS", "deliveries.2.state         DELIVERED"}, []string{"second@", "IN_REVIEW"}},
 		said{"leads show " + strings.ToLower(reference), []string{first}, nil},
 		said{"leads show " + first, []string{"first@example.com"}, nil},
 		said{"leads show First@example.com", []string{first}, nil},
-		said{"leads show odd1odd2odd3", []string{"siteapi leads release ODD1ODD2", "honeypot", "+40 721", "no deliveries"}, []string{"\x1b", "\r", "\u202e"}},
+		said{"leads show odd1odd2odd3", []string{"IN_REVIEW", "+40 721", "honeypot", "siteapi leads release ODD1ODD2"}, []string{"\x1b", "\r", "\u202e"}},
 		said{"leads show --json ODD1ODD2", []string{`"firstName": "=HYPERLINK(`}, []string{"00-trace"}},
-		said{"leads show --json " + reference, []string{`"target": "cms"`}, nil},
-		said{"leads export --reference " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
-		said{"leads", []string{"list", "show", "export", "release", "erase"}, nil},
+		said{"leads show --json " + reference, []string{`"target": "CMS"`}, nil},
+		said{"leads export --search " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
+		said{"leads", []string{"list", "show", "export", "release", "reject", "erase"}, nil},
 	)
 	s.refuses(map[string]string{
 		"leads list --since soon":                    "--since: must be a duration",
@@ -73,7 +75,8 @@ func TestLeadsAreFound(t *testing.T) {
 		"leads show 12345678":                        "there is no such lead",
 		"leads show nobody@example.com":              "there is no such lead",
 		"leads export --format xml":                  "--format xml: must be csv or ndjson",
-		"leads export --format ndjson --bom":         "--bom",
+		"leads list --state lost":                    "must be one of in-review, rejected, under-way, failed, delivered",
+		"leads reject nosuch12":                      "there is no such lead",
 		"leads export --output /nowhere/x/leads.csv": "--output",
 		"leads release":                              "name leads, or say --all",
 		"leads release nosuch12":                     "there is no such lead",
@@ -91,12 +94,18 @@ func TestLeadsRelease(t *testing.T) {
 	if d := s.deliveriesOf(id); len(d) != 0 {
 		t.Fatalf("a lead in review is delivered: %+v", d)
 	}
-	s.refuses(map[string]string{"deliveries resend " + id + " --target cms": "is in review"})
+	s.refuses(map[string]string{"deliveries resend " + id + " --target cms": "release it first"})
 	s.says(said{"deliveries verify --fix", []string{"0 submissions compared"}, nil})
-	s.says(said{"leads release " + pdf.Reference(id), []string{"1 leads released"}, nil})
+	s.says(
+		said{"leads reject " + id, []string{"1 leads rejected"}, nil},
+		said{"leads list --state rejected", []string{pdf.Reference(id)}, nil},
+		said{"leads release --all", []string{"0 leads released"}, nil},
+		said{"leads release " + pdf.Reference(id), []string{"1 leads released"}, nil},
+	)
 	s.arrives(id)
 	s.says(
-		said{"leads release " + id, []string{"is not in review", "0 leads released"}, nil},
+		said{"leads release " + id, []string{"is not in review: it is delivered", "0 leads released"}, nil},
+		said{"leads reject " + id, []string{"is not in review", "0 leads rejected"}, nil},
 		said{"leads release --all", []string{"0 leads released"}, nil},
 	)
 }
@@ -120,23 +129,23 @@ func TestLeadsExport(t *testing.T) {
 		"submitted_at": "2020-02-03T04:05:06.789Z", "submission_id": "odd1odd2odd3", "reference": "ODD1ODD2", "session_id": "'-1+1", "email": "odd@example.com",
 		"first_name": `'=HYPERLINK("http://evil.example","x")`, "last_name": "Ionescu\x1b[31m, \"Ștefan\"\nX", "phone": "'+40 721", "locale": "",
 		"company": "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe", "project_type": "web-app", "features": "blog;shop", "complexity": "", "timeline": "3-months",
-		"estimate_min": "1234.5", "estimate_max": "1000000000", "currency": "EUR", "pdf": "/api/quote/pdf?id=odd1odd2odd3", "in_review": "true", "signals": "honeypot",
+		"estimate_min": "1234.5", "estimate_max": "1000000000", "currency": "EUR", "pdf": "/api/quote/pdf?id=odd1odd2odd3", "state": "in-review", "signals": "honeypot",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
 	out, code = s.run("leads", "export", "--format", "NDJSON", "--since", "2h")
-	var one struct{ ID, Reference, PDF string }
+	var one struct{ ID, Reference, PDFURL string }
 	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil || one.ID != "plain" || one.Reference != "PLAIN" ||
-		one.PDF != "/api/quote/pdf?id=plain" || strings.Contains(out, "trace") {
+		one.PDFURL != "/api/quote/pdf?id=plain" || strings.Contains(out, "trace") {
 		t.Errorf("%d %s", code, out)
 	}
 
 	path := filepath.Join(t.TempDir(), "leads.csv")
-	s.says(said{"leads export --bom -o " + path, []string{"2 leads written to " + path}, nil})
+	s.says(said{"leads export -o " + path, []string{"2 leads written to " + path}, nil})
 	data, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
+	if err != nil || !bytes.HasPrefix(data, []byte("submitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

@@ -29,7 +29,20 @@ const pageSize = 10_000
 
 // List returns deliveries in the order that the filter asks for.
 func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
-	return list(ctx, q.client.JobList, f)
+	found, err := list(ctx, q.client.JobList, f)
+	if err != nil || len(found) > 0 || len(f.Submissions) == 0 {
+		return found, err
+	}
+	// Deliveries that earlier releases created have no tags: of these only the ones that have not arrived are looked for.
+	submissions := f.Submissions
+	f.Submissions, f.Limit = nil, 0
+	if len(f.States) == 0 {
+		f.States = []State{Pending, Running, Retrying, Failed}
+	}
+	found, err = list(ctx, q.client.JobList, f)
+	return slices.DeleteFunc(found, func(d Delivery) bool {
+		return d.State == Delivered || !slices.Contains(submissions, d.SubmissionID)
+	}), err
 }
 
 // lister reads a page of jobs, within a transaction or not.

@@ -339,6 +339,9 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
 			t.Errorf("unfinished: %v", found)
 		}
+		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil || len(list) != 1 || list[0].SubmissionID != "old" {
+			t.Errorf("of its submission are listed: %+v, %v", list, err)
+		}
 		q.start(t)
 		eventually(t, "it is delivered", func() bool { _, taken := tg.count("old"); return taken == 1 })
 		eventually(t, "it is finished", func() bool { return len(q.unfinished("old")) == 0 })

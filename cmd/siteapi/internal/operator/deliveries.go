@@ -63,13 +63,11 @@ func (d Deps) deliveries() *cli.Command {
 func listDeliveries(ctx context.Context, c *cli.Command, db *Database) (err error) {
 	f := queue.Filter{States: leads.Undelivered()}
 	if id := c.String("submission"); id != "" {
-		f = queue.Filter{}
-		found, err := findLeads(ctx, db, id)
-		if err != nil {
+		f = queue.Filter{Submissions: []string{id}}
+		if l, err := db.rules().Find(ctx, id); err == nil {
+			f.Submissions[0] = l.ID
+		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
-		}
-		for _, l := range found {
-			f.Submissions = append(f.Submissions, l.ID)
 		}
 	}
 	if f.States, err = states(c, f.States); err != nil {

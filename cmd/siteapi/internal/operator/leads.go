@@ -186,6 +186,11 @@ func findLeads(ctx context.Context, db *Database, name string) (found []*schema.
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(found) == 0 {
 		return nil, errors.New("there is no such lead: `siteapi leads list` lists them") // the name may be an address
 	}
+	for _, l := range found {
+		for _, delivery := range l.Deliveries {
+			delivery.Lead = nil // it would be printed for ever
+		}
+	}
 	return found, err
 }
 
