@@ -13,19 +13,19 @@ import (
 // Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated.
 type BusinessHours struct {
 	// Monday.
-	Monday *string `json:"monday,omitempty"`
+	Monday *string `json:"monday"`
 	// Tuesday.
-	Tuesday *string `json:"tuesday,omitempty"`
+	Tuesday *string `json:"tuesday"`
 	// Wednesday.
-	Wednesday *string `json:"wednesday,omitempty"`
+	Wednesday *string `json:"wednesday"`
 	// Thursday.
-	Thursday *string `json:"thursday,omitempty"`
+	Thursday *string `json:"thursday"`
 	// Friday.
-	Friday *string `json:"friday,omitempty"`
+	Friday *string `json:"friday"`
 	// Saturday.
-	Saturday *string `json:"saturday,omitempty"`
+	Saturday *string `json:"saturday"`
 	// Sunday.
-	Sunday *string `json:"sunday,omitempty"`
+	Sunday *string `json:"sunday"`
 }
 
 // State of the cache.
@@ -59,7 +59,7 @@ type ContactPhoneNumber struct {
 	// The number as the editor wrote it. Never empty.
 	Number string `json:"number"`
 	// What the number is for, in the visitor's language.
-	Label *LocalizedString `json:"label,omitempty"`
+	Label *LocalizedString `json:"label"`
 	// Where the number is shown: `contact`, `footer` or both. Clients filter by it themselves.
 	DisplayLocation []string `json:"displayLocation"`
 }
@@ -71,9 +71,9 @@ type ContentDocument struct {
 	// Document type in the CMS (`_type`).
 	Type string `json:"type"`
 	// Language of the document; null where it belongs to every locale.
-	Locale *Locale `json:"locale,omitempty"`
+	Locale *Locale `json:"locale"`
 	// When an editor last changed it (`_updatedAt`); null where the CMS does not say.
-	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+	UpdatedAt *time.Time `json:"updatedAt"`
 	// All other fields as the CMS holds them, without those that begin with `_`.
 	Fields any `json:"fields"`
 }
@@ -83,7 +83,7 @@ type ContentHealth struct {
 	// The language.
 	Locale Locale `json:"locale"`
 	// When it was fetched from the CMS; null where it was not, or is a copy of an earlier run.
-	FetchedAt *time.Time `json:"fetchedAt,omitempty"`
+	FetchedAt *time.Time `json:"fetchedAt"`
 	// Number of documents.
 	Documents int `json:"documents"`
 }
@@ -99,9 +99,9 @@ type Delivery struct {
 	// When it was created.
 	CreatedAt time.Time `json:"createdAt"`
 	// When it is tried next; null where it is not waiting.
-	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
+	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 	// When it arrived; null where it has not.
-	DeliveredAt *time.Time `json:"deliveredAt,omitempty"`
+	DeliveredAt *time.Time `json:"deliveredAt"`
 	// The failed attempts, the oldest first.
 	Attempts []*DeliveryAttempt `json:"attempts"`
 	// Number of attempts so far, with one that is being made.
@@ -109,9 +109,9 @@ type Delivery struct {
 	// Number of attempts after which it has failed.
 	MaxAttempts int `json:"maxAttempts"`
 	// Why it has not arrived: the last failure, or why its target is paused. Without personal data.
-	Reason *string `json:"reason,omitempty"`
+	Reason *string `json:"reason"`
 	// The lead; null where it was erased.
-	Lead *Lead `json:"lead,omitempty"`
+	Lead *Lead `json:"lead"`
 }
 
 // A failed attempt.
@@ -145,13 +145,13 @@ type ErasurePlace struct {
 	// What is counted there, such as `documents`.
 	Unit string `json:"unit"`
 	// How much was found; null where it is not known.
-	Found *int `json:"found,omitempty"`
+	Found *int `json:"found"`
 	// How much was erased.
 	Erased int `json:"erased"`
 	// `unknown`, `nothing there`, `found`, `erased`, `failed`, or `kept` because another place failed.
 	State string `json:"state"`
 	// What failed.
-	Detail *string `json:"detail,omitempty"`
+	Detail *string `json:"detail"`
 }
 
 // What an erasure found and removed. It names the address, and nothing else of the person.
@@ -203,7 +203,7 @@ type FunnelStep struct {
 	// Number of sessions that reached it.
 	Count int `json:"count"`
 	// Part of those at the step before that reached it, from 0 to 1; null for the first step, and where nobody was before.
-	Conversion *float64 `json:"conversion,omitempty"`
+	Conversion *float64 `json:"conversion"`
 }
 
 // The sessions that were last seen in one week, in one language.
@@ -213,7 +213,7 @@ type FunnelWeek struct {
 	// Its Monday, 00:00 UTC.
 	Start time.Time `json:"start"`
 	// Language of the leads; null for the sessions without a lead, or whose visitor named none.
-	Locale *Locale `json:"locale,omitempty"`
+	Locale *Locale `json:"locale"`
 	// The steps, in their order.
 	Steps []*FunnelStep `json:"steps"`
 }
@@ -225,26 +225,26 @@ type HealthCheck struct {
 	// The result.
 	State HealthState `json:"state"`
 	// What was found.
-	Detail *string `json:"detail,omitempty"`
+	Detail *string `json:"detail"`
 	// What to do about it; null where nothing has to be done.
-	Advice *string `json:"advice,omitempty"`
+	Advice *string `json:"advice"`
 }
 
 // A picture in the CMS.
 type ImageAsset struct {
 	// Absolute address of the picture.
-	URL *string `json:"url,omitempty"`
+	URL *string `json:"url"`
 }
 
 // What `invalidateCache` should invalidate.
 type InvalidateCacheInput struct {
 	// Kind of target. Left out, it follows from the other fields: `documentType` where that
 	// is given, else `locale` where that is given, else `all` has to be said.
-	Type *InvalidationType `json:"type,omitempty"`
+	Type *InvalidationType `json:"type"`
 	// Document type in the CMS, such as `heroSection`. Required where `type` is `documentType`.
-	DocumentType *string `json:"documentType,omitempty"`
+	DocumentType *string `json:"documentType"`
 	// Language to invalidate. Required where `type` is `locale`; beside a document type it narrows to that language.
-	Locale *Locale `json:"locale,omitempty"`
+	Locale *Locale `json:"locale"`
 }
 
 // Answer of whatever invalidates content.
@@ -266,7 +266,7 @@ type Lead struct {
 	// When the service accepted it, in UTC, to the millisecond.
 	SubmittedAt time.Time `json:"submittedAt"`
 	// Language of the visitor; null where it was not named.
-	Locale *Locale `json:"locale,omitempty"`
+	Locale *Locale `json:"locale"`
 	// Session of the visitor.
 	SessionID string `json:"sessionId"`
 	// Who asks.
@@ -300,9 +300,9 @@ type LeadContact struct {
 	// E-mail address.
 	Email string `json:"email"`
 	// Telephone number, as it was typed.
-	Phone *string `json:"phone,omitempty"`
+	Phone *string `json:"phone"`
 	// Company.
-	Company *string `json:"company,omitempty"`
+	Company *string `json:"company"`
 }
 
 // A lead in a page.
@@ -330,25 +330,25 @@ type LeadSelections struct {
 	// Features, each once.
 	Features []string `json:"features"`
 	// Complexity, such as `medium`.
-	Complexity *string `json:"complexity,omitempty"`
+	Complexity *string `json:"complexity"`
 	// Timeline, such as `3-months`.
-	Timeline *string `json:"timeline,omitempty"`
+	Timeline *string `json:"timeline"`
 }
 
 // A text in each language of the site. A language that is not translated is null.
 type LocalizedString struct {
 	// English.
-	En *string `json:"en,omitempty"`
+	En *string `json:"en"`
 	// Spanish.
-	Es *string `json:"es,omitempty"`
+	Es *string `json:"es"`
 	// Romanian.
-	Ro *string `json:"ro,omitempty"`
+	Ro *string `json:"ro"`
 }
 
 // The company's logo.
 type Logo struct {
 	// The picture; null until an editor chooses one.
-	Asset *ImageAsset `json:"asset,omitempty"`
+	Asset *ImageAsset `json:"asset"`
 }
 
 // Changes. The fields of one request run one after the other, in the order written.
@@ -360,21 +360,21 @@ type PageInfo struct {
 	// Whether there is another page.
 	HasNextPage bool `json:"hasNextPage"`
 	// The argument `after` of the next page; null where this one is empty.
-	EndCursor *string `json:"endCursor,omitempty"`
+	EndCursor *string `json:"endCursor"`
 }
 
 // A postal address, each part as the editor wrote it.
 type PostalAddress struct {
 	// Street and number.
-	Street *string `json:"street,omitempty"`
+	Street *string `json:"street"`
 	// City.
-	City *string `json:"city,omitempty"`
+	City *string `json:"city"`
 	// State, county or province.
-	State *string `json:"state,omitempty"`
+	State *string `json:"state"`
 	// Postal code.
-	ZipCode *string `json:"zipCode,omitempty"`
+	ZipCode *string `json:"zipCode"`
 	// Country.
-	Country *string `json:"country,omitempty"`
+	Country *string `json:"country"`
 }
 
 // Reads. Nothing below it changes anything.
@@ -390,9 +390,9 @@ type QuoteContactInput struct {
 	// E-mail address, at most 254 characters.
 	Email string `json:"email"`
 	// Telephone number, at most 32 characters, with at least 5 digits. Empty counts as left out.
-	Phone *string `json:"phone,omitempty"`
+	Phone *string `json:"phone"`
 	// Company, at most 100 characters.
-	Company *string `json:"company,omitempty"`
+	Company *string `json:"company"`
 }
 
 // Estimated range that was shown to the visitor.
@@ -426,11 +426,11 @@ type QuoteSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
 	ProjectType string `json:"projectType"`
 	// Features, slugs, at most 50 different ones.
-	Features []string `json:"features,omitempty"`
+	Features []string `json:"features"`
 	// Complexity, a slug such as `medium`.
-	Complexity *string `json:"complexity,omitempty"`
+	Complexity *string `json:"complexity"`
 	// Timeline, a slug such as `3-months`.
-	Timeline *string `json:"timeline,omitempty"`
+	Timeline *string `json:"timeline"`
 }
 
 // State of the service and of what it depends on.
@@ -449,33 +449,33 @@ type ServiceHealth struct {
 type SiteSettings struct {
 	// Telephone numbers, in the editor's order. Null where only the legacy
 	// `contactPhone` is set; empty where neither is. Malformed entries are left out.
-	ContactPhones []*ContactPhoneNumber `json:"contactPhones,omitempty"`
+	ContactPhones []*ContactPhoneNumber `json:"contactPhones"`
 	// Legacy single number, kept for older clients, which read it where `contactPhones` is empty or null.
-	ContactPhone *string `json:"contactPhone,omitempty"`
+	ContactPhone *string `json:"contactPhone"`
 	// Public e-mail address.
-	ContactEmail *string `json:"contactEmail,omitempty"`
+	ContactEmail *string `json:"contactEmail"`
 	// The company's logo.
-	Logo *Logo `json:"logo,omitempty"`
+	Logo *Logo `json:"logo"`
 	// Profiles elsewhere.
-	SocialLinks *SocialLinks `json:"socialLinks,omitempty"`
+	SocialLinks *SocialLinks `json:"socialLinks"`
 	// Postal address.
-	Address *PostalAddress `json:"address,omitempty"`
+	Address *PostalAddress `json:"address"`
 	// Opening hours, a text for each day.
-	BusinessHours *BusinessHours `json:"businessHours,omitempty"`
+	BusinessHours *BusinessHours `json:"businessHours"`
 }
 
 // Profiles on other sites, each an absolute address.
 type SocialLinks struct {
 	// Facebook page.
-	Facebook *string `json:"facebook,omitempty"`
+	Facebook *string `json:"facebook"`
 	// Twitter (X) profile.
-	Twitter *string `json:"twitter,omitempty"`
+	Twitter *string `json:"twitter"`
 	// LinkedIn page.
-	Linkedin *string `json:"linkedin,omitempty"`
+	Linkedin *string `json:"linkedin"`
 	// Instagram profile.
-	Instagram *string `json:"instagram,omitempty"`
+	Instagram *string `json:"instagram"`
 	// GitHub organisation.
-	Github *string `json:"github,omitempty"`
+	Github *string `json:"github"`
 }
 
 // A quote request.
@@ -489,12 +489,12 @@ type SubmitQuoteInput struct {
 	// Estimated range that was shown.
 	Estimate *QuoteEstimateInput `json:"estimate"`
 	// Language of the visitor, used for the PDF.
-	Locale *Locale `json:"locale,omitempty"`
+	Locale *Locale `json:"locale"`
 	// Leave this out.
-	Website *string `json:"website,omitempty"`
+	Website *string `json:"website"`
 	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
 	// `CF-Turnstile-Response` does as well.
-	ChallengeToken *string `json:"challengeToken,omitempty"`
+	ChallengeToken *string `json:"challengeToken"`
 }
 
 // Answer of `submitQuote`.
@@ -510,19 +510,19 @@ type SubmitQuotePayload struct {
 // Estimated range so far. Values out of bounds are left out.
 type TrackEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9.
-	Min *float64 `json:"min,omitempty"`
+	Min *float64 `json:"min"`
 	// Upper bound, in units of the currency, from 0 to 1e9.
-	Max *float64 `json:"max,omitempty"`
+	Max *float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
-	Currency *string `json:"currency,omitempty"`
+	Currency *string `json:"currency"`
 }
 
 // Contact hints. One that is not usable yet, such as half an e-mail address, is left out.
 type TrackFormDataInput struct {
 	// E-mail address.
-	Email *string `json:"email,omitempty"`
+	Email *string `json:"email"`
 	// First name.
-	FirstName *string `json:"firstName,omitempty"`
+	FirstName *string `json:"firstName"`
 }
 
 // State of the calculator while a visitor is choosing.
@@ -530,11 +530,11 @@ type TrackQuoteInput struct {
 	// Session identifier made by the client: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`.
 	SessionID string `json:"sessionId"`
 	// What has been chosen so far.
-	Selections *TrackSelectionsInput `json:"selections,omitempty"`
+	Selections *TrackSelectionsInput `json:"selections"`
 	// Range shown to the visitor, as far as it is known.
-	Estimate *TrackEstimateInput `json:"estimate,omitempty"`
+	Estimate *TrackEstimateInput `json:"estimate"`
 	// Contact hints, as far as they are typed.
-	FormData *TrackFormDataInput `json:"formData,omitempty"`
+	FormData *TrackFormDataInput `json:"formData"`
 }
 
 // Answer of `trackQuote`.
@@ -548,13 +548,13 @@ type TrackQuotePayload struct {
 // Choices so far. Values that are not slugs are left out.
 type TrackSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
-	ProjectType *string `json:"projectType,omitempty"`
+	ProjectType *string `json:"projectType"`
 	// Features, slugs. The first 50 different ones are kept.
-	Features []*string `json:"features,omitempty"`
+	Features []*string `json:"features"`
 	// Complexity, a slug such as `medium`.
-	Complexity *string `json:"complexity,omitempty"`
+	Complexity *string `json:"complexity"`
 	// Timeline, a slug such as `3-months`.
-	Timeline *string `json:"timeline,omitempty"`
+	Timeline *string `json:"timeline"`
 }
 
 // Who may keep an answer.

@@ -48,11 +48,11 @@ func TestFunnel(t *testing.T) {
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 	var got, want any
 	const report = `{"submissions": 3, "inReview": 1, "untracked": 1, "steps": [
-			{"name": "VISITED", "count": 13}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "VISITED", "count": 13, "conversion": null}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
 			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
 			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}],
-		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "steps": [
-			{"name": "VISITED", "count": 13}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "locale": null, "steps": [
+			{"name": "VISITED", "count": 13, "conversion": null}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
 			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
 			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}]}],
 		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1}, {"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},

@@ -105,7 +105,7 @@ func (e *examination) checkDeliveries(ctx context.Context, found *diagnoses) {
 		}
 	}
 	if inReview > 0 {
-		found.warn("see `siteapi leads list --in-review`, then `siteapi leads release`",
+		found.warn("see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`",
 			"%d leads are in review, the oldest for %s", inReview, span(time.Since(oldest)))
 	}
 	if len(found.found) == 0 {

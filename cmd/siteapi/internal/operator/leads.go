@@ -318,17 +318,18 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		out.Flush()
 		return errors.Join(err, out.Error())
 	}
-	header := row("submitted_at", "submission_id", "reference", "state", "first_name", "last_name", "email", "phone", "company", "locale",
-		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "signals")
+	header := row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
+		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "state", "signals")
 	return func(l *schema.Lead) error {
 		signals := make([]string, len(l.Signals))
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
-		return errors.Join(header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference, word(l.State),
+		return errors.Join(header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
 			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
 			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
-			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, strings.Join(signals, ";")))
+			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
+			strings.Join(signals, ";")))
 	}
 }
 
