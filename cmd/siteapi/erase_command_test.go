@@ -18,10 +18,10 @@ import (
 
 // erased is the receipt of an erasure.
 type erased struct {
-	Email             string
+	Email            string
 	DryRun, Complete bool
-	Remains           []string
-	Places            []erasedPlace
+	Remains          []string
+	Places           []erasedPlace
 }
 
 type erasedPlace struct {
