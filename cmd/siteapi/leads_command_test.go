@@ -46,7 +46,7 @@ func TestLeadsAreFound(t *testing.T) {
 		said{"leads list --since 1h", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --email FIRST@example.com", []string{"first@"}, []string{"second@"}},
-		said{"leads list --search " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
+		said{"leads list --reference " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
 		said{"leads list --search fir", []string{"first@"}, []string{"second@", "odd@"}},
 		said{"leads list --state in-review", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --state Delivered --search ana", []string{"second@", "first@"}, []string{"odd@"}},
@@ -61,7 +61,7 @@ func TestLeadsAreFound(t *testing.T) {
 		said{"leads show odd1odd2odd3", []string{"IN_REVIEW", "+40 721", "honeypot", "siteapi leads release ODD1ODD2"}, []string{"\x1b", "\r", "\u202e"}},
 		said{"leads show --json ODD1ODD2", []string{`"firstName": "=HYPERLINK(`}, []string{"00-trace"}},
 		said{"leads show --json " + reference, []string{`"target": "CMS"`}, nil},
-		said{"leads export --search " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
+		said{"leads export --reference " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
 		said{"leads", []string{"list", "show", "export", "release", "reject", "erase"}, nil},
 	)
 	s.refuses(map[string]string{
@@ -117,7 +117,7 @@ func TestLeadsExport(t *testing.T) {
 	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt = "plain", "s", false, nil, time.Now().Add(-time.Hour).UTC()
 	s.keep(nil, odd(), plain)
 	out, code := s.run("leads", "export")
-	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
 	if err != nil || code != 0 || len(rows) != 3 || strings.Count(out, "\r\n") != 5 {
 		t.Fatalf("%v, %d rows:\n%q", err, len(rows), out)
 	}
@@ -145,7 +145,7 @@ func TestLeadsExport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leads.csv")
 	s.says(said{"leads export -o " + path, []string{"2 leads written to " + path}, nil})
 	data, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(data, []byte("submitted_at,")) {
+	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {

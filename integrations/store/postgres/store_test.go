@@ -64,7 +64,3 @@ func subject(url string) storetest.Subject {
 		},
 	}
 }
-
-func BenchmarkSearch(b *testing.B) {
-	storetest.BenchmarkSearch(b, subject(pgserver.Start(b).NewDatabase(b)), "VACUUM ANALYZE")
-}

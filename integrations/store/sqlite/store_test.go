@@ -112,7 +112,3 @@ func column(t testing.TB, db *sql.DB, query string) []string {
 	}
 	return all
 }
-
-func BenchmarkSearch(b *testing.B) {
-	storetest.BenchmarkSearch(b, subject(b, filepath.Join(b.TempDir(), "siteapi.db")), "PRAGMA wal_checkpoint")
-}

@@ -26,7 +26,10 @@ import (
 func (d Deps) leads() *cli.Command {
 	filters := func(more ...cli.Flag) []cli.Flag {
 		return append([]cli.Flag{
-			&cli.StringFlag{Name: "search", Usage: "only leads whose first name, last name, e-mail address or PDF reference begins with each of these words"},
+			&cli.StringFlag{
+				Name: "search", Aliases: []string{"reference"},
+				Usage: "only leads whose first name, last name, e-mail address or PDF reference begins with each of these words",
+			},
 			&cli.StringFlag{Name: "state", Usage: "only leads in this state: " + words(schema.AllLeadState)},
 			sinceFlag("leads submitted"),
 			untilFlag("leads submitted"),
@@ -318,6 +321,7 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		out.Flush()
 		return errors.Join(err, out.Error())
 	}
+	_, begun := io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
 	header := row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
 		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "state", "signals")
 	return func(l *schema.Lead) error {
@@ -325,7 +329,7 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
-		return errors.Join(header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
+		return errors.Join(begun, header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
 			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
 			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
 			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
