@@ -33,7 +33,7 @@ type Settings struct {
 	ListenAddr  string
 	DrainDelay  time.Duration // from the signal to stop until no more connections are accepted
 	MaxConns    int
-	MaxRequests int    // of GraphQL at a time, and of everything else
+	MaxRequests int
 	AdminAddr   string // empty: no admin listener
 	Environment string
 	LogLevel    zerolog.Level

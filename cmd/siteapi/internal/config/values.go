@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+
+	"siteapi/integrations/upstream"
 )
 
 // Each of these functions returns one that checks a value and stores it. Errors say what
@@ -336,18 +338,11 @@ func networks(to *[]netip.Prefix) func(string) error {
 	}
 }
 
-// hostForm is a host, with *. for all below it, and with a port or http:// where they are
-// not the usual ones.
-var hostForm = regexp.MustCompile(`^(http://)?(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d{1,5})?$`)
-
+// hosts takes hosts that a logo may be fetched from.
 func hosts(to *[]string) func(string) error {
 	return func(v string) error {
 		*to = split(v)
-		for _, host := range *to {
-			if !hostForm.MatchString(host) {
-				return fmt.Errorf("%q is not a host such as cdn.example.com", host)
-			}
-		}
-		return nil
+		_, err := upstream.ParseAllowedHosts(*to)
+		return err
 	}
 }

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -52,7 +53,8 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 		defer func() {
 			failure := recover()
 			begun := response.status != 0
-			if failure != nil && failure != http.ErrAbortHandler {
+			cause, _ := failure.(error)
+			if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
 				s.Log.Error().Ctx(r.Context()).Str("panic", fmt.Sprint(failure)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
 				if !begun {
 					WriteError(response, r, &schema.Error{
