@@ -123,7 +123,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"RATE_LIMITS": {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"}, "SPAM_MIN_TIME": {"3s"},
 		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"}, "DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
 		"ADMIN_API_TOKEN": {"a,b"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
-		"LEAD_WEBHOOK_URL": {"https://hooks.example/x?sig=y"}, "LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
+		"LEAD_WEBHOOK_URL": {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"}, "LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
 		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
 		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"}, "GRAPHQL_DOCUMENTS": {dir},
 	}

@@ -1,12 +1,12 @@
-// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are jobs of River, in
-// the same database as the submissions: each is inserted in the transaction of its
-// submission and tried until its target has taken it or has rejected it. A delivery may be
-// sent more than once, so that targets must be idempotent.
+// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are
+// jobs of River in the same database: each is inserted in the transaction of its submission
+// and tried until its target has taken or rejected it, more than once if need be: targets
+// must be idempotent. Each target is a River queue of its own.
 //
-// Each target is a River queue of its own. A delivery that fails is repeated with growing
-// pauses and delays no other. A process that is killed leaves its deliveries running; River
-// rescues them after [rescueAfter]. A clock that jumps makes deliveries early or late by the
-// jump, and loses none.
+// A delivery that fails is repeated after growing waits and delays no other. One that meets a
+// rate limit (429, or 503 with Retry-After) pauses its target: it is snoozed with all others
+// of the target, and its try does not count. A process that is killed leaves deliveries running;
+// River rescues them after [rescueAfter]. A clock that jumps makes deliveries early or late.
 package queue
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	Load func(ctx context.Context, submissionID string) (quote.Submission, error)
 	// Targets are where each submission is delivered to.
 	Targets []TargetConfig
-	// RetryMax is the longest pause between two tries that a target did not ask for.
+	// RetryMax is the longest wait between two tries that a target did not ask for.
 	RetryMax time.Duration
 	// Observe is called after every try. It may be nil.
 	Observe func(target Target, outcome Outcome)

@@ -46,8 +46,8 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= rescueAfter {
 		return now
 	}
-	pause := min(time.Second<<min(max(job.Attempt-1, 0), 20), w.RetryMax)
-	return now.Add(pause - jitter(pause/5))
+	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), w.RetryMax)
+	return now.Add(wait - jitter(wait/5))
 }
 
 // jitter returns a random part of a duration.
@@ -135,7 +135,7 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 }
 
 // describe returns the text of an error that is kept and logged. That of an upstream error
-// is free of personal data; of an error that is not known only the type is told.
+// is free of personal data; of any other error only the type is named.
 func describe(err error) string {
 	if e, ok := errors.AsType[*upstream.Error](err); ok {
 		return upstream.Redact(e.Error())

@@ -68,7 +68,7 @@ type reply struct {
 	Errors  []string `json:"error-codes"`
 }
 
-// Verify reports whether a token was given out to somebody who solved the challenge a
+// Verify reports whether a token was given out to a visitor who solved the challenge a
 // moment ago. A token is good for one attempt, however often that is repeated: the vendor
 // repeats its answer for the same idempotency key. An error says nothing about the token.
 func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, error) {

@@ -29,7 +29,7 @@ type Options struct {
 	Timeout   time.Duration     // of a whole call; 0: DefaultTimeout
 	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
 	Transport http.RoundTripper // nil: one of its own, from [NewTransport]
-	// Observe is told of every finished call, for metrics. nil: not called.
+	// Observe is called after every call, for metrics; nil: nothing is.
 	Observe func(ctx context.Context, c Call)
 }
 
@@ -163,7 +163,7 @@ func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
 		r.SetAuthToken(c.opts.Token)
 	}
 	if req.Safe {
-		r.Header["Idempotency-Key"] = nil // how net/http is told so; it is not sent
+		r.Header["Idempotency-Key"] = nil // net/http takes it for a safe request, and does not send it
 	}
 	got, err := r.SetHeaderMultiValues(req.Header).Execute(cmp.Or(req.Method, http.MethodGet), req.Path)
 	if err != nil {

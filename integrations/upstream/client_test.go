@@ -17,8 +17,8 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// far starts a upstream and returns its address.
-func far(t *testing.T, h http.HandlerFunc) string {
+// serve starts a server and returns its address.
+func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -38,14 +38,14 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
 	var body string
-	base := far(t, func(w http.ResponseWriter, r *http.Request) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got, body = r, string(b)
 		w.Header().Set("X-Answer", "yes")
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, `{"n":1}`)
 	})
-	c := upstream.New(upstream.Options{System: "far", BaseURL: base + "/v1/", Token: "secret-token"})
+	c := upstream.New(upstream.Options{System: "stub", BaseURL: base + "/v1/", Token: "secret-token"})
 	resp, err := c.Do(t.Context(), upstream.Request{
 		Op: "asking", Method: "PATCH", Path: "/contacts/a%2Fb", Query: url.Values{"$locale": {`"es"`}},
 		Header: http.Header{"idempotency-key": {"k"}}, Body: map[string]string{"a": "ș"},
@@ -75,8 +75,8 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 
 func TestDoAnonymous(t *testing.T) {
 	t.Parallel()
-	base := far(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
-	c := upstream.New(upstream.Options{System: "far", BaseURL: base, Token: "secret-token"})
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
+	c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Token: "secret-token"})
 	resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Anonymous: true})
 	if err != nil || len(resp.Body) != 0 {
 		t.Fatalf("sent %q, %v", resp.Body, err)
@@ -134,7 +134,7 @@ func TestDoTransportTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := upstream.New(upstream.Options{System: "far", BaseURL: far(t, tc.h), Timeout: 300 * time.Millisecond, MaxBody: 1000})
+			c := upstream.New(upstream.Options{System: "stub", BaseURL: serve(t, tc.h), Timeout: 300 * time.Millisecond, MaxBody: 1000})
 			start := time.Now()
 			_, err := c.Do(t.Context(), upstream.Request{Op: "asking", Path: "/x?email=ana@example.com"})
 			e := failure(t, err)
@@ -153,10 +153,10 @@ func TestDoTransportTrouble(t *testing.T) {
 
 func TestDoCancelledByCaller(t *testing.T) {
 	t.Parallel()
-	base := far(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	base := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := upstream.New(upstream.Options{System: "far", BaseURL: base}).Do(ctx, upstream.Request{Path: "/"})
+	_, err := upstream.New(upstream.Options{System: "stub", BaseURL: base}).Do(ctx, upstream.Request{Path: "/"})
 	if e := failure(t, err); !errors.Is(err, context.DeadlineExceeded) || e.Kind != upstream.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -167,14 +167,14 @@ func TestDoOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	for safe, want := range map[bool]int32{true: 3, false: 2} {
 		var calls atomic.Int32
-		base := far(t, func(w http.ResponseWriter, r *http.Request) {
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body)
 			if calls.Add(1) == 2 {
 				conn, _, _ := w.(http.Hijacker).Hijack()
 				_ = conn.Close()
 			}
 		})
-		c := upstream.New(upstream.Options{System: "far", BaseURL: base})
+		c := upstream.New(upstream.Options{System: "stub", BaseURL: base})
 		var err error
 		for range 2 {
 			_, err = c.Do(t.Context(), upstream.Request{Op: "asking", Method: "POST", Path: "/", Body: 1, Safe: safe})
@@ -188,10 +188,10 @@ func TestDoOnAClosedConnection(t *testing.T) {
 func TestDoFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
-	elsewhere := far(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
+	elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		base := far(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
-		c := upstream.New(upstream.Options{System: "far", BaseURL: base, Token: "secret-token"})
+		base := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
+		c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Token: "secret-token"})
 		resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Method: "POST", Body: 1})
 		if err != nil || resp.Status != status {
 			t.Errorf("%d: %+v, %v", status, resp, err)
@@ -205,17 +205,17 @@ func TestDoFollowsNoRedirect(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	status := 200
-	base := far(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
 	var calls []upstream.Call
-	c := upstream.New(upstream.Options{System: "far", BaseURL: base, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
+	c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "a", Path: "/"})
 	status = 401
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "c", Path: "x"})
 	want := []upstream.Call{
-		{System: "far", Op: "a"},
-		{System: "far", Op: "b", Kind: upstream.Refused},
-		{System: "far", Op: "c", Kind: upstream.Rejected},
+		{System: "stub", Op: "a"},
+		{System: "stub", Op: "b", Kind: upstream.Refused},
+		{System: "stub", Op: "c", Kind: upstream.Rejected},
 	}
 	if len(calls) != len(want) {
 		t.Fatalf("%d calls seen", len(calls))

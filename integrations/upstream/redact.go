@@ -23,7 +23,7 @@ var (
 	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
 )
 
-// Redact makes a text that somebody else wrote fit for logs: without queries and
+// Redact makes a text from outside fit for logs: without queries and
 // passwords of addresses, tokens, e-mail addresses, international telephone numbers,
 // control characters, or any of the private values (in any letter case), and not too long.
 func Redact(text string, private ...string) string {

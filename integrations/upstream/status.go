@@ -16,7 +16,7 @@ const maxRetryAfter = 24 * time.Hour
 //	401, 403, 407            Refused
 //	429                      Limited
 //	408, 421, 423, 425, 5xx  Unavailable
-//	3xx                      Unavailable: somebody answers at this address who should not
+//	3xx                      Unavailable: another server answers at this address
 //	all other 4xx            Rejected
 //
 // A status below 300 has no kind: the answer is empty.
@@ -59,7 +59,7 @@ func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, pr
 
 // retryAfter reads the header of that name, in seconds or as an HTTP date; a date is
 // measured against the answer's own Date where it has one, since clocks differ. It
-// returns 0 where there is no usable wish, and at most a day.
+// returns 0 where there is no usable value, and at most a day.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {

@@ -58,10 +58,10 @@ func TestRetryAfter(t *testing.T) {
 
 func TestFailure(t *testing.T) {
 	t.Parallel()
-	c := upstream.New(upstream.Options{System: "far", BaseURL: "http://far", Token: "sk-very-secret"})
+	c := upstream.New(upstream.Options{System: "stub", BaseURL: "http://stub", Token: "sk-very-secret"})
 	limited := &upstream.Response{Status: 429, Header: http.Header{"Retry-After": {"3"}}}
 	e := c.Failure("asking", limited, "", "sk-very-secret of Ana refused", "Ana")
-	if e.Kind != upstream.Limited || e.RetryAfter != 3*time.Second || e.Status != 429 || e.System != "far" {
+	if e.Kind != upstream.Limited || e.RetryAfter != 3*time.Second || e.Status != 429 || e.System != "stub" {
 		t.Errorf("got %+v", e)
 	}
 	if e.Detail != "[redacted] of [redacted] refused" {

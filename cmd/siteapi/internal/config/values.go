@@ -218,7 +218,8 @@ func webAddress(to *string) func(string) error {
 	}
 }
 
-// leadWebhookURL takes a web address, or none. Some services sign theirs in the query.
+// leadWebhookURL takes a web address, or none. Some services sign theirs in the query. Plain
+// HTTP is for an address of the own network.
 func (s *Settings) leadWebhookURL(v string) error {
 	s.LeadWebhookURL = v
 	address, _, _ := strings.Cut(v, "?")
@@ -228,7 +229,11 @@ func (s *Settings) leadWebhookURL(v string) error {
 	if err := WebAddress(address); err != nil {
 		return err
 	}
-	if s.Environment != Development && !strings.HasPrefix(v, "https://") {
+	u, err := url.Parse(address)
+	if err != nil || s.Environment == Development || u.Scheme == "https" {
+		return err
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.IsPrivate() && !ip.IsLoopback() {
 		return errors.New("must begin with https://: it is sent names and e-mail addresses")
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package inbox is the door of the operators' page: a session that is opened with an operator's token, the page's
-// files, and its GraphQL endpoint, which takes the session in place of the token.
+// Package inbox serves the operators' page: a session that is opened with an operator's token, the page's files, and
+// its GraphQL endpoint, which takes the session in place of the token.
 //
 // A session lives in a cookie alone, signed with a digest of the token that opened it. It is good at every instance
 // until it expires or its token is taken out of the settings. What a browser sends by itself is not enough: each
@@ -10,7 +10,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -56,29 +55,17 @@ func New(o Options) http.Handler {
 		key := sha256.Sum256([]byte(token))
 		h.keys = append(h.keys, key[:])
 	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+SessionPath, h.open)
+	mux.Handle("DELETE "+SessionPath, h.authenticate(http.HandlerFunc(h.end)))
+	mux.Handle("POST "+GraphQLPath, h.authenticate(o.GraphQL))
+	mux.Handle("GET "+Path, o.Page)
+	mux.Handle("GET "+Path+"/", o.Page)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.forbid(w, r, "Another site's page may not do this.")
+		h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})
 	}))
-	return protection.Handler(h)
-}
-
-// ServeHTTP sends a request to its endpoint.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch method := r.Method; {
-	case r.URL.Path == GraphQLPath:
-		h.authenticate(h.GraphQL.ServeHTTP)(w, r)
-	case r.URL.Path == SessionPath && method == http.MethodPost:
-		h.open(w, r)
-	case r.URL.Path == SessionPath && method == http.MethodDelete:
-		h.authenticate(h.end)(w, r)
-	case r.URL.Path == SessionPath:
-		h.refuseMethod(w, r, "DELETE, POST")
-	case method == http.MethodGet, method == http.MethodHead:
-		h.Page.ServeHTTP(w, r)
-	default:
-		h.refuseMethod(w, r, "GET, HEAD")
-	}
+	return protection.Handler(mux)
 }
 
 // open answers a token with a session.
@@ -111,8 +98,8 @@ func (h *handler) end(w http.ResponseWriter, r *http.Request) {
 }
 
 // authenticate lets a request with a session and its CSRF token pass.
-func (h *handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (h *handler) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(cookieName)
 		var key []byte
 		if err == nil {
@@ -122,19 +109,19 @@ func (h *handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		case key == nil:
 			h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
-			h.forbid(w, r, "The header "+csrfHeader+" with the session's token is required.")
+			h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "The header " + csrfHeader + " with the session's token is required."})
 		default:
 			schema.CallerFrom(r.Context()).Session = true
-			next(w, r)
+			next.ServeHTTP(w, r)
 		}
-	}
+	})
 }
 
 // keyOf returns the key that belongs to a token, nil where the token is none. It takes as long for every token.
 func (h *handler) keyOf(token string) (key []byte) {
 	sum := sha256.Sum256([]byte(token))
 	for _, k := range h.keys {
-		if subtle.ConstantTimeCompare(k, sum[:]) == 1 {
+		if hmac.Equal(k, sum[:]) {
 			key = k
 		}
 	}
@@ -170,13 +157,4 @@ func setCookie(w http.ResponseWriter, r *http.Request, session string, maxAge in
 		Name: cookieName, Value: session, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(r.Header.Get("Origin"), "https://"),
 	})
-}
-
-func (h *handler) forbid(w http.ResponseWriter, r *http.Request, message string) {
-	h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: message})
-}
-
-func (h *handler) refuseMethod(w http.ResponseWriter, r *http.Request, allow string) {
-	w.Header().Set("Allow", allow)
-	h.Refuse(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allow + "."})
 }
