@@ -108,8 +108,10 @@ func (put putter) state(s trackState) error {
 // newResolver makes the service's resolvers over content in memory and a store that
 // forgets.
 func newResolver() *resolvers.Resolver {
+	content := filepath.Join(os.TempDir(), "bench-content.json")
+	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
 	return resolvers.New(resolvers.Deps{
-		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Dir: os.TempDir(), Log: zerolog.Nop()})), Cache: memory.New(),
+		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: os.TempDir(), Log: zerolog.Nop()})), Cache: memory.New(),
 		Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
 		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
 	})
