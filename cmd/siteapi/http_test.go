@@ -92,8 +92,9 @@ func TestSecurityHeaders(t *testing.T) {
 			t.Errorf("%s lacks headers: %v", path, h)
 		}
 	}
-	if h := s.do("GET", in.data["pdfUrl"].(string), "").header; !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") {
-		t.Errorf("a document is opened rather than saved: %v", h)
+	h := s.do("GET", in.data["pdfUrl"].(string), "").header
+	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") || h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("a document is opened rather than saved, or its type is guessed: %v", h)
 	}
 }
 

@@ -90,7 +90,7 @@ func (d *database) once(ctx context.Context, deadline time.Time, fn func(context
 	}
 	defer conn.Release()
 	// What has begun is finished: the driver would close the connection of a request that
-	// ended, and nobody could say what became of it.
+	// ended, and the outcome would be unknown.
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	return fn(ctx, conn)

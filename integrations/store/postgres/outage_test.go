@@ -78,7 +78,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// A store does not start on a database that is away, and says so in time.
+// A store does not start on a database that is away, and reports it in time.
 func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,7 +91,7 @@ func TestStartWhileAway(t *testing.T) {
 		url         string
 		unavailable bool
 	}{
-		"nobody answers":   {"postgres://siteapi:secret@" + silent.Addr().String() + "/x", true},
+		"no answer":        {"postgres://siteapi:secret@" + silent.Addr().String() + "/x", true},
 		"unknown database": {server.URL("nothing"), false},
 		"not a URL":        {"postgres://siteapi:secret@host:port/x", false},
 	} {

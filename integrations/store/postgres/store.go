@@ -4,8 +4,8 @@
 // and takes no longer than [OperationTimeout]. It is begun again where it certainly left
 // nothing behind.
 //
-// Known limit: when the connection breaks while a commit is being answered, nobody knows
-// whether it took place. The request is refused although it may be stored; sent again it
+// Known limit: when the connection breaks while a commit is being answered, its outcome is
+// unknown. The request is refused although it may be stored; sent again it
 // finds the first one. A tracked state may be counted twice.
 package postgres
 

@@ -43,7 +43,7 @@ func (*recorder) Unfinished(context.Context, *sql.Tx, []string) ([]string, error
 func (*recorder) Remove(context.Context, *sql.Tx, []string) error                 { return nil }
 
 // What arrives while a batch is being written shares the next one. A request that ends
-// while it waits is not carried out; one that has begun is told the outcome; one more
+// while it waits is not carried out; one that has begun gets the outcome; one more
 // than may wait is refused at once.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
@@ -60,18 +60,18 @@ func TestGroupCommit(t *testing.T) {
 	first, endFirst := context.WithCancel(t.Context())
 	wg.Go(func() {
 		if err := submit(first, 0); err != nil {
-			t.Errorf("the request that has begun is told %v", err)
+			t.Errorf("the request that has begun gets %v", err)
 		}
 	})
 	<-q.begun
 	endFirst()
 	gone, cancel := context.WithCancel(t.Context())
-	told := make(chan error)
-	go func() { told <- submit(gone, 1) }()
+	answer := make(chan error)
+	go func() { answer <- submit(gone, 1) }()
 	waitFor(t, db, 1)
 	cancel()
-	if err := <-told; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("the request that waits is told %v", err)
+	if err := <-answer; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("the request that waits gets %v", err)
 	}
 	const n = 20
 	for i := range n {
@@ -101,7 +101,7 @@ func TestGroupCommit(t *testing.T) {
 		t.Errorf("the batches are %q, want one with the first and one with %d", got, n)
 	}
 	if _, err := db.Submission(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("what was given up is stored: %v", err)
+		t.Errorf("what was cancelled is stored: %v", err)
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)

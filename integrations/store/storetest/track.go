@@ -76,13 +76,13 @@ func requestEnded(t *testing.T, s Subject) {
 	}
 	wantCount(t, db, 0)
 	const n = 200
-	var told [n]error
+	var answers [n]error
 	together(n, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 		defer cancel()
-		told[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
+		answers[i] = db.Track(ctx, Visit(fmt.Sprint("s", i), When()))
 	})
-	wantTold(t, db, told[:])
+	wantAnswers(t, db, answers[:])
 }
 
 // Closing lets requests that wait be written and refuses the ones that come later.
@@ -92,24 +92,24 @@ func closing(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	const n = 100
-	var told [n]error
+	var answers [n]error
 	together(n, func(i int) {
 		if i == n/2 {
 			err = db.Close()
 		}
-		told[i] = db.Track(t.Context(), Visit(fmt.Sprint("s", i), When()))
+		answers[i] = db.Track(t.Context(), Visit(fmt.Sprint("s", i), When()))
 	})
-	if err != nil || !errors.Is(told[n/2], store.ErrUnavailable) {
-		t.Errorf("closing gives %v, tracking afterwards %v, want ErrUnavailable", err, told[n/2])
+	if err != nil || !errors.Is(answers[n/2], store.ErrUnavailable) {
+		t.Errorf("closing gives %v, tracking afterwards %v, want ErrUnavailable", err, answers[n/2])
 	}
-	wantTold(t, s.MustOpen(t, nil), told[:])
+	wantAnswers(t, s.MustOpen(t, nil), answers[:])
 }
 
-// wantTold compares what is stored of the sessions s0, s1, … with what their requests
-// were told.
-func wantTold(t *testing.T, db Store, told []error) {
+// wantAnswers compares what is stored of the sessions s0, s1, … with the answers to their
+// requests.
+func wantAnswers(t *testing.T, db Store, answers []error) {
 	t.Helper()
-	for i, err := range told {
+	for i, err := range answers {
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("tracking gives %v, want ErrUnavailable", err)
 		}
