@@ -203,7 +203,7 @@ test("the API reference loads nothing from elsewhere, and tries a guarded route"
   const { page, faults } = await open("/docs");
   await page.getByRole("button", { name: /Test Request.*invalidate/ }).click();
   await page.getByRole("button", { name: /^Send/ }).first().click();
-  await page.getByText('"content:locale:en"').waitFor();
+  await page.getByRole("dialog").getByText('"content:locale:en"').waitFor();
   assert.ok((await picture(page, "reference")).colours > 100);
   // A library in it looks whether it may compile code, and does without.
   assert.deepEqual(unexpected(faults).filter((fault) => !fault.startsWith("policy: script-src eval")), []);
