@@ -167,21 +167,21 @@ export type ResendLeadMutationVariables = Exact<{
 }>;
 
 
-export type ResendLeadMutation = { readonly resendLead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
+export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
 
 export type ReleaseLeadMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type ReleaseLeadMutation = { readonly releaseLead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
+export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
 
 export type RejectLeadMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type RejectLeadMutation = { readonly rejectLead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
+export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> } };
 
 export type EraseLeadsMutationVariables = Exact<{
   email: string;
@@ -549,7 +549,7 @@ export const RetryDeliveryDocument = new TypedDocumentString(`
 }`) as unknown as TypedDocumentString<RetryDeliveryMutation, RetryDeliveryMutationVariables>;
 export const ResendLeadDocument = new TypedDocumentString(`
     mutation ResendLead($id: ID!, $target: DeliveryTarget!) {
-  resendLead(id: $id, target: $target) {
+  lead: resendLead(id: $id, target: $target) {
     ...WholeLead
   }
 }
@@ -599,7 +599,7 @@ fragment OneDelivery on Delivery {
 }`) as unknown as TypedDocumentString<ResendLeadMutation, ResendLeadMutationVariables>;
 export const ReleaseLeadDocument = new TypedDocumentString(`
     mutation ReleaseLead($id: ID!) {
-  releaseLead(id: $id) {
+  lead: releaseLead(id: $id) {
     ...WholeLead
   }
 }
@@ -649,7 +649,7 @@ fragment OneDelivery on Delivery {
 }`) as unknown as TypedDocumentString<ReleaseLeadMutation, ReleaseLeadMutationVariables>;
 export const RejectLeadDocument = new TypedDocumentString(`
     mutation RejectLead($id: ID!) {
-  rejectLead(id: $id) {
+  lead: rejectLead(id: $id) {
     ...WholeLead
   }
 }

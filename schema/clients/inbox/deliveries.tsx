@@ -4,24 +4,22 @@ import { useState } from "preact/hooks";
 import {
   DeliveriesDocument,
   type DeliveryState,
-  type DeliveryTarget,
   type OneDeliveryFragment as Delivery,
   RetryDeliveryDocument,
 } from "../generated/inbox";
-import { Action } from "./lead";
 import { More } from "./leads";
-import { Chip, Empty, FullName, Select, Skeleton, Time, Trouble, useNow } from "./parts";
-import { address, setParams } from "./route";
+import { Action, Chip, Empty, FullName, Pending, Select, Time, useNow } from "./parts";
+import { address } from "./route";
 import { ask, useList } from "./service";
-import { deliverySentence, deliveryStates, exact, plural, targets } from "./words";
+import { deliverySentence, deliveryStates, exact, known, plural, targets, texts } from "./words";
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
-const stateNames = Object.fromEntries(Object.entries(deliveryStates).map(([state, { text }]) => [state, text]));
+const stateNames = texts(deliveryStates);
 
 export function Deliveries({ params, changed }: { params: Record<string, string>; changed: () => void }) {
-  const state = params.state && params.state in stateNames ? [params.state as DeliveryState] : notArrived;
-  const target = params.target && params.target in targets ? (params.target as DeliveryTarget) : null;
-  const list = useList(DeliveriesDocument, { state, target, first: 50 }, (data) => data.deliveries);
+  const state = known(deliveryStates, params.state);
+  const target = known(targets, params.target);
+  const list = useList(DeliveriesDocument, { state: state ? [state] : notArrived, target, first: 50 }, (data) => data.deliveries);
   const now = useNow();
   const retry = (id: string) => async () => {
     list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
@@ -35,15 +33,14 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
           <p class="muted">Every lead goes to the CMS and the CRM. What has not arrived yet is here.</p>
         </div>
         <div class="filters">
-          <Select label="State" all="Not arrived" options={stateNames} value={params.state} onChange={(v) => setParams({ state: v })} />
-          <Select label="Target" all="Any target" options={targets} value={params.target} onChange={(v) => setParams({ target: v })} />
+          <Select name="state" label="State" all="Not arrived" options={stateNames} params={params} />
+          <Select name="target" label="Target" all="Any target" options={targets} params={params} />
         </div>
       </div>
-      {list.failure && <Trouble failure={list.failure} retry={list.reload} />}
-      {!list.nodes && !list.failure && <Skeleton rows={5} />}
+      <Pending query={list} rows={5} />
       {list.nodes?.length === 0 && (
-        <Empty title={params.state || target ? "No delivery fits" : "Everything has arrived"}>
-          <p class="muted">{params.state || target ? "Choose another state or target." : "Nothing waits, and nothing has failed."}</p>
+        <Empty title={state || target ? "No delivery fits" : "Everything has arrived"}>
+          {!state && !target && <p class="muted">Nothing waits, and nothing has failed.</p>}
         </Empty>
       )}
       <div class="stack" aria-busy={list.loading}>
@@ -61,7 +58,7 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
             </h2>
             <DeliveryCard delivery={delivery} now={now}>
               {delivery.state !== "DELIVERED" && delivery.state !== "RUNNING" && (
-                <Action text="Try now" done="It is being tried right now." run={retry(delivery.id)} />
+                <Action done="It is being tried right now." run={retry(delivery.id)}>Try now</Action>
               )}
             </DeliveryCard>
           </section>
@@ -79,7 +76,7 @@ export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; 
   return (
     <div class="delivery">
       <div class="status">
-        <strong>{delivery.target === "WEBHOOK" ? "Team" : delivery.target}</strong>
+        <strong>{targets[delivery.target]}</strong>
         <Chip {...deliveryStates[delivery.state]} />
         <span class="muted"><Time at={delivery.deliveredAt ?? delivery.createdAt} now={now} /></span>
         {children}

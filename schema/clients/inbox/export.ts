@@ -44,8 +44,8 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
   const abort = new AbortController();
   const parts = ["\ufeff", line(columns.map(([name]) => name))]; // Excel needs the byte order mark
   let rows = 0;
-  const progress = () =>
-    toast({ text: `Exporting … ${plural(rows, "lead")} so far`, tone: "busy", action: { text: "Cancel", run: () => abort.abort() } });
+  const cancel = { text: "Cancel", run: () => abort.abort() };
+  const progress = () => toast({ text: `Exporting … ${plural(rows, "lead")} so far`, tone: "busy", action: cancel });
   progress();
   for (let after: string | null = null; !abort.signal.aborted; ) {
     try {

@@ -1,14 +1,13 @@
 // How far visitors get, by week and language, and what they choose.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
-import { Empty, Select, Skeleton, Trouble } from "./parts";
-import { setParams } from "./route";
+import { Empty, Pending, Select } from "./parts";
 import { useQuery } from "./service";
-import { count, languageName, locales, percent, periodStart, periods, shortDay, slugWords, steps } from "./words";
+import { count, known, languageName, languages, percent, periodStart, shortDay, slugWords, steps } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
-const localeNames = Object.fromEntries(locales.map((locale) => [locale, languageName(locale)]));
+const otherPeriods = { "7d": "7 days", "30d": "30 days", "365d": "A year", all: "All time" };
 const fields: Record<string, string> = {
   projectType: "Projects",
   features: "Features",
@@ -17,10 +16,10 @@ const fields: Record<string, string> = {
 };
 
 export function Funnel({ params }: { params: Record<string, string> }) {
-  const since = params.since ?? "90d";
-  const locale = params.locale && params.locale in localeNames ? (params.locale as Locale) : null;
-  const query = useQuery(FunnelDocument, { since: periodStart(since), locale });
+  const locale = known(languages, params.locale);
+  const query = useQuery(FunnelDocument, { since: periodStart(params.since ?? "90d"), locale });
   const funnel = query.data?.funnel;
+  const visited = funnel?.steps[0]?.count;
   return (
     <main class="page">
       <div class="heading">
@@ -29,31 +28,14 @@ export function Funnel({ params }: { params: Record<string, string> }) {
           <p class="muted">How far visitors of the calculator get, and what they choose.</p>
         </div>
         <div class="filters">
-          <Select
-            label="Period"
-            all="All time"
-            options={periods}
-            value={since === "all" ? "" : since}
-            onChange={(value) => setParams({ since: value || "all" })}
-          />
-          <Select
-            label="Language"
-            all="Any language"
-            options={localeNames}
-            value={params.locale}
-            onChange={(value) => setParams({ locale: value })}
-          />
+          <Select name="since" label="Period" all="90 days" options={otherPeriods} params={params} />
+          <Select name="locale" label="Language" all="Any language" options={languages} params={params} />
         </div>
       </div>
-      {query.failure && <Trouble failure={query.failure} retry={query.reload} />}
-      {!funnel && !query.failure && <Skeleton rows={6} />}
+      <Pending query={query} rows={6} />
       {funnel && (
         <div class="charts" aria-busy={query.loading}>
-          {funnel.steps[0]?.count ? (
-            <Charts funnel={funnel} locale={locale} />
-          ) : (
-            <Empty title="Nobody has used the calculator in this time" />
-          )}
+          {visited ? <Charts funnel={funnel} locale={locale} /> : <Empty title="There were no visitors in this time" />}
         </div>
       )}
     </main>
@@ -66,8 +48,8 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
   const weeks = grouped(funnel.weeks, (week) => week.start);
   const mostVisited = most(weeks.map((week) => week.visited));
   const mostSubmitted = most(weeks.map((week) => week.submitted));
-  const languages = grouped(funnel.weeks, (week) => week.locale ?? "").filter((row) => row.key);
-  const mostSpoken = most(languages.map((row) => row.submitted));
+  const spoken = grouped(funnel.weeks, (week) => week.locale ?? "").filter((row) => row.key);
+  const mostSpoken = most(spoken.map((row) => row.submitted));
   const byWeek = weeks.map(({ key, visited, submitted }) =>
     locale
       ? { name: <Week start={key} />, part: submitted / mostSubmitted, cells: [count(submitted)] }
@@ -92,11 +74,11 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
         />
       )}
       <Chart title="By week" columns={locale ? ["Week", "Requests"] : ["Week", "Visitors", "Requests", "Share"]} rows={byWeek} />
-      {!locale && languages.length > 0 && (
+      {!locale && spoken.length > 0 && (
         <Chart
           title="Requests by language"
           columns={["Language", "Requests"]}
-          rows={languages.map(({ key, submitted }) => ({
+          rows={spoken.map(({ key, submitted }) => ({
             name: languageName(key as Locale),
             part: submitted / mostSpoken,
             cells: [count(submitted)],

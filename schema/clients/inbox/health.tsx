@@ -1,7 +1,7 @@
 // What `siteapi doctor` says, how old the content is, and the cache.
 import type { ComponentChildren } from "preact";
 import { HealthDocument, type HealthState } from "../generated/inbox";
-import { Chip, Commands, Skeleton, Time, Trouble, useNow } from "./parts";
+import { Chip, Commands, Pending, Time, useNow } from "./parts";
 import { useQuery } from "./service";
 import { languageName, plural, slugWords, type Tone } from "./words";
 
@@ -32,8 +32,7 @@ export function Health() {
         </div>
         <button type="button" onClick={query.reload} disabled={query.loading}>Check again</button>
       </div>
-      {query.failure && <Trouble failure={query.failure} retry={query.reload} />}
-      {!health && !query.failure && <Skeleton rows={6} />}
+      <Pending query={query} rows={6} />
       {health && (
         <div class="charts" aria-busy={query.loading}>
           <section class={`card verdict ${states[worst].tone}`}>

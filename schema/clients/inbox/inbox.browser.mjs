@@ -70,7 +70,8 @@ const row = (page, name) => page.locator(".row", { hasText: name });
 const button = (page, name) => page.getByRole("button", { name });
 
 test("a lead is found by its reference as one types, and read", async (t) => {
-  const reference = await submit({ firstName: "Tom", lastName: "Brown", email: "tom+sales@example.com", phone: "+44 20 7946 0018" });
+  const tom = { firstName: "Tom", lastName: "Brown", email: "tom+sales@example.com", phone: "+44 20 7946 0018" };
+  const reference = await submit(tom);
   const { page, faults } = await open(t);
   await row(page, "Tom Brown").waitFor();
   await page.keyboard.press("/");

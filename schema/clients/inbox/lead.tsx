@@ -14,9 +14,9 @@ import {
 } from "../generated/inbox";
 import { DeliveryCard } from "./deliveries";
 import { save } from "./export";
-import { attempt, Avatar, Chip, Empty, FullName, Icon, Skeleton, Time, Trouble, useNow } from "./parts";
+import { Action, Avatar, Chip, Empty, FullName, Icon, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
 import { ask, type Failure, useQuery } from "./service";
-import { exact, languageName, leadStates, money, signals, slugWords, targets } from "./words";
+import { exact, languageName, leadStates, money, signals, slugWords } from "./words";
 
 interface Props {
   id: string;
@@ -39,10 +39,10 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   }, [lead]);
   useFollow(lead, query.reload);
   /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
-  const change = async (operation: Promise<Lead>) => {
+  const change = async (operation: Promise<{ lead: Lead }>) => {
     try {
       const next = await operation;
-      query.update(() => ({ lead: next }));
+      query.update(() => next);
       changed();
     } catch (e) {
       query.reload();
@@ -50,8 +50,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
     }
   };
 
-  if (query.failure && !lead) return <Trouble failure={query.failure} retry={query.reload} />;
-  if (!query.data) return <Skeleton rows={5} />;
+  if (!query.data) return <Pending query={query} rows={5} />;
   if (!lead) {
     return (
       <Empty title="There is no such lead">
@@ -67,12 +66,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
       <div class="bar-top">
         <button type="button" class="plain" onClick={close} aria-label="Close"><Icon name="back" /></button>
         <span class="muted">{lead.reference}</span>
-        <button type="button" onClick={() => attempt("The link is in the clipboard.", () => copy(location.href))}>
-          <Icon name="link" /> Copy link
-        </button>
-        <button type="button" onClick={() => attempt("The PDF is saved.", () => savePdf(lead.id))}>
-          <Icon name="save" /> PDF
-        </button>
+        <Action done="The PDF is saved." run={() => savePdf(lead.id)}><Icon name="save" /> PDF</Action>
       </div>
       <header>
         <Avatar of={contact} />
@@ -125,17 +119,19 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
             <DeliveryCard key={delivery.id} delivery={delivery} now={now}>
               {delivery.state === "DELIVERED" ? (
                 <Action
-                  text="Send again"
-                  done={`It is being sent to the ${targets[delivery.target]} once more.`}
-                  run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }).then((data) => data.resendLead))}
-                />
+                  done="It is being sent once more."
+                  run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}
+                >
+                  Send again
+                </Action>
               ) : (
                 delivery.state !== "RUNNING" && (
                   <Action
-                    text="Try now"
                     done="It is being tried right now."
                     run={() => ask(RetryDeliveryDocument, { id: delivery.id }).then(query.reload)}
-                  />
+                  >
+                    Try now
+                  </Action>
                 )
               )}
             </DeliveryCard>
@@ -163,19 +159,6 @@ function useFollow(lead: Lead | null | undefined, reload: () => void) {
   }, [lead]);
 }
 
-/** A button that is off while what it does is being done. */
-export function Action({ text, done, run, kind = "" }: { text: string; done: string; run: () => Promise<unknown>; kind?: string }) {
-  const [busy, setBusy] = useState(false);
-  const click = async () => {
-    setBusy(true);
-    await attempt(done, run);
-    setBusy(false);
-  };
-  return (
-    <button type="button" class={kind} disabled={busy} onClick={click}>{text}</button>
-  );
-}
-
 function Card({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="card">
@@ -194,7 +177,12 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function Review({ lead, change }: { lead: Lead; change: (operation: Promise<Lead>) => Promise<void> }) {
+interface ReviewProps {
+  lead: Lead;
+  change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
+}
+
+function Review({ lead, change }: ReviewProps) {
   const rejected = lead.state === "REJECTED";
   return (
     <section class={rejected ? "card" : "card review"} aria-label="Review">
@@ -206,16 +194,15 @@ function Review({ lead, change }: { lead: Lead; change: (operation: Promise<Lead
       <div class="actions">
         <Action
           kind="primary"
-          text={rejected ? "Release it after all" : "Release it"}
           done="Released: it is on its way."
-          run={() => change(ask(ReleaseLeadDocument, { id: lead.id }).then((data) => data.releaseLead))}
-        />
+          run={() => change(ask(ReleaseLeadDocument, { id: lead.id }))}
+        >
+          {rejected ? "Release it after all" : "Release it"}
+        </Action>
         {!rejected && (
-          <Action
-            text="Reject it"
-            done="Rejected: it is delivered nowhere."
-            run={() => change(ask(RejectLeadDocument, { id: lead.id }).then((data) => data.rejectLead))}
-          />
+          <Action done="Rejected: it is delivered nowhere." run={() => change(ask(RejectLeadDocument, { id: lead.id }))}>
+            Reject it
+          </Action>
         )}
       </div>
     </section>
@@ -259,7 +246,7 @@ function Erase({ email, close, erased }: { email: string; close: () => void; era
     <dialog ref={dialog} onClose={end} aria-labelledby="erase">
       <h2 id="erase">{finished ? (receipt.complete ? "Erased" : "Not everything could be erased") : "Erase this person?"}</h2>
       <p>
-        {finished ? "This is what was erased about " : "This erases, here and in the connected systems, all that is stored about "}
+        {finished ? "This is what was erased about " : "This erases all that is stored here and in the connected systems about "}
         <strong>{email}</strong>.{!finished && " It can't be undone."}
       </p>
       {busy && !receipt && <Skeleton rows={3} />}
@@ -277,7 +264,7 @@ function Erase({ email, close, erased }: { email: string; close: () => void; era
               <tr key={`${place.place} ${place.unit}`}>
                 <td>{place.place}</td>
                 <td>
-                  {finished ? `${place.erased} ${place.unit}` : place.found === null ? "could not be asked" : `${place.found} ${place.unit}`}
+                  {finished ? place.erased : (place.found ?? "?")} {place.unit}
                   {place.detail && <span class="muted small"> {place.detail}</span>}
                 </td>
               </tr>
@@ -313,5 +300,3 @@ async function savePdf(id: string) {
   const bytes = Uint8Array.from(atob(quotePdf.content), (letter) => letter.charCodeAt(0));
   save(new Blob([bytes], { type: quotePdf.contentType }), quotePdf.fileName);
 }
-
-const copy = (text: string) => navigator.clipboard.writeText(text);

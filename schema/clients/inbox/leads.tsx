@@ -1,27 +1,26 @@
 // The list of leads, newest first, with the one that is open beside it.
 import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LeadsDocument, type LeadsQuery, type LeadState, type Locale } from "../generated/inbox";
+import { LeadsDocument, type LeadsQuery } from "../generated/inbox";
 import { exportLeads } from "./export";
 import { LeadDetail } from "./lead";
-import { Avatar, Chip, Empty, FullName, Icon, Select, Skeleton, Time, Trouble, useNow } from "./parts";
+import { Avatar, Chip, Empty, FullName, Icon, Pending, Select, Time, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type List, useList } from "./service";
-import { clock, day, languageName, leadStates, locales, money, periodStart, periods, slugWords } from "./words";
+import { clock, day, known, languages, leadStates, money, periodStart, periods, slugWords, texts } from "./words";
 
 const pageSize = 50;
 type Lead = LeadsQuery["leads"]["edges"][number]["node"];
 type Params = Record<string, string>;
 
-const stateNames = Object.fromEntries(Object.entries(leadStates).map(([state, { text }]) => [state, text]));
-const localeNames = Object.fromEntries(locales.map((locale) => [locale, languageName(locale)]));
+const stateNames = texts(leadStates);
 
 /** What the service is asked for, from the address of the page. */
 function variablesOf({ search, state, locale, since }: Params) {
   return {
     search: search?.trim() || null,
-    state: state && state in leadStates ? (state as LeadState) : null,
-    locale: locale && locale in localeNames ? (locale as Locale) : null,
+    state: known(leadStates, state),
+    locale: known(languages, locale),
     since: periodStart(since),
   };
 }
@@ -58,9 +57,9 @@ export function Leads({ params, newest, changed }: { params: Params; newest: str
           </div>
           <Search value={params.search ?? ""} />
           <div class="filters">
-            <Filter name="state" label="State" all="Any state" options={stateNames} params={params} />
-            <Filter name="locale" label="Language" all="Any language" options={localeNames} params={params} />
-            <Filter name="since" label="Period" all="Any time" options={periods} params={params} />
+            <Select name="state" label="State" all="Any state" options={stateNames} params={params} />
+            <Select name="locale" label="Language" all="Any language" options={languages} params={params} />
+            <Select name="since" label="Period" all="Any time" options={periods} params={params} />
           </div>
         </div>
         {hasNew && !list.loading && (
@@ -82,18 +81,6 @@ export function Leads({ params, newest, changed }: { params: Params; newest: str
     </main>
   );
 }
-
-interface FilterProps {
-  name: string;
-  label: string;
-  all: string;
-  options: Record<string, string>;
-  params: Params;
-}
-
-const Filter = ({ name, params, ...rest }: FilterProps) => (
-  <Select {...rest} value={params[name]} onChange={(value) => setParams({ [name]: value })} />
-);
 
 /** The field to search in. The list follows as one types. */
 function Search({ value }: { value: string }) {
@@ -122,8 +109,7 @@ function Search({ value }: { value: string }) {
 
 function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; filtered: boolean }) {
   const now = useNow();
-  if (list.failure && !list.nodes) return <Trouble failure={list.failure} retry={list.reload} />;
-  if (!list.nodes) return <Skeleton rows={9} />;
+  if (!list.nodes) return <Pending query={list} rows={9} />;
   if (list.nodes.length === 0) {
     return filtered ? (
       <Empty title="No lead fits">
@@ -140,7 +126,7 @@ function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; fi
   let shown = "";
   return (
     <div class="scroll" aria-busy={list.loading}>
-      {list.failure && <Trouble failure={list.failure} retry={list.reload} />}
+      <Pending query={list} rows={0} />
       <ul class="rows">
         {list.nodes.map((lead) => {
           const heading = day(lead.submittedAt, now);

@@ -1,4 +1,4 @@
-// The frame of the inbox: logging in, the views and what waits for somebody.
+// The frame of the inbox: logging in, the views, and what waits for a decision.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AttentionDocument } from "../generated/inbox";
@@ -49,19 +49,19 @@ function LogIn() {
         <h1>Welcome back</h1>
         <p class="muted">Leads, their deliveries and how visitors get here.</p>
         <label for="token">Access token</label>
-        <input id="token" name="token" type="password" required autofocus autocomplete="current-password" aria-describedby="why" />
+        <input id="token" name="token" type="password" required autofocus aria-describedby="why" />
         <p id="why" class="bad-text" role="alert">
           {failure?.message ?? notice}
           {failure?.kind === "limited" && ` Please wait ${plural(failure.retryAfter, "second")}.`}
         </p>
         <button type="submit" class="primary" disabled={busy}>{busy ? "Logging in …" : "Log in"}</button>
-        <p class="muted small">Whoever runs the service has the token. It is not kept on this page.</p>
+        <p class="muted small">The people who run the service have it. This page does not keep it.</p>
       </form>
     </main>
   );
 }
 
-/** Asks every minute, while somebody looks, what is new and what waits. */
+/** Asks every minute, while the page is visible, what is new and what waits. */
 function useAttention() {
   const query = useQuery(AttentionDocument, {});
   useEffect(() => {
@@ -72,12 +72,17 @@ function useAttention() {
   return {
     reload: query.reload,
     newest: newest?.edges[0]?.node.id,
-    waiting: { leads: inReview?.edges.length ?? 0, deliveries: failed?.edges.length ?? 0, funnel: 0, health: 0 },
+    waiting: {
+      leads: { n: inReview?.edges.length ?? 0, what: "in review" },
+      deliveries: { n: failed?.edges.length ?? 0, what: "failed" },
+    } as Partial<Record<View, { n: number; what: string }>>,
   };
 }
 
-const badge = (n: number) => (n > 9 ? "9+" : n);
-const waits: Partial<Record<View, string>> = { leads: "in review", deliveries: "failed" };
+function Badge({ n, what }: { n: number; what: string }) {
+  const text = n > 9 ? "9+" : n;
+  return n > 0 ? <span class="badge" aria-label={`${text} ${what}`}>{text}</span> : null;
+}
 
 function Frame() {
   const route = useRoute();
@@ -94,11 +99,7 @@ function Frame() {
             <a key={view} href={address(view)} aria-current={view === route.view ? "page" : undefined}>
               <Icon name={view} />
               <span>{names[view]}</span>
-              {attention.waiting[view] > 0 && (
-                <span class={`badge ${view}`} aria-label={`${badge(attention.waiting[view])} ${waits[view]}`}>
-                  {badge(attention.waiting[view])}
-                </span>
-              )}
+              <Badge {...(attention.waiting[view] ?? { n: 0, what: "" })} />
             </a>
           ))}
         </nav>

@@ -1,7 +1,8 @@
 // What the views share: times, chips, icons, and what is shown while there is nothing to show.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Failure } from "./service";
+import { setParams } from "./route";
+import type { Failure, Query } from "./service";
 import { exact, relative, type Tone } from "./words";
 
 /** The time, every half minute. */
@@ -48,17 +49,21 @@ const paths = {
   funnel: "M5 20V10M12 20V4M19 20v-7",
   health: "M3 12h4l3-8 4 16 3-8h4",
   search: "M20 20l-4.5-4.5M17 10.5a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0z",
-  close: "M6 6l12 12M18 6 6 18",
   back: "M15 5l-7 7 7 7",
   save: "M12 4v11m-4.5-4.5L12 15l4.5-4.5M4 20h16",
   leave: "M10 4H5v16h5M15 8l4 4-4 4m4-4H9",
-  link: "M10 14a4 4 0 0 0 6 .5l3-3a4.2 4.2 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6-.5l-3 3a4.2 4.2 0 0 0 6 6l1-1",
 } as const;
 
 export function Icon({ name }: { name: keyof typeof paths }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d={paths[name]} /></svg>
   );
+}
+
+/** What is shown until there is an answer, and where there is none. */
+export function Pending({ query, rows }: { query: Omit<Query<unknown>, "update">; rows: number }) {
+  if (query.failure) return <Trouble failure={query.failure} retry={query.reload} />;
+  return query.data === undefined ? <Skeleton rows={rows} /> : null;
 }
 
 /** What went wrong, and a way to go on. */
@@ -84,7 +89,9 @@ export function Skeleton({ rows }: { rows: number }) {
 }
 
 /** Text of the service, in which commands stand between backticks. */
-export const Commands = ({ text }: { text: string }) => <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
+export function Commands({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
+}
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -95,18 +102,22 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-interface Choice {
+interface SelectProps {
+  /** The parameter of the address. */
+  name: string;
   label: string;
-  value: string | undefined;
-  options: Record<string, string>;
+  /** What is chosen where the parameter is missing. */
   all: string;
-  onChange: (value: string) => void;
+  options: Record<string, string>;
+  params: Record<string, string>;
 }
 
-/** A filter; the first option is that there is none. */
-export function Select({ label, value, options, all, onChange }: Choice) {
+/** A filter that the address of the page keeps. */
+export function Select({ name, label, all, options, params }: SelectProps) {
+  const value = params[name] ?? "";
+  const onChange = (e: { currentTarget: HTMLSelectElement }) => setParams({ [name]: e.currentTarget.value });
   return (
-    <select aria-label={label} class={value ? "set" : ""} value={value ?? ""} onChange={(e) => onChange(e.currentTarget.value)}>
+    <select aria-label={label} class={value ? "set" : ""} value={value} onChange={onChange}>
       <option value="">{all}</option>
       {Object.entries(options).map(([key, text]) => (
         <option key={key} value={key}>{text}</option>
@@ -150,14 +161,27 @@ export function Toasts() {
   );
 }
 
-/** Does something that may fail, and says how it went. Returns whether it was done. */
-export async function attempt(done: string, action: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await action();
-    toast({ text: done, tone: "good" });
-    return true;
-  } catch (e) {
-    toast({ text: (e as Failure).message, tone: "bad" });
-    return false;
-  }
+interface ActionProps {
+  children: ComponentChildren;
+  /** Does it, and may fail. */
+  run: () => Promise<unknown>;
+  /** Is said when it is done. */
+  done: string;
+  kind?: string;
+}
+
+/** A button that is off while what it does is being done, and says how it went. */
+export function Action({ children, run, done, kind = "" }: ActionProps) {
+  const [busy, setBusy] = useState(false);
+  const click = async () => {
+    setBusy(true);
+    await run().then(
+      () => toast({ text: done, tone: "good" }),
+      (failure: Failure) => toast({ text: failure.message, tone: "bad" }),
+    );
+    setBusy(false);
+  };
+  return (
+    <button type="button" class={kind} disabled={busy} onClick={click}>{children}</button>
+  );
 }

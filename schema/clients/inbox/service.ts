@@ -179,7 +179,7 @@ interface Connection<N> {
 }
 
 /** A list that grows by a page at a time. */
-export interface List<N> extends Omit<Query<N>, "data" | "update"> {
+export interface List<N> extends Omit<Query<unknown>, "update"> {
   nodes: readonly N[] | undefined;
   hasMore: boolean;
   more: () => void;

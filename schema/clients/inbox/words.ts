@@ -21,7 +21,7 @@ export const deliveryStates: Record<DeliveryState, { text: string; tone: Tone }>
   DELIVERED: { text: "Delivered", tone: "good" },
 };
 
-export const targets: Record<DeliveryTarget, string> = { CRM: "CRM", CMS: "CMS", WEBHOOK: "team notification" };
+export const targets: Record<DeliveryTarget, string> = { CRM: "CRM", CMS: "CMS", WEBHOOK: "Notification" };
 
 /** What made the service doubt a lead. Those that are only noted don't put it in review. */
 export const signals: Record<LeadSignal, string> = {
@@ -29,7 +29,7 @@ export const signals: Record<LeadSignal, string> = {
   too_fast: "The form was sent faster than a person could fill it in.",
   no_challenge: "The check that a person sits in front of the browser was skipped or not passed.",
   untracked: "The form was sent without using the calculator first.",
-  unchecked: "The check for people did not answer at that moment, so nobody knows.",
+  unchecked: "The check for people did not answer at that moment.",
 };
 
 export const steps: Record<FunnelStepName, string> = {
@@ -49,7 +49,7 @@ interface Delivery {
 
 /** How a delivery is doing, as a sentence. */
 export function deliverySentence(d: Delivery, now: number): string {
-  const target = `the ${targets[d.target]}`;
+  const target = d.target === "WEBHOOK" ? "your team's notification" : `the ${targets[d.target]}`;
   const next = d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
   switch (d.state) {
     case "DELIVERED":
@@ -57,7 +57,7 @@ export function deliverySentence(d: Delivery, now: number): string {
     case "RUNNING":
       return `Being sent to ${target} right now.`;
     case "FAILED":
-      return `Not delivered: ${reasonWords(d.reason)}. It is kept until somebody tries again.`;
+      return `Not delivered: ${reasonWords(d.reason)}. It is kept until you try again.`;
   }
   if (!d.reason) return next.startsWith("in ") ? `Waiting for ${target}; the first try is ${next}.` : "Waiting for its turn.";
   return `Waiting for ${target}: ${reasonWords(d.reason)}; next try ${next.startsWith("in ") ? next : "in a moment"}.`;
@@ -76,7 +76,7 @@ export function reasonWords(reason: string | null): string {
     case "unavailable":
       return status ? "it had a problem of its own" : "it could not be reached";
   }
-  return reason ?? "nobody knows why";
+  return reason ?? "the reason is not known";
 }
 
 /** Words of a slug: `web-app` is Web app. */
@@ -84,8 +84,16 @@ export const slugWords = (slug: string) => capital(slug.replace(/[-_]/g, " "));
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 const languageNames = new Intl.DisplayNames("en", { type: "language" });
-export const locales: Locale[] = ["en", "es", "ro"];
 export const languageName = (locale: Locale | null) => (locale ? (languageNames.of(locale) ?? locale) : "Not known");
+export const languages: Record<Locale, string> = { en: languageName("en"), es: languageName("es"), ro: languageName("ro") };
+
+/** The texts of states, to choose from. */
+export const texts = (states: Record<string, { text: string }>) =>
+  Object.fromEntries(Object.entries(states).map(([state, { text }]) => [state, text]));
+
+/** A value from the address of the page if it is one that can be chosen. */
+export const known = <K extends string>(choices: Record<K, unknown>, value: string | undefined) =>
+  value && Object.hasOwn(choices, value) ? (value as K) : null;
 
 export const count = (n: number) => new Intl.NumberFormat(english).format(n);
 export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
