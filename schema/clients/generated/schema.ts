@@ -37,7 +37,7 @@ export type BusinessHours = {
 
 /** Who may keep an answer. */
 export type CacheScope =
-  /** Anybody, such as a CDN. */
+  /** Shared caches too, such as a CDN. */
   | 'PUBLIC'
   /** Only the client that asked. */
   | 'PRIVATE';
@@ -694,7 +694,7 @@ export type Query = {
   readonly serviceHealth: ServiceHealth;
   /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
-   * for an unknown id. Whoever knows the id may read it: ids can't be guessed.
+   * for an unknown id. The id is all it takes to read it: ids can't be guessed.
    */
   readonly quotePdf?: Maybe<QuotePdf>;
   /**
