@@ -67,6 +67,7 @@ func TestMistypedCommands(t *testing.T) {
 		"serve leads":               `there is no command "leads"`,
 		"deliveries retry --target": "target",
 	} {
+		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
 		cmd.Env = []string{"ENVIRONMENT=development", "DATA_DIR=" + t.TempDir()}
 		var out, errOut bytes.Buffer
@@ -112,6 +113,7 @@ func TestTablesOnATerminal(t *testing.T) {
 	s := newSite(t)
 	s.keep(nil, odd())
 	terminal := func(command string) string {
+		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), "script", "-qec", "stty cols 60; exec "+binary+" "+command, "/dev/null")
 		cmd.Env = append(s.env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
 		cmd.Stdin = strings.NewReader("")
@@ -151,6 +153,7 @@ source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 __siteapi_bash_autocomplete siteapi
 echo "${COMPREPLY[@]}"`
+		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, binary, line)
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "DATA_DIR=/nowhere"}
 		out, err := cmd.CombinedOutput()
