@@ -109,7 +109,7 @@ func trackRequest(session string) []byte {
 // restVsNetHTTP compares the REST adapter over the executor, with nothing stored, with a
 // bare handler that decodes and encodes the same JSON.
 func restVsNetHTTP(ctx context.Context, b *bench) []line {
-	base, value := b.pair(ctx, b.baseline(ctx, "json", alone, ""), b.baseline(ctx, "rest", alone, ""), true, same(trackRequest("bench-session")))
+	base, value := b.pair(ctx, b.baseline(ctx, "json", alone, b.dir), b.baseline(ctx, "rest", alone, b.dir), true, same(trackRequest("bench-session")))
 	return compareRates("rest-vs-nethttp", "≥ 0.50", base, value)
 }
 

@@ -47,10 +47,10 @@ func serveRole(ctx context.Context, role string) {
 	case "track-single":
 		h = bareTrack(transactionEach(ctx, filepath.Join(path, "single.db")).state)
 	case "gqlgen":
-		h = stockGqlgen()
+		h = stockGqlgen(path)
 	case "rest":
 		debug.SetGCPercent(400)
-		exec := resolvers.NewExecutor(newResolver(), resolvers.ExecutorOptions{})
+		exec := resolvers.NewExecutor(newResolver(path), resolvers.ExecutorOptions{})
 		h = harness.Must(rest.New(exec, schema.AST(), rest.Options{}))
 	}
 	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
@@ -107,19 +107,19 @@ func (put putter) state(s trackState) error {
 
 // newResolver makes the service's resolvers over content in memory and a store that
 // forgets.
-func newResolver() *resolvers.Resolver {
-	content := filepath.Join(os.TempDir(), "bench-content.json")
+func newResolver(dir string) *resolvers.Resolver {
+	content := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
 	return resolvers.New(resolvers.Deps{
-		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: os.TempDir(), Log: zerolog.Nop()})), Cache: memory.New(),
+		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})), Cache: memory.New(),
 		Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
 		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
 	})
 }
 
 // stockGqlgen is gqlgen's own server with its own caches over the same resolvers.
-func stockGqlgen() http.Handler {
-	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver()}))
+func stockGqlgen(dir string) http.Handler {
+	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver(dir)}))
 	s.AddTransport(transport.POST{})
 	s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
 	return s

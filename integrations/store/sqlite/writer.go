@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"siteapi/integrations/store"
@@ -28,6 +29,7 @@ type database struct {
 	track    *sql.Stmt
 	requests chan *request
 	closing  chan struct{}
+	once     sync.Once     // of closing
 	ended    chan struct{} // closed when the last batch is written
 }
 
@@ -97,9 +99,9 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	return <-r.done
 }
 
-// close writes what is waiting and closes the connections that read.
+// close writes what is waiting and closes the connections that read. Closing twice is no error.
 func (d *database) close() error {
-	close(d.closing)
+	d.once.Do(func() { close(d.closing) })
 	<-d.ended
 	return errors.Join(d.track.Close(), d.reads.Close())
 }
