@@ -112,6 +112,9 @@ func TestInboxSession(t *testing.T) {
 	b.want("a session is for the inbox alone", b.reads("/graphql"), "UNAUTHENTICATED")
 	thief := &browser{t: t, base: b.base, cookie: b.cookie}
 	b.want("a stolen cookie", thief.reads("/admin/graphql"), "FORBIDDEN")
+	if resp, _ := thief.send("POST", "/admin/graphql", readLeads); resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("a stolen cookie: %d %v", resp.StatusCode, resp.Header)
+	}
 	b.want("a guessed CSRF token", thief.reads("/admin/graphql", "X-CSRF-Token: "+b.cookie.Value), "FORBIDDEN")
 	b.want("another site", b.reads("/admin/graphql", "Sec-Fetch-Site: cross-site"), "FORBIDDEN")
 	if resp, _ := thief.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusForbidden {

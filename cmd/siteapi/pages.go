@@ -9,6 +9,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/rest"
 	"siteapi/schema/page"
 	"siteapi/schema/playground"
 )
@@ -20,7 +21,7 @@ func newInbox(s *config.Settings, graphQL http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	return inbox.New(inbox.Options{
-		Tokens: s.AdminTokens, GraphQL: graphQL, Page: built, Now: time.Now, Refuse: httpserver.WriteError,
+		Tokens: s.AdminTokens, GraphQL: graphQL, Page: built, Now: time.Now, Refuse: rest.WriteProblem,
 	}), nil
 }
 
