@@ -124,7 +124,7 @@ const ro: Words = {
   sending: "Se trimite…",
   retrying: "Conexiunea e lentă. Încercăm din nou; nimic nu se trimite de două ori.",
   privacy: "Ce alegi, prenumele și e-mailul se salvează pe parcurs, ca să te putem ajuta să termini.",
-  invalid: "Verifică te rugăm câmpurile marcate.",
+  invalid: "Verifică, te rugăm, câmpurile marcate.",
   again: "Nu a mers. Datele tale sunt încă aici: încearcă din nou peste puțin timp. Nimic nu se trimite de două ori.",
   unavailable: "Calculatorul nu poate fi încărcat acum.",
   reload: "Încearcă din nou",
