@@ -68,9 +68,9 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 func (c *constraint) number(n float64) FieldError {
 	switch {
 	case n < c.min:
-		return bounded(FieldCodeBelowMin, "min", c.min, fmt.Sprintf("must be at least %.10g", c.min))
+		return bounded("", FieldCodeBelowMin, "min", c.min, fmt.Sprintf("must be at least %.10g", c.min))
 	case n > c.max:
-		return bounded(FieldCodeAboveMax, "max", c.max, fmt.Sprintf("must be at most %.10g", c.max))
+		return bounded("", FieldCodeAboveMax, "max", c.max, fmt.Sprintf("must be at most %.10g", c.max))
 	}
 	return FieldError{}
 }

@@ -65,9 +65,7 @@ func Required(field string) FieldError {
 
 // TooLong says that a field has more than limit characters.
 func TooLong(field string, limit int) FieldError {
-	e := bounded(FieldCodeTooLong, "max", limit, fmt.Sprintf("must have at most %d characters", limit))
-	e.Field = field
-	return e
+	return bounded(field, FieldCodeTooLong, "max", limit, fmt.Sprintf("must have at most %d characters", limit))
 }
 
 // NotAllowed says that a field has none of the allowed values.
@@ -76,14 +74,12 @@ func NotAllowed(field string, allowed []string) FieldError {
 	if len(allowed) == 0 {
 		message = "has no allowed value"
 	}
-	e := bounded(FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
-	e.Field = field
-	return e
+	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// bounded says that a value breaks a bound, which clients get by a name.
-func bounded(code FieldCode, name string, bound any, message string) FieldError {
-	return FieldError{Code: code, Params: map[string]any{name: bound}, Message: message}
+// bounded says that a field breaks a bound, which is among the params under a name.
+func bounded(field string, code FieldCode, name string, bound any, message string) FieldError {
+	return FieldError{Field: field, Code: code, Params: map[string]any{name: bound}, Message: message}
 }
 
 // Keys of a GraphQL error's extensions.

@@ -121,7 +121,9 @@ func (c *inputCheck) arguments(field *ast.Field) {
 // value checks one value, which may be missing.
 func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	def := c.schema.Types[typ.NamedType]
-	switch text, isText := value.(string); {
+	text, isText := value.(string)
+	blank := isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == ""
+	switch {
 	case c.full():
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
 		before := len(c.invalid)
@@ -129,16 +131,11 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 		if len(c.invalid) == before {
 			c.add(Required(""))
 		}
-	case value == nil && typ.NonNull:
+	case typ.NonNull && (value == nil || blank):
 		c.add(Required(""))
-	case value == nil:
-	case isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == "":
-		switch {
-		case typ.NonNull:
-			c.add(Required(""))
-		case con.notEmpty:
-			c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
-		}
+	case blank && con.notEmpty:
+		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
+	case value == nil, blank:
 	case typ.Elem != nil:
 		c.list(typ, con, value)
 	case def == nil:
@@ -203,7 +200,7 @@ func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
-		c.add(bounded(FieldCodeAboveField, "field", other, "must not be greater than "+other), ast.PathName(name))
+		c.add(bounded("", FieldCodeAboveField, "field", other, "must not be greater than "+other), ast.PathName(name))
 	}
 }
 
@@ -224,7 +221,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 	if con != nil && con.maxDistinct > 0 && len(distinct) > con.maxDistinct {
 		message := fmt.Sprintf("must have at most %d different items", con.maxDistinct)
-		c.add(bounded(FieldCodeTooMany, "max", con.maxDistinct, message))
+		c.add(bounded("", FieldCodeTooMany, "max", con.maxDistinct, message))
 	}
 }
 
@@ -251,14 +248,10 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		case con != nil: // a text without bounds is a hint, which is dropped where it is not usable
 			c.add(con.text(text, c.formats))
 		}
-	case "Int":
-		if !isNumber || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32 {
-			c.add(wrongType("integer", "a whole number of at most 32 bits"))
-			return
-		}
-		fallthrough
-	case "Float":
+	case "Int", "Float":
 		switch _, infinite := value.(json.Number); {
+		case name == "Int" && (!isNumber || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32):
+			c.add(wrongType("integer", "a whole number of at most 32 bits"))
 		case isNumber && con != nil:
 			c.add(con.number(n))
 		case isNumber:
@@ -281,7 +274,7 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 }
 
 func wrongType(name, words string) FieldError {
-	return bounded(FieldCodeWrongType, "type", name, "must be "+words)
+	return bounded("", FieldCodeWrongType, "type", name, "must be "+words)
 }
 
 func unreadable() FieldError {

@@ -164,11 +164,8 @@ func (h *Handler) prepare(req *request, hash string, summary *schema.Summary) (*
 		return nil, errs
 	}
 	op := doc.operation(req.OperationName)
-	switch {
-	case op == nil && req.OperationName == "":
-		return nil, gqlerror.List{gqlerror.Wrap(badInput("The document has several operations: operationName must name one."))}
-	case op == nil:
-		return nil, gqlerror.List{gqlerror.Wrap(badInput("The document has no operation of that name."))}
+	if op == nil {
+		return nil, gqlerror.List{gqlerror.Wrap(badInput("operationName must name an operation of the document."))}
 	}
 	summary.RootFields = op.rootFields
 	if hash != "" && len(errs) == 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of what is read.
 const (
 	// MaxDepth is how deep objects and lists may be nested.
 	MaxDepth = 64
