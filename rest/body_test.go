@@ -90,7 +90,7 @@ func TestBodyValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"]},"estimate":{"min":1000,"max":123456789.125}}`
+	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],"complexity":null,"timeline":null},"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null}`
 	if string(encoded) != want {
 		t.Errorf("got  %s\nwant %s", encoded, want)
 	}
