@@ -27,7 +27,7 @@ type Options struct {
 	URL string
 	// Queue takes part in the transactions. nil: there are no deliveries.
 	Queue store.Queue[pgx.Tx]
-	// Log takes the migrations that were applied.
+	// Log takes the migrations that are applied.
 	Log *slog.Logger
 }
 
@@ -61,27 +61,16 @@ const migrationLock = 0x73697465617069 // "siteapi"
 // migrate changes the tables in one transaction. Instances that start at the same time
 // do it one after the other; a migration may take its time.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	var names []string
-	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`); err != nil {
 			return fmt.Errorf("lifting the limits: %w", err)
 		}
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return fmt.Errorf("waiting for the lock: %w", err)
 		}
-		var err error
-		names, err = sqlstore.Migrate(ctx, session{tx}, sqlstore.Dialect{
-			Folder: "postgres", Exists: `SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`,
-		})
-		return err
+		return sqlstore.Migrate(ctx, session{tx}, log, "postgres",
+			`SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`)
 	})
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		log.Info("applied a migration", "migration", name)
-	}
-	return nil
 }
 
 // Load returns how busy the store is.

@@ -48,10 +48,9 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 		return nil, err
 	}
 	// SQLite does not wait where several processes switch a new file to the log at once.
-	err = db.PingContext(ctx)
-	for deadline := time.Now().Add(BusyTimeout); isBusy(err) && time.Now().Before(deadline) && ctx.Err() == nil; {
+	deadline := time.Now().Add(BusyTimeout)
+	for err = db.PingContext(ctx); isBusy(err) && time.Now().Before(deadline); err = db.PingContext(ctx) {
 		time.Sleep(10 * time.Millisecond)
-		err = db.PingContext(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(translate(fmt.Errorf("opening the database: %w", err)), db.Close())

@@ -28,7 +28,7 @@ type Options struct {
 	Pool *sql.DB
 	// Queue takes part in the transactions. nil: there are no deliveries.
 	Queue store.Queue[*sql.Tx]
-	// Log takes the migrations that were applied.
+	// Log takes the migrations that are applied.
 	Log *slog.Logger
 }
 
@@ -68,19 +68,12 @@ func migrate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	names, err := sqlstore.Migrate(ctx, transaction{tx: tx}, sqlstore.Dialect{
-		Folder: "sqlite", Exists: `SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`,
-	})
+	err = sqlstore.Migrate(ctx, transaction{tx: tx}, o.Log, "sqlite",
+		`SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`)
 	if err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	for _, name := range names {
-		o.Log.Info("applied a migration", "migration", name)
-	}
-	return nil
+	return tx.Commit()
 }
 
 // Load returns how busy the store is.

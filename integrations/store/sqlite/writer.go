@@ -57,10 +57,7 @@ func newDatabase(ctx context.Context, pool, reads *sql.DB, queue store.Queue[*sq
 // Query runs a statement that reads.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	rows, err := d.reads.QueryContext(ctx, query, args...)
-	if err != nil {
-		return translate(err)
-	}
-	return translate(eachRow(rows, row))
+	return translate(eachRow(rows, err, row))
 }
 
 // Exec runs a statement that writes.
@@ -215,13 +212,14 @@ func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64
 // Query runs a statement and calls row for each row of its result.
 func (t transaction) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	rows, err := t.tx.QueryContext(ctx, query, args...)
+	return eachRow(rows, err, row)
+}
+
+// eachRow hands over the rows of a query's result.
+func eachRow(rows *sql.Rows, err error, row func(sqlstore.Scan) error) error {
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, row)
-}
-
-func eachRow(rows *sql.Rows, row func(sqlstore.Scan) error) error {
 	for rows.Next() {
 		if err := row(rows.Scan); err != nil {
 			return errors.Join(err, rows.Close())

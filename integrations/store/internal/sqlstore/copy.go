@@ -32,10 +32,7 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 				l.Keys = append(l.Keys, k)
 				return err
 			})
-		if err != nil {
-			return Lead{}, fmt.Errorf("reading the idempotency keys: %w", err)
-		}
-		return l, nil
+		return l, err
 	})
 }
 

@@ -27,6 +27,7 @@ type SubmissionRow struct {
 
 // Values of SubmissionRow.Review.
 const (
+	released = 0
 	inReview = 1
 	rejected = 2
 )
@@ -230,32 +231,31 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 }
 
 // Reject ends the review of a submission without a delivery.
-func (s *Store) Reject(ctx context.Context, id string) (done bool, err error) {
-	err = s.write(ctx, "rejecting a submission", func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 2 WHERE id = $1 AND held > 0`, id)
-		if done = n == 1; err == nil && !done {
-			err = one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
-		}
-		return err
-	})
-	return done && err == nil, err
+func (s *Store) Reject(ctx context.Context, id string) (bool, error) {
+	return s.review(ctx, id, rejected)
 }
 
 // Release ends the review of a submission, or takes back that it was rejected, and creates its deliveries.
-func (s *Store) Release(ctx context.Context, id string) (released bool, err error) {
-	err = s.write(ctx, "releasing a submission", func(ctx context.Context, tx Tx) error {
-		released = false
-		n, err := tx.Exec(ctx, `UPDATE submissions SET held = 0 WHERE id = $1 AND held > 0`, id)
-		if err != nil {
+func (s *Store) Release(ctx context.Context, id string) (bool, error) {
+	return s.review(ctx, id, released)
+}
+
+// review stores the outcome of a review and reports whether there was one to end.
+func (s *Store) review(ctx context.Context, id string, outcome int64) (done bool, err error) {
+	err = s.write(ctx, "ending a review", func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE submissions SET held = $1 WHERE id = $2 AND held > 0`, outcome, id)
+		done = n == 1
+		switch {
+		case err != nil:
 			return err
-		}
-		if n == 0 {
+		case !done:
 			return one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
+		case outcome == released:
+			return tx.Enqueue(ctx, []string{id})
 		}
-		released = true
-		return tx.Enqueue(ctx, []string{id})
+		return nil
 	})
-	return released && err == nil, err
+	return done && err == nil, err
 }
 
 // Erase removes a submission with its deliveries, or returns [store.ErrNotFound].
