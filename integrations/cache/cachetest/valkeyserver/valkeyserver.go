@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valkey-io/valkey-go"
+	"github.com/gomodule/redigo/redis"
 )
 
 // ErrNoBinary means that neither valkey-server nor redis-server is installed.
@@ -93,7 +93,7 @@ func (s *Server) Start() error {
 	s.cmd = cmd
 	for end := time.Now().Add(startTimeout); ; time.Sleep(5 * time.Millisecond) {
 		_, err := s.Do("PING")
-		if reply, answered := valkey.IsValkeyErr(err); err == nil || answered && !strings.HasPrefix(reply.Error(), "LOADING") {
+		if reply, answered := errors.AsType[redis.Error](err); err == nil || answered && !strings.HasPrefix(string(reply), "LOADING") {
 			return nil
 		}
 		if time.Now().After(end) {
@@ -106,15 +106,12 @@ func (s *Server) Start() error {
 
 // Do sends one command over a connection of its own.
 func (s *Server) Do(args ...string) (any, error) {
-	client, err := valkey.NewClient(valkey.ClientOption{
-		InitAddress: []string{s.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
-		ConnWriteTimeout: startTimeout,
-	})
+	conn, err := redis.Dial("tcp", s.Addr(), redis.DialConnectTimeout(startTimeout), redis.DialReadTimeout(startTimeout))
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	return client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToAny()
+	defer func() { _ = conn.Close() }()
+	return conn.Do(args[0], redis.Args{}.AddFlat(args[1:])...)
 }
 
 // Stop ends the server at once, as a crash would.
