@@ -120,7 +120,7 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
-	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), valkey.Copied(s.CachePrefix), func(up bool, err error) {
+	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
 			log.Info().Msg("connected to the cache server")
 			return

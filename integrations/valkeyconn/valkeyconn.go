@@ -1,6 +1,7 @@
-// Package valkeyconn is the connection to a Valkey or Redis server (6 or later) that may be
-// away: it comes up when the server does, reports within a second that the server is away,
-// and notices when it is back. The cache and the rate limits share one.
+// Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6
+// or later) that may be away: it comes up when the server does, tells within a second
+// that the server is away, and notices when it is back. The cache and the rate limits
+// share one.
 package valkeyconn
 
 import (
@@ -14,140 +15,149 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/valkey-io/valkey-go"
 )
 
 const (
 	heartbeat = 500 * time.Millisecond // between two pings while the server is there
 	retry     = 100 * time.Millisecond // between two tries while it is away
-	timeout   = 500 * time.Millisecond // of a command
-	maxIdle   = 32                     // connections that are kept for further commands
-	idleLife  = time.Minute            // of such a connection
+	timeout   = 500 * time.Millisecond // of a ping, and of a connection that stalls
+	copies    = 64 << 20               // bytes of values that the client keeps itself
 )
-
-// ErrAway means that the server can't be reached.
-var ErrAway = errors.New("the server is away")
 
 // Conn is a connection to one server. Create it with Open.
 type Conn struct {
-	url     string
-	options []redis.DialOption
-	copied  string // prefix of the names that Get keeps copies of
-	onState func(up bool, err error)
-
-	session  atomic.Pointer[session] // nil while the server is away
+	settings valkey.ClientOption
+	onState  func(up bool, err error)
+	client   atomic.Pointer[valkey.Client] // nil until the server was reached once
+	up       atomic.Bool
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
 
 // Open connects to an address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis
-// and rediss mean the same. [Conn.Get] takes names that begin with the prefix copied. A server
-// that is away is no error; an address that can't be used, or a server that refuses for a
-// reason which only an operator can change, is one. onState is called when the server went
-// away, with the reason, and when it came back.
-func Open(ctx context.Context, address, copied string, onState func(up bool, err error)) (*Conn, error) {
-	u, err := url.Parse(address)
-	if err != nil { // which may show a password
-		return nil, errors.New("the address can't be read: it should look like valkey://user:password@host:6379/0, " +
-			"with special characters of a password percent-encoded")
+// and rediss mean the same. A server that is away is no error; an address that can't be used,
+// or a server that refuses for a reason which only an operator can change, is one. onState is
+// told when the server went away, and why, and when it came back.
+func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
+	settings, err := parse(url)
+	if err != nil {
+		return nil, err
 	}
-	c := &Conn{url: address, copied: copied, onState: onState, options: []redis.DialOption{
-		redis.DialConnectTimeout(time.Second), redis.DialReadTimeout(timeout), redis.DialWriteTimeout(timeout),
-		redis.DialTLSSkipVerify(u.Query().Get("skip_verify") == "true"),
-	}}
-	s, err := c.connect(ctx)
+	c := &Conn{settings: settings, onState: onState}
+	err = c.look(ctx)
 	if isFinal(err) {
+		c.Close()
 		return nil, fmt.Errorf("connecting to Valkey: %w", err)
 	}
-	c.session.Store(s)
+	c.up.Store(err == nil)
 	onState(err == nil, err)
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.watching.Go(func() { c.watch(ctx) })
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	c.watching.Go(func() { c.watch(watch) })
 	return c, nil
 }
 
-// Do sends a command. It needs no context: one that gets no reply fails within a second.
-func (c *Conn) Do(command string, args ...any) (any, error) {
-	return c.use(func(conn redis.Conn) (any, error) { return conn.Do(command, args...) })
+// parse reads an address. Its errors show no part of it that could be a password.
+func parse(text string) (valkey.ClientOption, error) {
+	o, err := valkey.ParseURL(text)
+	if _, unreadable := errors.AsType[*url.Error](err); unreadable {
+		return o, errors.New("the address can't be read: it should look like valkey://user:password@host:6379/0, " +
+			"with special characters of a password percent-encoded")
+	}
+	if err != nil {
+		return o, fmt.Errorf("reading the address: %w", err)
+	}
+	o.ForceSingleClient = true
+	o.PipelineMultiplex = -1  // one connection: replies and pushed invalidations come in order
+	o.AlwaysPipelining = true // pushes are read at any time
+	o.DisableRetry = true     // a command must not wait for a server that is away
+	o.Dialer.Timeout = time.Second
+	o.Dialer.KeepAlive = heartbeat // also the pause between the client's own pings
+	o.ConnWriteTimeout = timeout
+	o.CacheSizeEachConn = copies
+	return o, nil
 }
 
-// Run runs a script.
-func (c *Conn) Run(script *redis.Script, keysAndArgs ...any) (any, error) {
-	return c.use(func(conn redis.Conn) (any, error) { return script.Do(conn, keysAndArgs...) })
+// Client returns the client; false while the server is away. A command needs no context
+// of its own: one that gets no reply fails within a second.
+func (c *Conn) Client() (valkey.Client, bool) {
+	if client := c.client.Load(); client != nil {
+		return *client, c.up.Load()
+	}
+	return nil, false
 }
 
-func (c *Conn) use(f func(redis.Conn) (any, error)) (any, error) {
-	s := c.session.Load()
-	if s == nil {
-		return nil, ErrAway
-	}
-	conn := s.pool.Get()
-	defer func() { _ = conn.Close() }()
-	reply, err := f(conn)
-	if meansAway(err) {
-		c.end(s, err)
-	}
-	return reply, err
-}
-
-// Close ends the connection.
-func (c *Conn) Close() {
-	c.stop()
-	if s := c.session.Swap(nil); s != nil {
-		s.close()
-	}
-	c.watching.Wait()
-}
-
-// watch follows the server's pushes, and connects again when the server was away.
-func (c *Conn) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		if s := c.session.Load(); s != nil {
-			c.end(s, s.follow())
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(retry):
-		}
-		if s, err := c.connect(ctx); err == nil {
-			c.session.Store(s)
-			c.onState(true, nil)
-		}
-	}
-	if s := c.session.Swap(nil); s != nil { // connected while Close was called
-		s.close()
-	}
-}
-
-// end ends a session, once.
-func (c *Conn) end(s *session, err error) {
-	if c.session.CompareAndSwap(s, nil) {
-		s.close()
+// Failed hears of the error of a command: one that means that the server is away ends
+// the use of the connection until the server answers again.
+func (c *Conn) Failed(err error) {
+	if meansAway(err) && c.up.CompareAndSwap(true, false) {
 		c.onState(false, err)
 	}
 }
 
+// Close ends the connection.
+func (c *Conn) Close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.watching.Wait()
+	c.up.Store(false)
+	if client := c.client.Load(); client != nil {
+		(*client).Close()
+	}
+}
+
+// watch looks at the server with every heartbeat, more often while it is away.
+func (c *Conn) watch(ctx context.Context) {
+	for {
+		pause := retry
+		if c.up.Load() {
+			pause = heartbeat
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		err := c.look(ctx)
+		if ctx.Err() == nil && c.up.Swap(err == nil) != (err == nil) {
+			c.onState(err == nil, err)
+		}
+	}
+}
+
+// look connects if that is still to be done and asks for a sign of life.
+func (c *Conn) look(ctx context.Context) error {
+	if c.client.Load() == nil {
+		client, err := valkey.NewClient(c.settings)
+		if err != nil {
+			return err
+		}
+		c.client.Store(&client)
+	}
+	client := *c.client.Load()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return client.Do(ctx, client.B().Ping().Build()).Error()
+}
+
 // isFinal reports whether an error stays until an operator changes something.
 func isFinal(err error) bool {
-	if err == nil {
-		return false
-	}
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	_, refused := errors.AsType[redis.Error](err)
-	return certificate || refused && !meansAway(err) || strings.Contains(err.Error(), "invalid redis URL")
+	_, refused := valkey.IsValkeyErr(err)
+	return certificate || errors.Is(err, valkey.ErrNoCache) || refused && !meansAway(err)
 }
 
 // meansAway reports whether an error means that the server is away, rather than that it
 // answered and refused one command.
 func meansAway(err error) bool {
-	reply, refused := errors.AsType[redis.Error](err)
+	reply, refused := valkey.IsValkeyErr(err)
 	if !refused {
-		return err != nil
+		return err != nil && !errors.Is(err, context.Canceled)
 	}
 	for _, code := range []string{"LOADING", "MASTERDOWN", "READONLY"} {
-		if strings.HasPrefix(string(reply), code) {
+		if strings.HasPrefix(reply.Error(), code) {
 			return true
 		}
 	}

@@ -3,10 +3,11 @@ package valkey
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"strconv"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/valkey-io/valkey-go"
 
 	"siteapi/integrations/cache"
 )
@@ -22,21 +23,21 @@ var (
 	// takeScript returns the entry, else tries to take the lease and returns 1 if it did, else 0.
 	// ARGV: token, life of the lease in ms, what the expired entry begins with that is to be
 	// replaced; empty if there is none.
-	takeScript = redis.NewScript(2, `
+	takeScript = valkey.NewLuaScript(`
 local entry = redis.call('GET', KEYS[1])
 if entry and (ARGV[3] == '' or string.sub(entry, 1, #ARGV[3]) ~= ARGV[3]) then return entry end
 return redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0`)
 
 	// storeScript stores an entry and gives the lease back, if the lease still holds the
 	// token. ARGV: token, entry, life in ms.
-	storeScript = redis.NewScript(2, `
+	storeScript = valkey.NewLuaScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('DEL', KEYS[2])
 return 1`)
 
 	// releaseScript gives the lease back. ARGV: token.
-	releaseScript = redis.NewScript(2, `
+	releaseScript = valkey.NewLuaScript(`
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
 return 0`)
 )
@@ -78,11 +79,11 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired s
 			entry, err := c.getAlone(ctx, key, fill)
 			return filled{entry: entry}, err
 		}
-		if text, ok := reply.([]byte); ok {
-			r, err := decode(text)
+		if reply.IsString() {
+			r, err := decode(&reply)
 			return filled{r.Entry, true}, err
 		}
-		if reply == int64(1) {
+		if leased, _ := reply.AsBool(); leased {
 			return c.fillLeased(ctx, key, token, fill)
 		}
 		if expired != "" {
@@ -102,13 +103,18 @@ func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fi
 	}
 	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
 	reply, err := c.run("storing in the cache", storeScript, key, token, text, milliseconds(life.Fresh+life.Stale))
-	return filled{entry, err == nil && reply == int64(1)}, nil
+	stored, _ := reply.AsBool()
+	return filled{entry, err == nil && stored}, nil
 }
 
 // run runs a script for key.
-func (c *Cache) run(op string, script *redis.Script, key string, args ...any) (any, error) {
-	reply, err := c.conn.Run(script, append([]any{c.entryName(key), c.leaseName(key)}, args...)...)
-	return reply, failed(op, err)
+func (c *Cache) run(op string, script *valkey.Lua, key string, args ...string) (valkey.ValkeyMessage, error) {
+	client, up := c.conn.Client()
+	if !up {
+		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+	}
+	reply, err := script.Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).ToMessage()
+	return reply, c.failed(op, err)
 }
 
 // milliseconds formats a duration for the server, which refuses 0.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/valkey-io/valkey-go"
+
 	"siteapi/integrations/cache"
 )
 
@@ -31,21 +33,28 @@ func (r record) times() string {
 
 func encode(r record) string { return r.times() + r.Revision + " " + string(r.Value) }
 
-func decode(text []byte) (record, error) {
+func decode(m *valkey.ValkeyMessage) (record, error) {
+	text, err := m.ToString()
+	if err != nil {
+		return record{}, err
+	}
 	if len(text) < headerLength {
 		return record{}, errors.New("the server holds something that is not an entry")
 	}
-	header := string(text[:headerLength])
-	storedAt, err := strconv.ParseInt(header[:timeLength], 10, 64)
+	value, err := m.AsBytes() // the same memory as text
+	if err != nil {
+		return record{}, err
+	}
+	storedAt, err := strconv.ParseInt(text[:timeLength], 10, 64)
 	if err != nil {
 		return record{}, fmt.Errorf("reading when an entry was stored: %w", err)
 	}
-	until, err := strconv.ParseInt(header[timeLength+1:2*timeLength+1], 10, 64)
+	until, err := strconv.ParseInt(text[timeLength+1:2*timeLength+1], 10, 64)
 	if err != nil {
 		return record{}, fmt.Errorf("reading until when an entry is fresh: %w", err)
 	}
-	revision := header[2*timeLength+2 : headerLength-1]
+	revision := text[2*timeLength+2 : headerLength-1]
 	return record{
-		cache.Entry{Value: text[headerLength:], Revision: revision, StoredAt: time.UnixMilli(storedAt)}, time.UnixMilli(until),
+		cache.Entry{Value: value[headerLength:], Revision: revision, StoredAt: time.UnixMilli(storedAt)}, time.UnixMilli(until),
 	}, nil
 }

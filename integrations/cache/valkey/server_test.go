@@ -207,7 +207,7 @@ func TestChangesByHand(t *testing.T) {
 // keys of others.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
-	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "&__redis__:invalidate", "-@all"}, strings.Fields(privileges)...)
+	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"}, strings.Fields(privileges)...)
 	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
 	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
@@ -228,8 +228,8 @@ func TestLeastPrivileges(t *testing.T) {
 	}
 }
 
-// privileges are the commands that cache and rate limits need, beside the channel of invalidations.
-const privileges = "+@connection +subscribe +get +set +del +unlink +time +eval +evalsha +scan"
+// privileges are the commands that cache and rate limits need.
+const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time +eval +evalsha +script|load +scan"
 
 // TestAddresses opens addresses that can't be used.
 func TestAddresses(t *testing.T) {
@@ -242,7 +242,7 @@ func TestAddresses(t *testing.T) {
 		"other scheme":     {"http://:hushhush@" + plain.Addr(), "scheme"},
 		"unreadable":       {"valkey://user:hush#hush@" + plain.Addr(), "percent-encoded"},
 	} {
-		conn, err := valkeyconn.Open(t.Context(), c.url, "p:", func(bool, error) {})
+		conn, err := valkeyconn.Open(t.Context(), c.url, func(bool, error) {})
 		if err == nil {
 			conn.Close()
 		}
@@ -253,7 +253,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), valkey.Copied("p:"), func(bool, error) {})
+	conn, err := valkeyconn.Open(b.Context(), valkeyserver.Start(b).URL(), func(bool, error) {})
 	if err != nil {
 		b.Fatal(err)
 	}

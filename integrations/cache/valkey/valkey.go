@@ -1,5 +1,5 @@
 // Package valkey keeps the cache in a Valkey or Redis server that all instances of the
-// service share. The connection keeps a copy of each entry it reads until the server pushes
+// service share. The client keeps a copy of each entry it reads until the server pushes
 // that it changed, so a hot read costs no round trip and an invalidation anywhere is seen
 // everywhere within milliseconds.
 //
@@ -21,7 +21,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/valkey-io/valkey-go"
 	"golang.org/x/sync/singleflight"
 
 	"siteapi/integrations/cache"
@@ -43,17 +43,13 @@ type Cache struct {
 
 var _ cache.Cache = (*Cache)(nil)
 
-// Copied returns which names the connection of a cache with a prefix keeps copies of.
-func Copied(prefix string) string { return prefix + "entry:" }
-
-// New returns the cache under a prefix of the keys at a server. Its connection was opened
-// with [Copied].
+// New returns the cache under a prefix of the keys at a server.
 func New(conn *valkeyconn.Conn, prefix string) *Cache {
 	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}
 }
 
 // entryName and leaseName are the keys at the server.
-func (c *Cache) entryName(key string) string { return Copied(c.prefix) + key }
+func (c *Cache) entryName(key string) string { return c.prefix + "entry:" + key }
 func (c *Cache) leaseName(key string) string { return c.prefix + "lease:" + key }
 
 // Get implements [cache.Cache]. It never returns [cache.ErrUnavailable].
@@ -96,24 +92,33 @@ func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 	return r.Entry, true
 }
 
-// read returns the record under key if there is one.
+// read returns the record under key if there is one, from the client's copy where it has one.
 func (c *Cache) read(key string) (r record, found bool, err error) {
-	text, err := c.conn.Get(c.entryName(key))
-	if errors.Is(err, redis.ErrNil) {
+	client, up := c.conn.Client()
+	if !up {
+		return record{}, false, cache.ErrUnavailable
+	}
+	// Others may wait for the same reply, so it doesn't end with the request that asked first.
+	reply, err := client.DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).ToMessage()
+	if valkey.IsValkeyNil(err) {
 		return record{}, false, nil
 	}
 	if err != nil {
-		return record{}, false, failed("reading the cache", err)
+		return record{}, false, c.failed("reading the cache", err)
 	}
-	r, err = decode(text)
+	r, err = decode(&reply)
 	return r, err == nil, err
 }
 
+// copiesLife bounds the life of the client's copies, which the server's pushes end.
+const copiesLife = time.Hour
+
 // failed translates the error of a command.
-func failed(op string, err error) error {
+func (c *Cache) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
+	c.conn.Failed(err)
 	return fmt.Errorf("%s: %w: %w", op, cache.ErrUnavailable, err)
 }
 
@@ -126,16 +131,26 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 // remove removes leases and entries and returns the number of entries. The lease goes
 // first: a fill under way either finds it gone, or has stored what is removed next.
 func (c *Cache) remove(op string, keys []string) (int, error) {
-	leases, entries := make([]string, len(keys)), make([]string, len(keys))
-	for i, key := range keys {
-		leases[i], entries[i] = c.leaseName(key), c.entryName(key)
+	client, up := c.conn.Client()
+	if !up {
+		return 0, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
 	}
-	if _, err := c.conn.Unlink(leases...); err != nil {
-		return 0, failed(op, err)
+	commands := make(valkey.Commands, 0, 2*len(keys)+1)
+	for _, key := range keys {
+		commands = append(commands,
+			client.B().Unlink().Key(c.leaseName(key)).Build(), client.B().Unlink().Key(c.entryName(key)).Build())
 	}
-	removed, err := c.conn.Unlink(entries...)
-	if err != nil {
-		return 0, failed(op, err)
+	// The server pushes our own changes behind their replies: when the last reply is here,
+	// so are all pushes.
+	commands = append(commands, client.B().Ping().Build())
+	removed := 0
+	for i, reply := range client.DoMulti(context.Background(), commands...) {
+		if err := reply.Error(); err != nil {
+			return removed, c.failed(op, err)
+		}
+		if n, err := reply.AsInt64(); err == nil && i%2 == 1 {
+			removed += int(n)
+		}
 	}
 	for _, key := range keys {
 		c.loads.Forget(key) // its value is not stored, and must not answer later reads
@@ -170,20 +185,21 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 // scan calls found with the keys whose names begin with a prefix, some at a time.
 func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []string) error) error {
 	seen := map[string]bool{} // a scan may return a key twice
-	for cursor := "0"; ; {
+	for cursor := uint64(0); ; {
+		client, up := c.conn.Client()
+		if !up {
+			return fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
+		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s: %w", op, err)
 		}
-		reply, err := redis.Values(c.conn.Do("SCAN", cursor, "MATCH", cache.Escape(prefix)+"*", "COUNT", 1000))
-		var names []string
-		if err == nil {
-			_, err = redis.Scan(reply, &cursor, &names)
-		}
+		command := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
+		step, err := client.Do(context.Background(), command).AsScanEntry()
 		if err != nil {
-			return failed(op, err)
+			return c.failed(op, err)
 		}
 		var keys []string
-		for _, name := range names {
+		for _, name := range step.Elements {
 			if !seen[name] {
 				seen[name] = true
 				keys = append(keys, name[len(prefix):])
@@ -194,7 +210,7 @@ func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []s
 				return err
 			}
 		}
-		if cursor == "0" {
+		if cursor = step.Cursor; cursor == 0 {
 			return nil
 		}
 	}

@@ -4,9 +4,11 @@ package valkey
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/valkey-io/valkey-go"
 
 	"siteapi/integrations/ratelimit"
 	"siteapi/integrations/ratelimit/memory"
@@ -31,7 +33,7 @@ func New(conn *valkeyconn.Conn, prefix string) *Limiter {
 // cell rate algorithm), in microseconds of the server's clock. A request is refused that
 // would move it further ahead than the burst allows.
 // ARGV: the time that pays for one request, and for a burst. Returns the time to wait, 0 if allowed.
-var decide = redis.NewScript(1, `
+var decide = valkey.NewLuaScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local ahead = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + tonumber(ARGV[1]) - now
@@ -50,7 +52,15 @@ func (l *Limiter) Allow(ctx context.Context, key string, rule ratelimit.Rule) (b
 
 // ask has the server decide.
 func (l *Limiter) ask(key string, rule ratelimit.Rule) (time.Duration, error) {
+	client, up := l.conn.Client()
+	if !up {
+		return 0, errors.New("the server is away")
+	}
 	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Most())
-	wait, err := redis.Int64(l.conn.Run(decide, l.prefix+"rate:"+key, one, burst))
+	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
+		[]string{strconv.FormatInt(one, 10), strconv.FormatInt(burst, 10)}).AsInt64()
+	if err != nil {
+		l.conn.Failed(err)
+	}
 	return time.Duration(wait) * time.Microsecond, err
 }

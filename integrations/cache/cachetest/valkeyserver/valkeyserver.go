@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/valkey-io/valkey-go"
 )
 
 // ErrNoBinary means that neither valkey-server nor redis-server is installed.
@@ -93,7 +93,7 @@ func (s *Server) Start() error {
 	s.cmd = cmd
 	for end := time.Now().Add(startTimeout); ; time.Sleep(5 * time.Millisecond) {
 		_, err := s.Do("PING")
-		if reply, answered := errors.AsType[redis.Error](err); err == nil || answered && !strings.HasPrefix(string(reply), "LOADING") {
+		if reply, answered := valkey.IsValkeyErr(err); err == nil || answered && !strings.HasPrefix(reply.Error(), "LOADING") {
 			return nil
 		}
 		if time.Now().After(end) {
@@ -106,12 +106,15 @@ func (s *Server) Start() error {
 
 // Do sends one command over a connection of its own.
 func (s *Server) Do(args ...string) (any, error) {
-	conn, err := redis.Dial("tcp", s.Addr(), redis.DialConnectTimeout(startTimeout), redis.DialReadTimeout(startTimeout))
+	client, err := valkey.NewClient(valkey.ClientOption{
+		InitAddress: []string{s.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
+		ConnWriteTimeout: startTimeout,
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }()
-	return conn.Do(args[0], redis.Args{}.AddFlat(args[1:])...)
+	defer client.Close()
+	return client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToAny()
 }
 
 // Stop ends the server at once, as a crash would.
