@@ -1,6 +1,6 @@
 // Deliveries that have not arrived: why, when the next try is, and a button to try now.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import {
   DeliveriesDocument,
   type DeliveryState,
@@ -15,12 +15,16 @@ import { deliverySentence, deliveryStates, exact, known, plural, targets, texts 
 
 const notArrived: DeliveryState[] = ["PENDING", "RUNNING", "RETRYING", "FAILED"];
 const stateNames = texts(deliveryStates);
+const pageSize = 50;
 
 export function Deliveries({ params, changed }: { params: Record<string, string>; changed: () => void }) {
   const state = known(deliveryStates, params.state);
   const target = known(targets, params.target);
-  const list = useList(DeliveriesDocument, { state: state ? [state] : notArrived, target, first: 50 }, (data) => data.deliveries);
+  const variables = { state: state ? [state] : notArrived, target, first: pageSize };
+  const list = useList(DeliveriesDocument, variables, (data) => data.deliveries);
   const now = useNow();
+  const grown = list.nodes && list.nodes.length > pageSize; // the first page alone would make it short again
+  useFollow(grown ? [] : list.nodes, list.refresh);
   const retry = (id: string) => async () => {
     list.replace((await ask(RetryDeliveryDocument, { id })).retryDelivery);
     setTimeout(() => (list.reload(), changed()), 2000);
@@ -68,6 +72,25 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
     </main>
   );
 }
+
+/** Looks again every three seconds, while the page is visible, as long as a delivery is about to change. */
+export function useFollow(deliveries: readonly Delivery[] = [], refresh: () => Promise<void>) {
+  useEffect(() => {
+    let asking = false;
+    const timer = setInterval(async () => {
+      if (asking || document.hidden || !deliveries.some(changesSoon)) return;
+      asking = true;
+      await refresh();
+      asking = false;
+    }, 3000);
+    return () => clearInterval(timer);
+  });
+}
+
+const changesSoon = ({ state, nextAttemptAt }: Delivery) =>
+  state === "PENDING" ||
+  state === "RUNNING" ||
+  (state === "RETRYING" && (!nextAttemptAt || Date.parse(nextAttemptAt) <= Date.now()));
 
 /** A delivery in words, with the attempts that failed and what can be done. */
 export function DeliveryCard({ delivery, now, children }: { delivery: Delivery; now: number; children: ComponentChildren }) {

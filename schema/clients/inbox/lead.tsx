@@ -12,7 +12,7 @@ import {
   RetryDeliveryDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
-import { DeliveryCard } from "./deliveries";
+import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
 import { Action, Avatar, Chip, Empty, FullName, Icon, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
 import { ask, type Failure, useQuery } from "./service";
@@ -37,7 +37,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   useEffect(() => {
     if (lead) update(lead);
   }, [lead]);
-  useFollow(lead, query.reload);
+  useFollow(lead?.deliveries, query.refresh);
   /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
   const change = async (operation: Promise<{ lead: Lead }>) => {
     try {
@@ -146,17 +146,6 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
       {erasing && <Erase email={contact.email} close={() => setErasing(false)} erased={erased} />}
     </article>
   );
-}
-
-/** Looks again, less and less often, while a lead is on its way. */
-function useFollow(lead: Lead | null | undefined, reload: () => void) {
-  const looks = useRef(0);
-  useEffect(() => {
-    if (lead?.state !== "UNDER_WAY") looks.current = 0;
-    if (lead?.state !== "UNDER_WAY" || looks.current > 6) return;
-    const timer = setTimeout(reload, 1500 * 2 ** looks.current++);
-    return () => clearTimeout(timer);
-  }, [lead]);
 }
 
 function Card({ title, children }: { title: string; children: ComponentChildren }) {

@@ -128,6 +128,8 @@ export interface Query<T> {
   failure?: Failure;
   loading: boolean;
   reload: () => void;
+  /** Asks again unseen: the answer before stays as it is until there is a newer one. */
+  refresh: () => Promise<void>;
   /** Replaces the answer by what it has become. */
   update: (change: (data: T) => T) => void;
 }
@@ -169,7 +171,12 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
     };
   }, [state.failure]);
   const update = (change: (data: T) => T) => setState((s) => (s.data === undefined ? s : { ...s, data: change(s.data) }));
-  return { ...state, reload, update };
+  const refresh = async () => {
+    const before = state.data;
+    const data = await fetchAnswer(new AbortController().signal).catch(() => before);
+    setState((s) => (s.data === before && data !== before && !s.loading ? { data, loading: false } : s));
+  };
+  return { ...state, reload, refresh, update };
 }
 
 /** A page of a cursor connection. */
