@@ -93,7 +93,10 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	event.Ctx(r.Context()).Str("method", r.Method).Str("path", r.URL.Path).
 		Int("status", response.status).Int64("bytes", response.bytes).Dur("took_ms", took)
 	if summary.Operation != "" {
-		event.Str("operation", summary.Operation).Str("operation_name", summary.OperationName).Strs("root_fields", summary.RootFields)
+		event.Str("operation", summary.Operation).Strs("root_fields", summary.RootFields)
+	}
+	if summary.OperationName != "" {
+		event.Str("operation_name", summary.OperationName)
 	}
 	if summary.Code != "" {
 		event.Str("code", string(summary.Code))
