@@ -66,6 +66,7 @@ func TestLeadsAreFound(t *testing.T) {
 	)
 	s.refuses(map[string]string{
 		"leads list --since soon":                    "--since: must be a duration",
+		"leads list --since 213505d":                 "--since: must be a duration",
 		"leads list --until tomorrow":                "--until: must be a duration",
 		"leads list --since 1d --until 2d":           "--until: must be later than --since",
 		"leads list --limit -1":                      "must not be negative",

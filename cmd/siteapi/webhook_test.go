@@ -118,3 +118,18 @@ func TestWebhookOfTheVendor(t *testing.T) {
 		t.Errorf("after unpublishing: %s", got.body)
 	}
 }
+
+// Two notifications as aliases of one request are two notifications, and so is a repetition.
+func TestWebhooksInOneRequest(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	const body = `{"query":"mutation {` +
+		` a: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"es\"}) { invalidated }` +
+		` b: receiveCmsWebhook(payload: {_type: \"heroSection\", language: \"ro\"}) { invalidated } }"}`
+	const want = `{"data":{"a":{"invalidated":["content:locale:es"]},"b":{"invalidated":["content:locale:ro"]}}}`
+	for range 2 {
+		if got := s.do("POST", "/graphql", body, hookAuth, "idempotency-key: delivery-1").body; string(got) != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
