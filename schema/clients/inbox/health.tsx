@@ -11,7 +11,7 @@ const states: Record<HealthState, { text: string; tone: Tone }> = {
   FAILED: { text: "Broken", tone: "bad" },
 };
 
-const verdicts: Record<HealthState, string> = {
+const headlines: Record<HealthState, string> = {
   OK: "Everything is fine",
   WARNING: "Working, with something to look at",
   FAILED: "Something is broken",
@@ -35,8 +35,8 @@ export function Health() {
       <Pending query={query} rows={6} />
       {health && (
         <div class="charts" aria-busy={query.loading}>
-          <section class={`card verdict ${states[worst].tone}`}>
-            <h2>{verdicts[worst]}</h2>
+          <section class={`card headline ${states[worst].tone}`}>
+            <h2>{headlines[worst]}</h2>
           </section>
           <Lines title="Checks">
             {health.checks.map((check, i) => (
