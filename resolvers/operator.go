@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,13 +20,16 @@ import (
 	"siteapi/schema"
 )
 
+// idForm is what the id of a lead looks like.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
 // leads is the rule of the root field of that name.
 func (r *Resolver) leads(ctx context.Context, f store.Filter, state schema.LeadState, after string) (*schema.LeadConnection, error) {
 	f.Newest = true
 	if after != "" {
 		at, id, _ := strings.Cut(cursorText(after), " ")
 		ms, err := strconv.ParseInt(at, 10, 64)
-		if err != nil || id == "" {
+		if err != nil || !idForm.MatchString(id) {
 			return nil, badCursor()
 		}
 		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: id}
@@ -65,6 +69,11 @@ func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after strin
 		cursor := newCursor(d.ID)
 		page.Edges[i], page.PageInfo.EndCursor = &schema.DeliveryEdge{Cursor: cursor, Node: d}, &cursor
 		read[i] = d.Lead
+	}
+	if asks(ctx, "edges", "node", "lead", "deliveries") {
+		if err := r.Operators.AddDeliveries(ctx, read...); err != nil {
+			return nil, operatorError(err)
+		}
 	}
 	r.audit(ctx, "deliveries", read...)
 	return page, nil
@@ -145,6 +154,9 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	if err == nil {
 		list, _, err = r.Operators.DeliveryPage(ctx, queue.Filter{ID: number, Limit: 1})
 	}
+	if err == nil && len(list) > 0 && asks(ctx, "lead", "deliveries") {
+		err = r.Operators.AddDeliveries(ctx, list[0].Lead)
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
 		return nil, notFound("There is no such delivery.")
@@ -180,7 +192,7 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	return health
 }
 
-// audit logs that an operator read or changed something. References tell nothing of a person.
+// audit logs that an operator read or changed something, whatever LOG_LEVEL is. References tell nothing of a person.
 func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lead) {
 	references := zerolog.Arr()
 	for _, lead := range leads {
@@ -188,7 +200,7 @@ func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lea
 			references.Str(lead.Reference)
 		}
 	}
-	r.Log.Info().Ctx(ctx).Str("actor", "operator").Str("field", field).
+	r.Log.Log().Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).Ctx(ctx).Str("actor", "operator").Str("field", field).
 		Array("leads", references).Msg("audit")
 }
 

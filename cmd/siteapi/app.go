@@ -201,7 +201,16 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
 		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
-	if o.Inbox, err = newInbox(s, o.GraphQL); err != nil {
+	inboxGraphQL := graphQL
+	if documents.TrustedOnly { // not meant for operators, who have a session of the inbox
+		documents.TrustedOnly = false
+		open, err := graphqlhttp.NewDocuments(documents)
+		if err != nil {
+			return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
+		}
+		inboxGraphQL = graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: open, Revision: a.resolver.Revision})
+	}
+	if o.Inbox, err = newInbox(s, inboxGraphQL); err != nil {
 		return err
 	}
 	if o.Pages, err = newPages(s); err != nil {

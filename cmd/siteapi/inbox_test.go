@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -194,4 +196,18 @@ func TestInboxInPublic(t *testing.T) {
 	}
 	b.want("a session goes on", b.reads("/admin/graphql"), "OK")
 	eventually(t, "attempts are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
+}
+
+// Where clients may send trusted documents only, the inbox's page sends its own.
+func TestInboxBesideTrustedDocuments(t *testing.T) {
+	t.Parallel()
+	admin, documents := freeAddress(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
+	b := &browser{t: t, base: "http://" + admin}
+	b.logIn(config.DevAdminToken)
+	b.want("within a session", b.reads("/admin/graphql"), "OK")
+	b.want("in public", (&browser{t: t, base: r.base}).reads("/graphql"), "QUERY_NOT_IN_SAFELIST")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -136,12 +137,13 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	if _, code := b.asks(`mutation { changed: resendLead(id: "` + stefania + `", target: WEBHOOK) { id } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("resending to a target that is not set up: %q", code)
 	}
-	data, code = b.asks(`{ deliveries(target: CMS, first: 1) { edges { cursor node { id } } pageInfo { hasNextPage endCursor } } }`)
-	if code != "" || len(data.Deliveries.Edges) != 1 || !data.Deliveries.PageInfo.HasNextPage {
+	data, code = b.asks(`{ deliveries(target: CMS, first: 1) { edges { cursor node { id lead { deliveries { id } } } }
+		pageInfo { hasNextPage endCursor } } }`)
+	if code != "" || len(data.Deliveries.Edges) != 1 || len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 || !data.Deliveries.PageInfo.HasNextPage {
 		t.Fatalf("%q %+v", code, data.Deliveries)
 	}
-	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID + `") { target lead { id } } }`); code != "" ||
-		data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
+	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID + `") { target lead { id deliveries { id } } } }`); code != "" ||
+		len(data.Retried.Lead.Deliveries) != 2 || data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
 		t.Errorf("retrying: %q %+v", code, data.Retried)
 	}
 	if _, code := b.asks(`mutation { retried: retryDelivery(id: "99999") { id } }`); code != "NOT_FOUND" {
@@ -200,7 +202,10 @@ func pages(t *testing.T, b *browser, person func(session, first, last string) st
 	if !slices.Equal(got, want) {
 		t.Errorf("the pages hold\n%v\nwant\n%v", got, want)
 	}
-	if _, code := b.asks(`{ leads(after: "bm9uc2Vuc2U") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
-		t.Errorf("a cursor of nobody's: %q", code)
+	for _, text := range []string{"nonsense", "1 a\x00", "1 \xff", "1 "} {
+		cursor := base64.RawURLEncoding.EncodeToString([]byte(text))
+		if _, code := b.asks(`{ leads(after: "` + cursor + `") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
+			t.Errorf("the cursor %q: %q", text, code)
+		}
 	}
 }

@@ -72,7 +72,8 @@ func shownToken(accepted []string, wellKnown, placeholder string) string {
 	return placeholder
 }
 
-// inboxURL returns the address of the operators' inbox as the machine it runs on sees it, or nothing.
+// inboxURL returns the address of the operators' inbox: the service's own, in development that of the machine it
+// runs on, or nothing.
 func inboxURL(s *config.Settings) string {
 	_, port, err := net.SplitHostPort(s.AdminAddr)
 	switch {
@@ -80,7 +81,7 @@ func inboxURL(s *config.Settings) string {
 		return ""
 	case s.AdminPage:
 		return inbox.Path
-	case err != nil || port == "0":
+	case err != nil, port == "0", s.Environment != config.Development:
 		return ""
 	}
 	return "http://localhost:" + port + inbox.Path

@@ -52,7 +52,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"DELIVERY_RATE":                      {"NaN", "-1", "+Inf", "x"},
 		"ADMIN_PAGE":                         {"x"},
 		"FRONT_PAGE":                         {"x"},
-		"LEAD_WEBHOOK_URL":                   {"x", "ftp://x", "https://", "https://x:65536/?a=b"},
+		"LEAD_WEBHOOK_URL":                   {"x", "ftp://x", "https://", "https://x:65536/?a=b", "https://a:b@x.example", "https://x.example/?a=b#c"},
 		"LEAD_WEBHOOK_FORMAT":                {"xml"},
 		"LEAD_WEBHOOK_SECRET":                {"secret", "whsec_c2hvcnQ=", "whsec_?"},
 		"LOGO_HOSTS":                         {"https://x/y", "a b"},

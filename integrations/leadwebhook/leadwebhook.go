@@ -120,7 +120,7 @@ func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
 	return nil
 }
 
-// message returns the text of a message. What a visitor wrote cannot become a link or a mention.
+// message returns the text of a message. What a visitor wrote cannot become a mention, or a link that hides its address.
 func message(lead *Lead) string {
 	c, s, e := lead.Contact, lead.Selections, lead.Estimate
 	text := fmt.Sprintf("New lead %s: %s %s", lead.Reference, c.FirstName, c.LastName)

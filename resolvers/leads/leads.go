@@ -147,13 +147,15 @@ func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
 	return leads[0], s.AddDeliveries(ctx, leads...)
 }
 
-// AddDeliveries adds the deliveries of some leads.
+// AddDeliveries adds the deliveries of some leads, each once; nil stands for one that was erased.
 func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) error {
 	byID, f := map[string]*schema.Lead{}, queue.Filter{}
 	for _, lead := range leads {
-		byID[lead.ID], f.Submissions = lead, append(f.Submissions, lead.ID)
+		if lead != nil && byID[lead.ID] == nil {
+			byID[lead.ID], f.Submissions = lead, append(f.Submissions, lead.ID)
+		}
 	}
-	if len(leads) == 0 {
+	if len(byID) == 0 {
 		return nil
 	}
 	list, err := s.Deliveries.List(ctx, f)

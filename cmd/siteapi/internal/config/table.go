@@ -130,7 +130,7 @@ func (s *Settings) table() []Setting {
 		{Name: "GRAPHQL_INTROSPECTION", Default: "off", Development: "on", Help: "on or off", set: onOff(&s.Introspection)},
 		{Name: "GRAPHQL_PLAYGROUND", Default: "off", Development: "on", Help: "on or off", set: onOff(&s.Playground)},
 		{Name: "GRAPHQL_OPERATIONS", Default: "any",
-			Help: "any: clients may send any document; trusted: only those in GRAPHQL_DOCUMENTS",
+			Help: "any: clients may send any document; trusted: only those in GRAPHQL_DOCUMENTS, and any within a session of the inbox",
 			set:  choice(&s.Operations, "any", "trusted")},
 		{Name: "GRAPHQL_DOCUMENTS",
 			Help: "folder of .graphql files, or a JSON manifest, of documents that clients may name by their hash",

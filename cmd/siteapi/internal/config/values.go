@@ -230,6 +230,9 @@ func (s *Settings) leadWebhookURL(v string) error {
 		return err
 	}
 	u, err := url.Parse(address)
+	if err == nil && (u.User != nil || strings.Contains(v, "#")) {
+		return errors.New("must have no user name, password or fragment: they are not sent")
+	}
 	if err != nil || s.Environment == Development || u.Scheme == "https" {
 		return err
 	}
