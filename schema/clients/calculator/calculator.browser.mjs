@@ -77,7 +77,7 @@ const visitors = {
 test("a visitor chooses, corrects, submits through a 503 and a lost answer, and takes the PDF", { concurrency: true }, async (t) => {
   await Promise.all(Object.entries(visitors).map(([locale, says]) => t.test(locale, () => visit(locale, says))));
   const { steps, submissions } = await funnel();
-  assert.deepEqual([steps.at(0).sessions, steps.at(-1).sessions, submissions], [3, 3, 3], "three sessions with one lead each");
+  assert.deepEqual([steps.at(0).count, steps.at(-1).count, submissions], [3, 3, 3], "three sessions with one lead each");
 });
 
 async function visit(locale, says) {
@@ -143,9 +143,9 @@ test("the keyboard is enough, and what is not tracked yet is sent on leaving", a
   let chosen;
   for (let tries = 0; tries < 40 && !chosen; tries++) {
     await page.waitForTimeout(50);
-    chosen = (await funnel()).projectTypes.find(({ slug }) => slug === "website");
+    chosen = (await funnel()).choices.find(({ field, value }) => field === "projectType" && value === "website");
   }
-  assert.equal(chosen?.sessions, 1);
+  assert.equal(chosen?.count, 1);
   assert.deepEqual(unexpected(faults), []);
   await page.close();
 });
