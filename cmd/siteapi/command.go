@@ -72,7 +72,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cli.Command {
 		},
 		Commands: []*cli.Command{
 			{
-				Name: "serve", Usage: "answer requests until told to stop (the default)",
+				Name: "serve", Usage: "answer requests until it is stopped (the default)",
 				Description: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.\n\n" +
 					"   ENVIRONMENT=development siteapi serve\n   LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
 				Action: func(ctx context.Context, c *cli.Command) error {
@@ -115,7 +115,7 @@ func reportUsageOnce(c *cli.Command) {
 func operatorDeps(getenv func(string) string) operator.Deps {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	observe := observer{metrics: telemetry.NewMetrics(versionText())} // which nobody reads
+	observe := observer{metrics: telemetry.NewMetrics(versionText())} // its metrics are not served
 	return operator.Deps{
 		Version:  versionText(),
 		Settings: func(names ...string) (*config.Settings, error) { return config.Read(getenv, names...) },

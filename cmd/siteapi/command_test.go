@@ -92,7 +92,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		said{"funnel", []string{"visited           0"}, nil},
 		said{"backup -o " + filepath.Join(t.TempDir(), "b"), []string{"1 submissions"}, nil},
 		said{"deliveries verify", []string{"1 submissions compared"}, nil},
-		said{"leads erase --email nobody@example.com", []string{"out of reach"}, nil},
+		said{"leads erase --email unknown@example.com", []string{"out of reach"}, nil},
 		said{"crm setup", []string{"needs no preparation"}, nil},
 		said{"cms setup", []string{"needs no webhook"}, nil},
 	)
@@ -147,7 +147,7 @@ func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"siteapi le": "leads", "siteapi leads er": "erase", "siteapi deliveries list --st": "--state", "siteapi do": "doctor",
 	} {
-		// What readline does: words, the index of the last one, and the function it was told.
+		// What readline does: words, the index of the last one, and the name of its function.
 		script := `PATH="$(dirname "$0"):$PATH"; _get_comp_words_by_ref() { cur="${COMP_WORDS[COMP_CWORD]}"; }
 source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

@@ -240,7 +240,7 @@ func TestEraseWithoutTheService(t *testing.T) {
 		}
 	}
 	if r, code := s.erase("--yes", "--server", "http://127.0.0.1:1"); code != 1 || r.at("PDFs").State != "failed" {
-		t.Errorf("nobody listens: %d %+v", code, r)
+		t.Errorf("the service is away: %d %+v", code, r)
 	}
 	if r, code := s.erase("--yes"); code != 0 || !r.Complete || r.at("PDFs").Erased < 2 {
 		t.Errorf("the repetition: %d %+v", code, r)

@@ -73,7 +73,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 			t.Errorf("%v: of the database it says %+v", more, p)
 		}
 		if p := places["PDFs"]; p.Found != nil || p.Erased != 0 {
-			t.Errorf("%v: of the cache, which nobody asked, it says %+v", more, p)
+			t.Errorf("%v: of the cache, which was not asked, it says %+v", more, p)
 		}
 	}
 	canFind.Store(true)

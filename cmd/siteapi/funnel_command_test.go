@@ -43,7 +43,7 @@ func TestFunnel(t *testing.T) {
 	review := submitted("l6", "review", dayOf(12))
 	review.InReview = true
 	s.keep(visits, submitted("l1", "s11", dayOf(10)), submitted("l2", "s11", dayOf(11)), submitted("l3", "s12", dayOf(16)), // later: converted all the same
-		submitted("l4", "nobody-tracked", dayOf(12)), submitted("l5", "early", dayOf(2)), review)
+		submitted("l4", "not-tracked", dayOf(12)), submitted("l5", "early", dayOf(2)), review)
 
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
 	var got, want any

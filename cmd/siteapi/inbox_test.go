@@ -122,6 +122,12 @@ func TestInboxSession(t *testing.T) {
 	if resp, _ := thief.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("logging out without the CSRF token: %d", resp.StatusCode)
 	}
+	for path, want := range map[string]string{"/admin": "GET, HEAD", "/admin/session": "DELETE, POST", "/admin/graphql": "POST"} {
+		resp, answer := b.send("PUT", path, "")
+		if answer["code"] != "METHOD_NOT_ALLOWED" || resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
+			t.Errorf("PUT %s: %d %v %v", path, resp.StatusCode, resp.Header, answer)
+		}
+	}
 	if resp, _ := b.send("GET", "/admin", "", "Host: evil.example"); resp.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("a foreign name of the loopback address: %d", resp.StatusCode)
 	}

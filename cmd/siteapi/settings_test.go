@@ -81,7 +81,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	for name, env := range map[string][]string{
 		"CACHE_API_TOKEN":     {"CACHE_API_TOKEN=dev-cache-token"},
 		"CMS_WEBHOOK_SECRET":  {"CMS_WEBHOOK_SECRET="},
-		"ADMIN_API_TOKEN":     {"ADMIN_API_TOKEN=a,dev-admin-token"},
+		"ADMIN_API_TOKEN":     {"ADMIN_API_TOKEN=0123456789abcdef,dev-admin-token"},
 		"LEAD_WEBHOOK_URL":    {"LEAD_WEBHOOK_URL=http://hooks.example", "LEAD_WEBHOOK_FORMAT=slack"},
 		"LEAD_WEBHOOK_SECRET": {"LEAD_WEBHOOK_URL=https://hooks.example"},
 	} {
@@ -90,9 +90,14 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", name, code, out)
 		}
 	}
-	out, code := command(t, []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", "ADMIN_PAGE=on"}, "config")
-	if code == 0 || !strings.Contains(out, "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on") {
-		t.Errorf("an inbox on the public address that nobody may use: %d %s", code, out)
+	for setting, want := range map[string]string{
+		"ADMIN_PAGE=on":                   "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on",
+		"ADMIN_API_TOKEN=0123456789abcde": "ADMIN_API_TOKEN: opens personal data and is easy to guess",
+	} {
+		env := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", setting}
+		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: %d %s", setting, code, out)
+		}
 	}
 }
 
@@ -122,7 +127,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"}, "TRUSTED_PROXIES": {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
 		"RATE_LIMITS": {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"}, "SPAM_MIN_TIME": {"3s"},
 		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"}, "DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
-		"ADMIN_API_TOKEN": {"a,b"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
+		"ADMIN_API_TOKEN": {"0123456789abcdef,fedcba9876543210"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
 		"LEAD_WEBHOOK_URL": {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"}, "LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
 		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
 		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"}, "GRAPHQL_DOCUMENTS": {dir},
@@ -134,7 +139,7 @@ func TestDocumentedSettings(t *testing.T) {
 		for _, value := range tests[item.Name] {
 			env := map[string]string{
 				"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "t", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t",
-				"ADMIN_API_TOKEN": "t", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
+				"ADMIN_API_TOKEN": "0123456789abcdef", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
 			}
 			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
 				t.Errorf("%s=%s: %v", item.Name, value, err)

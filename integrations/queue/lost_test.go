@@ -51,7 +51,7 @@ func victim(path string) error {
 		return err
 	}
 	time.Sleep(time.Hour)
-	return errors.New("nobody killed it")
+	return errors.New("it was not killed")
 }
 
 // What a killed process was sending is sent again within 90 seconds, though River's leader died with it.

@@ -415,7 +415,7 @@ func TestOperate(t *testing.T) {
 			t.Errorf("resending what is not stored: %v", err)
 		}
 		if err := q.Resend(t.Context(), "delivered", "fax"); !errors.Is(err, queue.ErrUnknownTarget) {
-			t.Errorf("resending to nobody: %v", err)
+			t.Errorf("resending to an unknown target: %v", err)
 		}
 		if err := q.Retry(t.Context(), 4711); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("retrying nothing: %v", err)

@@ -211,8 +211,8 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 	find(" aNA@example.com ", "f1", "f2", "f5")
 	find("xana@example.com", "f3")
-	for _, nobody := range []string{"example.com", "*", `" || true || "`, ""} {
-		find(nobody)
+	for _, unknown := range []string{"example.com", "*", `" || true || "`, ""} {
+		find(unknown)
 	}
 	for range 2 { // erasing what does not exist is not an error
 		ok(t, "Erase", eraser.Erase(t.Context(), []string{"f1", "never-there", "f2", "f5"}))

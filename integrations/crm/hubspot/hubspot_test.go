@@ -318,9 +318,9 @@ func TestPing(t *testing.T) {
 		o    hubspot.Options
 		want upstream.Kind
 	}{
-		"wrong token":    {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"}, upstream.Refused},
-		"wrong path":     {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v9"}, upstream.Refused},
-		"nobody listens": {hubspot.Options{BaseURL: "http://127.0.0.1:1"}, upstream.Unavailable},
+		"wrong token": {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"}, upstream.Refused},
+		"wrong path":  {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v9"}, upstream.Refused},
+		"closed port": {hubspot.Options{BaseURL: "http://127.0.0.1:1"}, upstream.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) { expectKind(t, hubspot.New(tc.o).Ping(t.Context()), tc.want) })
 	}

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/ratelimit"
 )
 
-// Run runs every case against limiters that open returns, which have seen nobody yet.
+// Run runs every case against limiters that open returns, which have counted nothing yet.
 func Run(t *testing.T, open func(t *testing.T) ratelimit.Limiter) {
 	t.Helper()
 	for name, run := range cases() {

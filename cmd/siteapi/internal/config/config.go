@@ -172,6 +172,9 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 				"or set ENVIRONMENT=development to try the service out"))
 		case slices.Contains(values, known):
 			report(name, errors.New("holds the value that everyone knows from development: replace it"))
+		case name == "ADMIN_API_TOKEN" && slices.ContainsFunc(values, func(v string) bool { return len(v) < 16 }):
+			report(name, errors.New("opens personal data and is easy to guess: take 16 characters or more, "+
+				"for instance from `openssl rand -hex 32`"))
 		}
 	}
 	token("CACHE_API_TOKEN", s.CacheTokens, DevCacheToken, true)

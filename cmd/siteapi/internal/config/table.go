@@ -49,8 +49,9 @@ func (s *Settings) table() []Setting {
 		{Name: "CACHE_API_TOKEN", Development: DevCacheToken, Secret: true,
 			Help: "tokens of the cache routes, comma-separated", set: list(&s.CacheTokens)},
 		{Name: "ADMIN_API_TOKEN", Development: DevAdminToken, Secret: true,
-			Help: "tokens of the operator's part of GraphQL and of the inbox, comma-separated; left out: they are closed",
-			set:  list(&s.AdminTokens)},
+			Help: "tokens of the operator's part of GraphQL and of the inbox, comma-separated, 16 characters or more each in production; " +
+				"left out: they are closed",
+			set: list(&s.AdminTokens)},
 		{Name: "ADMIN_PAGE", Default: "off",
 			Help: "on or off; on: the inbox and the operator's part of GraphQL are at LISTEN_ADDR too, not at ADMIN_ADDR alone",
 			set:  onOff(&s.AdminPage)},

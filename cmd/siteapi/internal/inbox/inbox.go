@@ -12,7 +12,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,16 +58,32 @@ func New(o Options) http.Handler {
 		h.keys = append(h.keys, key[:])
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+SessionPath, h.open)
-	mux.Handle("DELETE "+SessionPath, h.authenticate(http.HandlerFunc(h.end)))
-	mux.Handle("POST "+GraphQLPath, h.authenticate(o.GraphQL))
-	mux.Handle("GET "+Path, o.Page)
-	mux.Handle("GET "+Path+"/", o.Page)
+	mux.Handle(SessionPath, h.byMethod(map[string]http.Handler{
+		http.MethodPost: http.HandlerFunc(h.open), http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
+	}))
+	mux.Handle(GraphQLPath, h.byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
+	page := h.byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page})
+	mux.Handle(Path, page)
+	mux.Handle(Path+"/", page)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})
 	}))
 	return protection.Handler(mux)
+}
+
+// byMethod sends a request to the handler of its method, or refuses it.
+func (h *handler) byMethod(handlers map[string]http.Handler) http.Handler {
+	allowed := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next := handlers[r.Method]
+		if next == nil {
+			w.Header().Set("Allow", allowed)
+			h.Refuse(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // open answers a token with a session.
