@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -182,6 +183,12 @@ func TestLoadMetrics(t *testing.T) {
 	in := validSubmission("metered")
 	in["website"] = "x"
 	s.through("REST", "submitQuote", object{"input": in})
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	eventually(t, "the connection is counted", func() bool { return counter(t, s, "siteapi_connections", nil) >= 1 })
 	for _, want := range []struct {
 		name   string
 		labels map[string]string
