@@ -36,8 +36,8 @@ build: $(if $(wildcard schema/page/web/*/dist),pages) ## build bin/siteapi, with
 
 reproducible: build ## build it once more, in another folder and from nothing: every byte has to be the same
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
-	git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"' | tar cT - | tar x -C "$$copy" && \
-	for dist in $$(ls -d schema/*/web/dist schema/page/web/*/dist 2>/dev/null); do cp -r "$$dist" "$$copy/$$(dirname $$dist)/"; done && \
+	{ git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"'; \
+	ls -d schema/*/web/dist schema/page/web/*/dist 2>/dev/null; } | tar cT - | tar x -C "$$copy" && \
 	GOCACHE="$$copy/.cache" $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
 	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
 
