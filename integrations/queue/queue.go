@@ -28,8 +28,8 @@ import (
 const (
 	tryTimeout   = 25 * time.Second // of one try, with its wait for the target's rate
 	rescueAfter  = 45 * time.Second // from the begin of a try that was never reported to its repetition
-	pollInterval = 250 * time.Millisecond
 	migrateTries = 20
+	migratePause = 250 * time.Millisecond
 	stopTimeout  = 5 * time.Second            // for interrupted tries to be written down
 	keepFinished = 30 * 24 * time.Hour        // how long delivered ones are listed
 	keepFailed   = 100 * 365 * 24 * time.Hour // River's own word for ever, -1, deletes at once on SQLite
@@ -110,7 +110,6 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx
 		CancelledJobRetentionPeriod: keepFailed,
 		CompletedJobRetentionPeriod: keepFinished,
 		DiscardedJobRetentionPeriod: keepFailed,
-		FetchPollInterval:           pollInterval,
 		JobStuckHandler:             q.replaceStuckWorker,
 		JobTimeout:                  tryTimeout,
 		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
@@ -158,7 +157,7 @@ func (q *Queue) Migrate(ctx context.Context) error {
 		if try == migrateTries || ctx.Err() != nil {
 			return fmt.Errorf("bringing the queue's tables up to date: %w", err)
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(migratePause)
 	}
 }
 
