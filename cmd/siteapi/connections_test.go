@@ -41,8 +41,8 @@ func statusOf(c net.Conn) int {
 	return resp.StatusCode
 }
 
-// Where there are as many connections as allowed, a new one replaces an idle one; where
-// all are busy it is closed.
+// Where there are as many connections as allowed, idle ones make room for new ones; where
+// all are busy a new one is closed.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir(), "MAX_CONNECTIONS=3")
@@ -54,10 +54,10 @@ func TestMaxConnections(t *testing.T) {
 	for range 2 {
 		dialAndSend(t, r, halfRequest)
 	}
-	eventually(t, "a new connection replaces the idle one", func() bool {
+	eventually(t, "the idle connection makes room for a new one", func() bool {
 		c := dialAndSend(t, r, wholeRequest)
 		defer func() { _ = c.Close() }()
-		return statusOf(c) == http.StatusOK // until then it is closed: the other has not been idle long enough
+		return statusOf(c) == http.StatusOK // the first is closed
 	})
 	if _, err := idle.Read(make([]byte, 1)); err == nil {
 		t.Error("the idle connection is still open")

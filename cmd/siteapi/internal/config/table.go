@@ -21,8 +21,8 @@ func (s *Settings) table() []Setting {
 			Help: "how long a service that is told to stop goes on taking requests: /readyz says so meanwhile, and each " +
 				"connection is closed with its next answer", set: duration(&s.DrainDelay, 0, time.Hour)},
 		{Name: "MAX_CONNECTIONS", Default: "2048",
-			Help: "most connections at a time, an eighth of them of one address; a further one takes the place of an idle one, " +
-				"or is closed", set: number(&s.MaxConns, 1_000_000)},
+			Help: "most connections at a time, an eighth of them of one address; a further one is closed",
+			set:  number(&s.MaxConns, 1_000_000)},
 		{Name: "MAX_REQUESTS", Default: "512",
 			Help: "most requests that are worked on at a time; a further one is refused with 503",
 			set:  number(&s.MaxRequests, 1_000_000)},

@@ -1,11 +1,12 @@
 package httpserver
 
 import (
-	"crypto/rand"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"siteapi/schema"
@@ -19,12 +20,19 @@ func (p proxies) caller(r *http.Request) *schema.Caller {
 	return &schema.Caller{
 		RequestID:      requestID(r.Header),
 		Address:        p.address(r),
-		Bearer:         bearer(r.Header.Get("Authorization")),
-		AcceptLanguage: r.Header.Get("Accept-Language"),
-		IdempotencyKey: idempotencyKey(r.Header.Get("Idempotency-Key")),
-		Challenge:      r.Header.Get("Cf-Turnstile-Response"),
-		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
+		Bearer:         bearer(first(r.Header["Authorization"])),
+		AcceptLanguage: first(r.Header["Accept-Language"]),
+		IdempotencyKey: idempotencyKey(first(r.Header["Idempotency-Key"])),
+		Challenge:      first(r.Header["Cf-Turnstile-Response"]),
+		Signature:      first(r.Header["Sanity-Webhook-Signature"]),
 	}
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
 
 // requestIDForm is what is accepted as a request id from outside: it ends up in logs.
@@ -32,10 +40,10 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // requestID returns the id that a request brought, or a new one.
 func requestID(h http.Header) string {
-	if id := h.Get("X-Request-Id"); id != "" && requestIDForm.MatchString(id) {
+	if id := first(h["X-Request-Id"]); id != "" && requestIDForm.MatchString(id) {
 		return id
 	}
-	return rand.Text()
+	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
 func bearer(header string) string {

@@ -37,8 +37,8 @@ func (s *Server) limitConcurrency(next http.Handler) http.Handler {
 		if large {
 			weight = largeWeight
 		}
-		client := clientKey(schema.CallerFrom(r.Context()).Address)
 		if s.RateLimits != nil {
+			client := clientKey(schema.CallerFrom(r.Context()).Address)
 			if !s.clients.enter(client, weight) {
 				WriteError(w, r, &schema.Error{
 					Code: schema.CodeRateLimited, Message: "There are too many requests from this address at a time.", RetryAfter: retryAfter,

@@ -5,46 +5,49 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-const (
-	// clientShare is the part of all connections that one client may have.
-	clientShare = 8
-	// minIdle is how long a connection has to be idle before it may be closed for another.
-	minIdle = 500 * time.Millisecond
-)
+// clientShare is the part of all connections that one client may have.
+const clientShare = 8
 
-// connections limits the connections of a server, and those of one client. Where there
-// are too many, a new one replaces the one that has been idle longest; if none is, it is
-// closed. Trusted proxies and this machine speak for many clients, so they have no limit
-// of their own.
+// connections is a listener that limits the connections of a server, and those of one client; a further one is closed.
+// Trusted proxies and this machine speak for many clients, so they have no limit of their own.
 type connections struct {
-	max     int
-	proxies proxies
+	net.Listener
+	max       int
+	proxies   proxies
+	refused   func()
+	closeIdle func()
+	lastClose rate.Sometimes
 
 	mu   sync.Mutex
-	open map[net.Conn]*connection
+	open map[net.Conn]string // the client; empty: not limited
 }
 
-type connection struct {
-	client string // empty: not limited
-	busy   bool
-	since  time.Time // when it was opened or became idle
-}
-
-// limitedListener accepts connections within the limits. The server's ConnState has to be
-// the limits' track.
-type limitedListener struct {
-	net.Listener
-	limits  *connections
-	refused func()
+// limit accepts the connections of a server within the limits.
+func (l *connections) limit(listener net.Listener, server *http.Server) net.Listener {
+	l.Listener, l.lastClose.Interval = listener, time.Second
+	l.closeIdle = func() {
+		server.SetKeepAlivesEnabled(false) // closes those that are idle
+		server.SetKeepAlivesEnabled(true)
+	}
+	server.ConnState = func(c net.Conn, now http.ConnState) {
+		if now == http.StateClosed || now == http.StateHijacked {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			delete(l.open, c)
+		}
+	}
+	return l
 }
 
 // Accept returns the next connection that is not refused.
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil || l.limits.admit(c) {
+		if err != nil || l.admit(c) {
 			return c, err
 		}
 		l.refused()
@@ -52,37 +55,24 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, in the place of another where there are too many.
+// admit counts a connection unless there are too many. Where few more may be opened, those that are idle make room.
 func (l *connections) admit(c net.Conn) bool {
+	if l.number() >= l.max-l.max/clientShare {
+		l.lastClose.Do(l.closeIdle)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	client, own := l.client(c), 0
-	for _, state := range l.open {
-		if client != "" && state.client == client {
+	for _, other := range l.open {
+		if client != "" && other == client {
 			own++
 		}
 	}
-	tooMany := own >= max(1, l.max/clientShare)
-	if tooMany || len(l.open) >= l.max {
-		idle := l.longestIdle(func(state *connection) bool { return !tooMany || state.client == client })
-		if idle == nil {
-			return false
-		}
-		delete(l.open, idle)
-		_ = idle.Close() // its server finds out by itself
+	if len(l.open) >= l.max || own >= max(1, l.max/clientShare) {
+		return false
 	}
-	l.open[c] = &connection{client: client, since: time.Now()}
+	l.open[c] = client
 	return true
-}
-
-func (l *connections) longestIdle(eligible func(*connection) bool) (found net.Conn) {
-	least := time.Now().Add(-minIdle)
-	for c, state := range l.open {
-		if !state.busy && state.since.Before(least) && eligible(state) {
-			found, least = c, state.since
-		}
-	}
-	return found
 }
 
 // client is what a connection counts for; empty: it is not limited.
@@ -98,28 +88,9 @@ func (l *connections) client(c net.Conn) string {
 	return clientKey(addr.String())
 }
 
-// track is the server's ConnState.
-func (l *connections) track(c net.Conn, now http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	state, ok := l.open[c]
-	if !ok {
-		return
-	}
-	switch now {
-	case http.StateActive:
-		state.busy = true
-	case http.StateIdle:
-		state.busy, state.since = false, time.Now()
-	case http.StateClosed, http.StateHijacked:
-		delete(l.open, c)
-	case http.StateNew:
-	}
-}
-
 // number is the number of open connections.
-func (l *connections) number() float64 {
+func (l *connections) number() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return float64(len(l.open))
+	return len(l.open)
 }

@@ -16,7 +16,6 @@ import (
 type metrics struct {
 	latency    *prometheus.HistogramVec
 	operations *prometheus.CounterVec
-	refused    prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer, requests, large *slots, c *connections) *metrics {
@@ -32,7 +31,10 @@ func newMetrics(r prometheus.Registerer, requests, large *slots, c *connections)
 		gauge("siteapi_http_requests_under_way", "Requests being worked on, and those with large bodies among them.",
 			prometheus.Labels{"class": class}, func() float64 { return float64(slots.taken.Load()) })
 	}
-	gauge("siteapi_connections", "Open connections of clients.", nil, c.number)
+	gauge("siteapi_connections", "Open connections of clients.", nil, func() float64 { return float64(c.number()) })
+	c.refused = factory.NewCounter(prometheus.CounterOpts{
+		Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
+	}).Inc
 	return &metrics{
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "siteapi_http_request_seconds", Help: "Time to answer an HTTP request.",
@@ -41,9 +43,6 @@ func newMetrics(r prometheus.Registerer, requests, large *slots, c *connections)
 		operations: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "siteapi_graphql_operations_total", Help: "GraphQL requests answered, by root field.",
 		}, []string{"operation", "outcome"}),
-		refused: factory.NewCounter(prometheus.CounterOpts{
-			Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
-		}),
 	}
 }
 

@@ -58,7 +58,7 @@ func New(o Options) *Server {
 		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
 		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
 		decoding: make(chan struct{}, maxDecoding), clients: &clientCounter{inFlight: map[string]int{}},
-		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]*connection{}},
+		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]string{}},
 	}
 	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
 	// The first is the outermost.
@@ -102,9 +102,8 @@ func newHTTPServer(h http.Handler) *http.Server {
 // Stopping is called when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
 	server := newHTTPServer(s)
-	server.ConnState = s.connections.track
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(&limitedListener{listener, s.connections, s.metrics.refused.Inc}) }()
+	limited, failed := s.connections.limit(listener, server), make(chan error, 1)
+	go func() { failed <- server.Serve(limited) }()
 	select {
 	case err := <-failed:
 		return err
