@@ -272,9 +272,9 @@ func TestVersion(t *testing.T) {
 	if out, code := command(t, nil, "version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	for _, args := range [][]string{{"nonsense"}, {"serve", "nonsense"}} {
-		if out, code := command(t, []string{"ENVIRONMENT=development"}, args...); code == 0 || !strings.Contains(out, `no command "nonsense"`) {
-			t.Errorf("%v: exit code %d, %s", args, code, out)
+	for args, want := range map[string]string{"nonsense": `no command "nonsense"`, "serve nonsense": `"nonsense" is one argument too many`} {
+		if out, code := command(t, []string{"ENVIRONMENT=development"}, strings.Fields(args)...); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, %s", args, code, out)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -22,32 +23,35 @@ import (
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	n := 0
-	var visit func(c *cli.Command, name string)
-	visit = func(c *cli.Command, name string) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
 		n++
-		if c.Usage == "" || strings.HasSuffix(c.Usage, ".") {
-			t.Errorf("%s: its usage is %q", name, c.Usage)
+		name := c.CommandPath()
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: its summary is %q", name, c.Short)
 		}
-		if !strings.Contains(c.Description, name) || !strings.HasPrefix(c.Description, "   ") && !strings.Contains(c.Description, "\n   ") {
-			t.Errorf("%s has no example of its own:\n%s", name, c.Description)
+		if !strings.Contains(c.Example, name) || !strings.HasPrefix(c.Example, "  ") {
+			t.Errorf("%s has no example of its own:\n%s", name, c.Example)
 		}
-		for _, f := range c.Flags {
-			if d, ok := f.(cli.DocGenerationFlag); !ok || d.GetUsage() == "" {
-				t.Errorf("%s: the flag %v is not explained", name, f.Names())
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: the flag %s is not explained", name, f.Name)
+			}
+		})
+		for _, sub := range c.Commands() {
+			if sub.Name() != "completion" { // the library's own
+				visit(sub)
 			}
 		}
-		for _, sub := range c.Commands {
-			visit(sub, name+" "+sub.Name)
-		}
 	}
-	visit(newCommand(func(string) string { return "" }, t.Output()), "siteapi")
+	visit(newCommand(func(string) string { return "" }, t.Output()))
 	if n < 25 {
 		t.Errorf("only %d commands were found", n)
 	}
 	s := newSite(t)
 	s.says(
-		said{"--help", []string{"leads", "completion "}, nil},
-		said{"leads list --help", []string{"list leads, newest first", "DESCRIPTION:", "--since"}, nil},
+		said{"--help", []string{"completion ", "leads"}, nil},
+		said{"leads list --help", []string{"list leads, newest first", "Examples:", "--since"}, nil},
 		said{"--version", []string{"siteapi", "go1."}, nil},
 		said{"version", []string{"siteapi", "go1."}, nil},
 	)
@@ -64,7 +68,7 @@ func TestMistypedCommands(t *testing.T) {
 		"leads list --snce 7d":      `Did you mean "--since"?`,
 		"deliveries verify --fxi":   `Did you mean "--fix"?`,
 		"leads list --limit x":      "limit",
-		"serve leads":               `there is no command "leads"`,
+		"serve leads":               `"leads" is one argument too many`,
 		"deliveries retry --target": "target",
 	} {
 		needsBinary(t)
@@ -140,7 +144,7 @@ func TestTablesOnATerminal(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
-		if out, code := command(t, nil, "completion", shell); code != 0 || !strings.Contains(out, "generate-shell-completion") {
+		if out, code := command(t, nil, "completion", shell); code != 0 || !strings.Contains(out, "__complete") {
 			t.Errorf("%s: %d %s", shell, code, out)
 		}
 	}
@@ -148,10 +152,11 @@ func TestCompletion(t *testing.T) {
 		"siteapi le": "leads", "siteapi leads er": "erase", "siteapi deliveries list --st": "--state", "siteapi do": "doctor",
 	} {
 		// What readline does: words, the index of the last one, and the name of its function.
-		script := `PATH="$(dirname "$0"):$PATH"; _get_comp_words_by_ref() { cur="${COMP_WORDS[COMP_CWORD]}"; }
+		script := `PATH="$(dirname "$0"):$PATH"; _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur="${words[cword]}"; }
+compopt() { :; }
 source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-__siteapi_bash_autocomplete siteapi
+__start_siteapi
 echo "${COMPREPLY[@]}"`
 		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, binary, line)

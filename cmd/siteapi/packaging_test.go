@@ -78,7 +78,9 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil || !strings.Contains(string(makefile), "CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false") {
+	tags := regexp.MustCompile(`(?m)^TAGS .*= (\S+)$`).FindSubmatch(makefile)
+	if err != nil || tags == nil || !strings.Contains(string(makefile), "CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false") ||
+		!strings.Contains(text, "go build -tags "+string(tags[1])+" -trimpath") {
 		t.Errorf("`make build` has other flags than the image: %v", err)
 	}
 }

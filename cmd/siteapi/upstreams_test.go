@@ -160,7 +160,9 @@ func quick(w *work) { w.retryMax = 200 * time.Millisecond }
 func (s *service) siteapi(args ...string) (string, error) {
 	s.t.Helper()
 	var out bytes.Buffer
-	err := run(context.WithoutCancel(s.t.Context()), append([]string{"siteapi"}, args...), func(name string) string { return s.env[name] }, &out)
+	c := newCommand(func(name string) string { return s.env[name] }, &out)
+	c.SetArgs(args)
+	err := c.ExecuteContext(context.WithoutCancel(s.t.Context()))
 	return out.String(), err
 }
 

@@ -14,9 +14,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
 
-	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/store/sqlite"
 )
 
 const (
@@ -26,17 +26,15 @@ const (
 )
 
 // backup is `siteapi backup`.
-func (d Deps) backup() *cli.Command {
-	return &cli.Command{
-		Name: "backup", Usage: "write everything in DATA_DIR to one file, while the service runs",
-		Description: "The file holds the database as it stands at one moment and, with the file drivers, the content, the stored\n" +
+func (d Deps) backup() *cobra.Command {
+	return d.command(&cobra.Command{
+		Use: "backup", Short: "write everything in DATA_DIR to one file, while the service runs",
+		Long: "The file holds the database as it stands at one moment and, with the file drivers, the content, the stored\n" +
 			"submissions and the contacts. It is checked and read back before it gets its name. It holds personal data:\n" +
-			"encrypt it, and remove old ones.\n\n" +
-			"   siteapi backup --output /backups/siteapi-$(date +%F).tar.gz\n" +
-			"   siteapi backup --output - | age -r age1… > siteapi.tar.gz.age",
-		Flags:  outputFlags("file to write, readable by you only; -: standard output"),
-		Action: d.action(databaseSettings(), d.writeBackup),
-	}
+			"encrypt it, and remove old ones.",
+		Example: "  siteapi backup --output /backups/siteapi-$(date +%F).tar.gz\n" +
+			"  siteapi backup --output - | age -r age1… > siteapi.tar.gz.age",
+	}, databaseSettings(), writeBackup, outputFlags("`file` to write, readable by you only; -: standard output"))
 }
 
 // manifest says what a backup holds.
@@ -51,11 +49,12 @@ type manifest struct {
 
 // backupParts returns the patterns of the files in a backup, which is a gzipped tar file, by their paths in DATA_DIR.
 func backupParts() []string {
-	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+	return []string{manifestName, DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
-func (d Deps) writeBackup(ctx context.Context, c *cli.Command, s *config.Settings) error {
-	output := c.String("output")
+func writeBackup(ctx context.Context, c *call) error {
+	output, s := c.text("output"), c.settings
+	folder := filepath.Dir(output)
 	switch {
 	case s.DatabaseURL != nil:
 		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
@@ -64,9 +63,7 @@ func (d Deps) writeBackup(ctx context.Context, c *cli.Command, s *config.Setting
 		return errors.New("--output: name the file to write")
 	case !exists(databasePath(s)):
 		return noDatabase(s)
-	}
-	folder := filepath.Dir(output)
-	if output == "-" {
+	case output == "-":
 		folder = s.DataDir
 	}
 	staging, err := newStaging(folder)
@@ -75,29 +72,36 @@ func (d Deps) writeBackup(ctx context.Context, c *cli.Command, s *config.Setting
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
 	snapshot := filepath.Join(staging, DatabaseFile)
-	if err := d.SQLite.Snapshot(ctx, databasePath(s), snapshot); err != nil {
+	if err := sqlite.Snapshot(ctx, databasePath(s), snapshot); err != nil {
 		return err
 	}
-	m := manifest{Service: "siteapi", Format: backupFormat, Version: d.Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.Submissions, m.Sessions, err = d.SQLite.Check(ctx, snapshot); err != nil {
+	m := manifest{Service: "siteapi", Format: backupFormat, Version: c.Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
+	if m.Submissions, m.Sessions, err = sqlite.Check(ctx, snapshot); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(staging, manifestName), text, 0o600)
+	}
+	if err != nil {
 		return err
 	}
 	if output == "-" {
-		return writeArchive(c.Root().Writer, m, snapshot, s.DataDir)
+		return writeArchive(c.out, staging, s.DataDir)
 	}
-	err = writeFile(output, c.Bool("overwrite"), func(f *os.File) error {
-		if err := writeArchive(f, m, snapshot, s.DataDir); err != nil {
-			return err
+	err = writeFile(output, c.on("overwrite"), func(f *os.File) error {
+		err := writeArchive(f, staging, s.DataDir)
+		if err == nil {
+			_, err = f.Seek(0, io.SeekStart)
 		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
+		if err != nil {
 			return err
 		}
 		return readArchive(f, func(string, io.Reader) error { return nil })
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		c.say("%s: %d submissions, %d sessions", output, m.Submissions, m.Sessions)
 	}
-	_, err = fmt.Fprintf(c.Root().Writer, "%s: %d submissions, %d sessions\n", output, m.Submissions, m.Sessions)
 	return err
 }
 
@@ -112,30 +116,22 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes the manifest, the snapshot and, read after it was taken, the files of the file drivers: a document
-// too many does no harm, while one that is missing would count as delivered.
-func writeArchive(w io.Writer, m manifest, snapshot, dataDir string) error {
+// writeArchive writes manifest and snapshot and, read after it was taken, the files of the file drivers: a document too
+// many does no harm, while one that is missing would count as delivered.
+func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
 	archive := tar.NewWriter(compressed)
-	header := tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(text)), ModTime: m.CreatedAt}
-	if err = archive.WriteHeader(&header); err == nil {
-		_, err = archive.Write(text)
-	}
-	if err = errors.Join(err, addFile(archive, DatabaseFile, snapshot)); err != nil {
-		return fmt.Errorf("writing the backup: %w", err)
-	}
-	for _, pattern := range backupParts()[1:] {
-		files, _ := filepath.Glob(filepath.Join(dataDir, filepath.FromSlash(pattern)))
-		for _, file := range files {
-			name := path.Join(path.Dir(pattern), filepath.Base(file))
-			if err := addFile(archive, name, file); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was erased meanwhile
+	for i, pattern := range backupParts() {
+		folder := os.DirFS(dataDir)
+		if i < 2 {
+			folder = os.DirFS(staging)
+		}
+		files, _ := fs.Glob(folder, pattern)
+		for _, name := range files {
+			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was erased meanwhile
 				return fmt.Errorf("writing the backup: %w", err)
 			}
 		}
@@ -146,20 +142,19 @@ func writeArchive(w io.Writer, m manifest, snapshot, dataDir string) error {
 	return nil
 }
 
-func addFile(archive *tar.Writer, name, path string) (err error) {
-	f, err := os.Open(path)
+func addFile(archive *tar.Writer, folder fs.FS, name string) error {
+	f, err := folder.Open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil {
-		return err
+	if err == nil {
+		err = archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()})
 	}
-	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
-		return err
+	if err == nil {
+		_, err = io.Copy(archive, f)
 	}
-	_, err = io.Copy(archive, f)
 	return err
 }
 
@@ -170,8 +165,7 @@ func readArchive(r io.Reader, take func(name string, content io.Reader) error) e
 	if err != nil {
 		return fmt.Errorf("this is not a backup: %w", err)
 	}
-	archive := tar.NewReader(compressed)
-	for {
+	for archive := tar.NewReader(compressed); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -194,7 +188,7 @@ func readArchive(r io.Reader, take func(name string, content io.Reader) error) e
 }
 
 func isBackupFile(header *tar.Header) bool {
-	for _, pattern := range append(backupParts(), manifestName) {
+	for _, pattern := range backupParts() {
 		if ok, _ := path.Match(pattern, header.Name); ok && header.Typeflag == tar.TypeReg {
 			return true
 		}

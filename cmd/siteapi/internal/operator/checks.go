@@ -208,38 +208,9 @@ func upstreamAdvice(err error, token, address string) string {
 	return "see " + address + ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
 }
 
-// checkClock compares this machine's clock with those of the CMS and the CRM.
-func (e *examination) checkClock(ctx context.Context, found *diagnoses) {
-	clocks := map[string]string{}
-	if e.settings.CMSDriver == "sanity" {
-		clocks["the CMS"] = e.settings.SanityAPIURL
-		if e.settings.SanityAPIURL == "" {
-			clocks["the CMS"] = "https://" + e.settings.SanityProjectID + ".api.sanity.io"
-		}
-	}
-	if e.settings.CRMDriver == "hubspot" {
-		clocks["the CRM"] = e.settings.HubSpotAPIURL
-	}
-	for name, address := range clocks {
-		_, header, _, err := get(ctx, address)
-		at, dateErr := http.ParseTime(header.Get("Date"))
-		off := time.Since(at).Round(time.Second)
-		switch {
-		case err != nil || dateErr != nil: // the checks of the CMS and the CRM report that
-		case off.Abs() > 30*time.Second:
-			found.warn("have the clock set by NTP; signed webhooks are refused from five minutes on", "this machine's clock is %v ahead of that of %s", off, name)
-		default:
-			found.ok("as that of %s", name)
-		}
-	}
-	if len(found.found) == 0 {
-		found.ok("there is no other clock to compare with")
-	}
-}
-
 // checkService asks the running service for its state.
 func (e *examination) checkService(ctx context.Context, found *diagnoses) {
-	status, _, body, err := get(ctx, e.server+"/readyz")
+	status, body, err := ask(ctx, http.MethodGet, e.server+"/readyz", "")
 	var answer struct {
 		Status       string
 		Dependencies map[string]struct{ Status string }

@@ -4,164 +4,126 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
-	"github.com/urfave/cli/v3"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
 )
 
-// deliveries is `siteapi deliveries`. A running service makes the deliveries; the commands show them and
-// change what it finds to do. They print nothing personal.
-func (d Deps) deliveries() *cli.Command {
-	state := &cli.StringSliceFlag{Name: "state", Usage: "only these states: " + words(queue.States()) + ", all; several with commas"}
-	target := &cli.StringFlag{Name: "target", Usage: "cms, crm or webhook"}
-	return &cli.Command{
-		Name: "deliveries", Usage: "show, retry and verify deliveries to the CMS, the CRM and the webhook", Action: group,
-		Description: "A running service makes the deliveries; these commands show them and change what it finds to do. They print\n" +
-			"nothing personal.\n\n   siteapi deliveries list\n   siteapi deliveries retry --all",
-		Commands: []*cli.Command{
-			{
-				Name: "list", Usage: "list deliveries, oldest first; without --state those that have not arrived",
-				Description: "   siteapi deliveries list\n   siteapi deliveries list --state failed,retrying --target crm\n" +
-					"   siteapi deliveries list --state all --json",
-				Flags: []cli.Flag{
-					state, target, &cli.StringFlag{Name: "submission", Usage: "only those of the lead with this id or PDF reference, in every state"}, jsonFlag(), limitFlag(100),
-				},
-				Action: d.databaseAction(listDeliveries),
-			},
-			{
-				Name: "retry", Usage: "try deliveries now, failed ones too", ArgsUsage: "<delivery> … | --all",
-				Description: "One that has arrived is sent again, which changes nothing at the target.\n\n" +
-					"   siteapi deliveries retry 4711 4712\n   siteapi deliveries retry --all --target crm",
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "all", Usage: "all that have not arrived, or those that --state and --target leave"}, state, target,
-				},
-				Action: d.databaseAction(retryDeliveries),
-			},
-			{
-				Name: "resend", Usage: "deliver a lead to a target once more", ArgsUsage: "<lead's id or PDF reference> --target cms|crm|webhook",
-				Description: "For one whose delivery is forgotten: those that arrived are, after 30 days.\n\n" +
-					"   siteapi deliveries resend LR4LB5AK --target crm",
-				Flags:  []cli.Flag{target},
-				Action: d.databaseAction(resendDeliveries),
-			},
-			{
-				Name: "verify", Usage: "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
-				Description: "For now and then, and after a restore.\n\n   siteapi deliveries verify --since 30d\n   siteapi deliveries verify --fix",
-				Flags:       []cli.Flag{&cli.BoolFlag{Name: "fix", Usage: "send again what is missing"}, sinceFlag("leads submitted"), target, jsonFlag()},
-				Action:      d.action(upstreamSettings(), d.verify),
-			},
-		},
-	}
+// deliveries is `siteapi deliveries`.
+func (d Deps) deliveries() *cobra.Command {
+	c := group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook",
+		"  siteapi deliveries list\n  siteapi deliveries retry --all",
+		d.databaseCommand(&cobra.Command{
+			Use: "list", Short: "list deliveries, oldest first; without --state those that have not arrived",
+			Example: "  siteapi deliveries list --state failed,retrying --target crm\n  siteapi deliveries list --state all --json",
+		}, listDeliveries, stateFlag(), targetFlag(), jsonFlag(), limitFlag(100),
+			textFlag("submission", "only those of the `lead` with this id or PDF reference, in every state")),
+		d.databaseCommand(&cobra.Command{
+			Use: "retry <delivery> … | --all", Short: "try deliveries now, failed ones too",
+			Long:    "One that has arrived is sent again, which changes nothing at the target.",
+			Example: "  siteapi deliveries retry 4711 4712\n  siteapi deliveries retry --all --target crm", Args: cobra.ArbitraryArgs,
+		}, retryDeliveries, stateFlag(), targetFlag(), boolFlag("all", "all that have not arrived, or those that --state and --target leave")),
+		d.databaseCommand(&cobra.Command{
+			Use: "resend <lead's id or PDF reference> --target cms|crm|webhook", Short: "deliver a lead to a target once more",
+			Long:    "For one whose delivery is forgotten: those that arrived are, after 30 days.",
+			Example: "  siteapi deliveries resend LR4LB5AK --target crm", Args: cobra.ArbitraryArgs,
+		}, resendDeliveries, targetFlag()),
+		d.command(&cobra.Command{
+			Use: "verify", Short: "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
+			Example: "  siteapi deliveries verify --since 30d\n  siteapi deliveries verify --fix",
+		}, upstreamSettings(), verifyDeliveries, sinceFlag("leads submitted"), targetFlag(), jsonFlag(), boolFlag("fix", "send again what is missing")),
+	)
+	c.Long = "A running service makes the deliveries; these commands show them and change what it finds to do. They print\nnothing personal."
+	return c
 }
 
-func listDeliveries(ctx context.Context, c *cli.Command, db *Database) (err error) {
+func listDeliveries(ctx context.Context, c *call) (err error) {
 	f := queue.Filter{States: leads.Undelivered()}
-	if id := c.String("submission"); id != "" {
+	if id := c.text("submission"); id != "" {
 		f = queue.Filter{Submissions: []string{id}}
-		if l, err := db.rules().Find(ctx, id); err == nil {
+		if l, err := c.rules.Find(ctx, id); err == nil {
 			f.Submissions[0] = l.ID
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	if f.States, err = states(c, f.States); err != nil {
+	if f.States, err = c.states(f.States); err != nil {
 		return err
 	}
-	if f.Target, err = target(c); err != nil {
+	if f.Target, err = c.target(); err != nil {
 		return err
 	}
-	most, err := limit(c)
-	if err != nil {
+	if f.Limit, err = c.limit(); err != nil {
 		return err
 	}
-	if most > 0 {
-		f.Limit = most + 1 // one more, to know whether there are more
-	}
-	list, err := db.Queue.List(ctx, f)
-	if err != nil {
+	list, err := c.db.Queue.List(ctx, f)
+	switch {
+	case err != nil:
 		return err
+	case c.on("json"):
+		return printJSON(c.out, append([]queue.Delivery{}, list...))
+	case len(list) == 0:
+		c.say("no deliveries")
+		return nil
 	}
-	more := most > 0 && len(list) > most
-	if more {
-		list = list[:most]
-	}
-	out := c.Root().Writer
-	if c.Bool("json") {
-		return printJSON(out, append([]queue.Delivery{}, list...))
-	}
-	printDeliveries(out, list)
-	if more {
-		_, _ = fmt.Fprintf(out, "(the %d oldest: --limit 0 lists all)\n", most)
-	}
-	return nil
-}
-
-// printDeliveries prints a line for each delivery.
-func printDeliveries(out io.Writer, list []queue.Delivery) {
-	if len(list) == 0 {
-		_, _ = fmt.Fprintln(out, "no deliveries")
-		return
-	}
-	t, now := newTable(out, "ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"), time.Now()
-	for _, d := range list {
-		next, last := "", ""
+	header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
+	printTable(c.out, header, list, func(d queue.Delivery) table.Row {
+		next, last := "", d.Paused
 		switch {
 		case d.State == queue.Running:
 			next = "now"
 		case !d.NextAt.IsZero():
-			next = "in " + span(d.NextAt.Sub(now))
+			next = "in " + span(time.Until(d.NextAt))
 		}
-		if len(d.Errors) > 0 && d.State != queue.Delivered {
+		if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
 			last = d.Errors[len(d.Errors)-1].Error
 		}
-		if d.Paused != "" {
-			last = d.Paused
-		}
-		t.AppendRow([]any{d.ID, d.Target, d.State, d.Attempts, span(now.Sub(d.CreatedAt)), next, d.SubmissionID, last})
+		return table.Row{d.ID, d.Target, d.State, d.Attempts, span(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
+	})
+	if len(list) == f.Limit {
+		c.say("(the %d oldest: --limit 0 lists all)", f.Limit)
 	}
-	t.Render()
+	return nil
 }
 
-// retryDeliveries is `siteapi deliveries retry`.
-func retryDeliveries(ctx context.Context, c *cli.Command, db *Database) error {
-	if c.Bool("all") == c.Args().Present() {
+func retryDeliveries(ctx context.Context, c *call) error {
+	if c.on("all") == (len(c.args) > 0) {
 		return errors.New("name deliveries, or say --all: see `siteapi deliveries retry --help`")
 	}
-	if c.Bool("all") {
-		return retryAll(ctx, c, db.Queue)
+	if c.on("all") {
+		return c.retryAll(ctx)
 	}
 	var errs []error
-	for _, text := range c.Args().Slice() {
+	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			err = fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
-		} else if err = db.Queue.Retry(ctx, id); errors.Is(err, store.ErrNotFound) {
+		} else if err = c.db.Queue.Retry(ctx, id); errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id)
 		}
-		if err == nil {
-			_, err = fmt.Fprintf(c.Root().Writer, "delivery %d is due now: the running service tries it\n", id)
+		if errs = append(errs, err); err == nil {
+			c.say("delivery %d is due now: the running service tries it", id)
 		}
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
 // retryAll makes all deliveries due that have not arrived.
-func retryAll(ctx context.Context, c *cli.Command, q *queue.Queue) (err error) {
+func (c *call) retryAll(ctx context.Context) (err error) {
 	f := queue.Filter{}
-	if f.States, err = states(c, []queue.State{queue.Pending, queue.Retrying, queue.Failed}); err != nil {
+	if f.States, err = c.states([]queue.State{queue.Pending, queue.Retrying, queue.Failed}); err != nil {
 		return err
 	}
-	if f.Target, err = target(c); err != nil {
+	if f.Target, err = c.target(); err != nil {
 		return err
 	}
-	list, err := q.List(ctx, f)
+	list, err := c.db.Queue.List(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -170,36 +132,83 @@ func retryAll(ctx context.Context, c *cli.Command, q *queue.Queue) (err error) {
 		if d.State == queue.Delivered {
 			continue // `siteapi deliveries verify --fix` sends what a target has lost
 		}
-		switch err := q.Retry(ctx, d.ID); {
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, queue.ErrUnderWay):
-			continue // it arrived meanwhile, or another one is under way
-		case err != nil:
+		switch err := c.db.Queue.Retry(ctx, d.ID); {
+		case err == nil:
+			due++
+		case !errors.Is(err, store.ErrNotFound): // it arrived meanwhile
 			return fmt.Errorf("after %d of %d deliveries: %w", due, len(list), err)
 		}
-		due++
 	}
-	_, err = fmt.Fprintf(c.Root().Writer, "%d deliveries are due now: the running service tries them\n", due)
-	return err
+	c.say("%d deliveries are due now: the running service tries them", due)
+	return nil
 }
 
-// resendDeliveries is `siteapi deliveries resend`.
-func resendDeliveries(ctx context.Context, c *cli.Command, db *Database) error {
-	to, err := target(c)
+func resendDeliveries(ctx context.Context, c *call) error {
+	to, err := c.target()
 	if err != nil {
 		return err
 	}
-	if c.Args().Len() != 1 || to == "" {
+	if len(c.args) != 1 || to == "" {
 		return errors.New("name one lead and its target: siteapi deliveries resend <id or PDF reference> --target crm")
 	}
-	found, err := findLeads(ctx, db, c.Args().First())
+	found, err := c.findLeads(ctx, c.args[0])
 	if err != nil {
 		return err
 	}
-	for _, s := range found {
-		if err := db.rules().Resend(ctx, s, to); err != nil {
-			return fmt.Errorf("delivering %s: %w", s.ID, err)
+	for _, l := range found {
+		if err := c.rules.Resend(ctx, l, to); err != nil {
+			return fmt.Errorf("delivering %s: %w", l.ID, err)
 		}
-		_, _ = fmt.Fprintf(c.Root().Writer, "%s is due for the %s: the running service delivers it\n", s.ID, to)
+		c.say("%s is due for the %s: the running service delivers it", l.ID, to)
 	}
 	return nil
+}
+
+func verifyDeliveries(ctx context.Context, c *call) error {
+	only, err := c.target()
+	if err != nil {
+		return err
+	}
+	since, err := c.moment("since")
+	if err != nil {
+		return err
+	}
+	var v *leads.Verification
+	err = c.withUpstreams(ctx, func() error {
+		v, err = c.rules.Verify(ctx, since, only, c.on("fix"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.on("json") {
+		return errors.Join(printJSON(c.out, v), verified(v, c.on("fix")))
+	}
+	c.say("%d submissions compared", v.Submissions)
+	header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "ERROR"}
+	printTable(c.out, header, v.Targets, func(t *leads.VerifiedTarget) table.Row {
+		return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.Error}
+	})
+	return verified(v, c.on("fix"))
+}
+
+// verified is nil if nothing is missing, a finding if something is, and an error if a target could not be asked.
+func verified(v *leads.Verification, fix bool) error {
+	var errs []error
+	missing := 0
+	for _, t := range v.Targets {
+		missing += t.Missing
+		if t.Error != "" {
+			errs = append(errs, fmt.Errorf("the %s could not be asked: %s", t.Target, t.Error))
+		}
+	}
+	switch {
+	case len(errs) > 0:
+		return errors.Join(errs...)
+	case missing == 0:
+		return nil
+	case fix:
+		return finding(fmt.Sprintf("%d deliveries were missing: they are sent again while the service runs; verify again later", missing))
+	}
+	return finding(fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing))
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/schema"
@@ -21,15 +21,13 @@ import (
 const checkTime = 20 * time.Second
 
 // doctor is `siteapi doctor`.
-func (d Deps) doctor() *cli.Command {
-	return &cli.Command{
-		Name: "doctor", Usage: "check settings, disk, database, deliveries, cache, CMS, CRM and clock, and say what to do",
-		Description: "Makes a real round trip to everything the service depends on, before its start or beside it, and removes the\n" +
-			"traces again. Exit code 2: something has to be repaired.\n\n" +
-			"   siteapi doctor\n   siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
-		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "strict", Usage: "exit code 2 for warnings too"}, serverFlag()},
-		Action: d.action(nil, d.printExamination),
-	}
+func (d Deps) doctor() *cobra.Command {
+	return d.command(&cobra.Command{
+		Use: "doctor", Short: "check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
+		Long: "Makes a real round trip to everything the service depends on, before its start or beside it, and removes the\n" +
+			"traces again. Exit code 2: something has to be repaired.",
+		Example: "  siteapi doctor\n  siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
+	}, nil, examine, jsonFlag(), boolFlag("strict", "exit code 2 for warnings too"), serverFlag())
 }
 
 // diagnoses collects the results of one check.
@@ -72,9 +70,9 @@ type examination struct {
 // machine.
 func (d Deps) Examine(ctx context.Context, s *config.Settings, server string) []*schema.HealthCheck {
 	e := &examination{d, s, cmp.Or(server, localAddress(s)), s.DatabaseURL == nil && exists(databasePath(s)) && !d.databaseIdle(s)}
-	names := []string{"settings", "data folder", "database", "deliveries", "cache", "cms", "crm", "clock", "service"}
+	names := []string{"settings", "data folder", "database", "deliveries", "cache", "cms", "crm", "service"}
 	checks := []func(context.Context, *diagnoses){
-		e.checkSettings, e.checkFolder, e.checkDatabase, e.checkDeliveries, e.checkCache, e.checkCMS, e.checkCRM, e.checkClock, e.checkService,
+		e.checkSettings, e.checkFolder, e.checkDatabase, e.checkDeliveries, e.checkCache, e.checkCMS, e.checkCRM, e.checkService,
 	}
 	results := make([]diagnoses, len(checks))
 	var group sync.WaitGroup
@@ -94,42 +92,40 @@ func (d Deps) Examine(ctx context.Context, s *config.Settings, server string) []
 	return found
 }
 
-// printExamination prints what the checks found.
-func (d Deps) printExamination(ctx context.Context, c *cli.Command, s *config.Settings) error {
-	server, err := serverFlagValue(c)
+func examine(ctx context.Context, c *call) error {
+	server, err := c.server()
 	if err != nil {
 		return err
 	}
-	found, out := d.Examine(ctx, s, server), c.Root().Writer
+	found, worst := c.Examine(ctx, c.settings, server), schema.HealthStateOk
 	colours := map[schema.HealthState]text.Color{
 		schema.HealthStateOk: text.FgGreen, schema.HealthStateWarning: text.FgYellow, schema.HealthStateFailed: text.FgRed,
 	}
-	worst := schema.HealthStateOk
 	for _, f := range found {
-		if f.State == schema.HealthStateFailed || f.State == schema.HealthStateWarning && worst == schema.HealthStateOk {
+		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
 			worst = f.State
 		}
-		if c.Bool("json") {
+		if c.on("json") {
 			continue
 		}
-		state := fmt.Sprintf("%-7s", strings.ToLower(string(f.State)))
-		if terminalWidth(out) > 0 {
+		state := fmt.Sprintf("%-7s", word(f.State))
+		if terminalWidth(c.out) > 0 {
 			state = colours[f.State].Sprint(state)
 		}
-		_, _ = fmt.Fprintf(out, "%s %-12s %s\n", state, f.Name, *f.Detail)
+		c.say("%s %-12s %s", state, f.Name, *f.Detail)
 		if f.Advice != nil {
-			_, _ = fmt.Fprintf(out, "%21s-> %s\n", "", *f.Advice)
+			c.say("%21s-> %s", "", *f.Advice)
 		}
 	}
-	if c.Bool("json") {
-		err = printJSON(out, map[string]any{"state": worst, "checks": found})
+	if c.on("json") {
+		err = printJSON(c.out, map[string]any{"state": worst, "checks": found})
 	}
 	switch {
 	case err != nil:
 		return err
 	case worst == schema.HealthStateFailed:
 		return finding("something has to be repaired: see what failed")
-	case worst == schema.HealthStateWarning && c.Bool("strict"):
+	case worst == schema.HealthStateWarning && c.on("strict"):
 		return finding("there are warnings")
 	}
 	return nil

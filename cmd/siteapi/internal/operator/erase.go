@@ -3,37 +3,39 @@ package operator
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v3"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
 // erase is `siteapi leads erase`.
-func (d Deps) erase() *cli.Command {
-	return &cli.Command{
-		Name: "erase", Usage: "erase everything that is known of an e-mail address, everywhere",
-		Description: "Erases the address from the CMS, the CRM, the database and the cache, with its deliveries and with sessions that\n" +
+func (d Deps) erase() *cobra.Command {
+	return d.command(&cobra.Command{
+		Use: "erase", Short: "erase everything that is known of an e-mail address, everywhere",
+		Long: "Erases the address from the CMS, the CRM, the database and the cache, with its deliveries and with sessions that\n" +
 			"hold it only because it was typed, and prints a receipt. Without --yes it only says what it finds.\n" +
-			"If something can't be reached the exit code is 1: run the command again, it continues where it stopped.\n\n" +
-			"   siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n" +
-			"   siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "email", Usage: "the address, in any letter case; -: the first line of standard input"},
-			&cli.BoolFlag{Name: "yes", Usage: "erase: without it nothing is changed"},
-			&cli.StringFlag{Name: "receipt", Usage: "also write the receipt to this file, as JSON"},
-			serverFlag(), jsonFlag(),
-		},
-		Action: d.action(append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), d.eraseLeads),
-	}
+			"If something can't be reached the exit code is 1: run the command again, it continues where it stopped.",
+		Example: "  siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n" +
+			"  siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
+	}, append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), eraseLeads,
+		textFlag("email", "the `address`, in any letter case; -: the first line of standard input"),
+		boolFlag("yes", "erase: without it nothing is changed"),
+		textFlag("receipt", "also write the receipt to this `file`, as JSON"), serverFlag(), jsonFlag())
 }
 
 // receipt is what an erasure prints.
@@ -43,81 +45,53 @@ type receipt struct {
 	FinishedAt time.Time `json:"finishedAt"`
 }
 
-func (d Deps) eraseLeads(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
-	email, err := addressFlag(c)
+func eraseLeads(ctx context.Context, c *call) error {
+	email, err := c.address()
 	if err != nil {
 		return err
 	}
-	server, err := serverAddress(c, s)
+	server, err := c.server()
 	if err != nil {
 		return err
 	}
-	idle := d.databaseIdle(s) // before this process has the database open itself
-	db, documents, contacts, err := d.openAll(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	rules := db.rules()
-	rules.CMS, rules.CRM = documents, contacts
-	rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
-		if s.CacheURL.Scheme == "memory" {
-			return clearMemory(ctx, server, s.CacheTokens, ids, idle)
-		}
-		return d.clearShared(ctx, s, ids)
-	}
-	rules.Truncate = func(ctx context.Context) error {
-		if s.DatabaseURL != nil {
-			return nil
-		}
-		return d.SQLite.Truncate(ctx, databasePath(s))
-	}
+	idle := c.databaseIdle(c.settings) // before this process has the database open itself
 	r := receipt{StartedAt: time.Now().UTC().Truncate(time.Second)}
-	if r.ErasureReceipt, err = rules.Erase(ctx, email, !c.Bool("yes")); err != nil {
+	err = c.withUpstreams(ctx, func() error {
+		c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
+			if c.settings.CacheURL.Scheme == "memory" {
+				return clearMemory(ctx, server, c.settings.CacheTokens, ids, idle)
+			}
+			shared, err := c.OpenCache(ctx, c.settings)
+			if err != nil {
+				return 0, err
+			}
+			n, err := leads.ClearPDFs(ctx, shared, ids)
+			return n, errors.Join(err, shared.Close())
+		}
+		r.ErasureReceipt, err = c.rules.Erase(ctx, email, !c.on("yes"))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	r.FinishedAt = time.Now().UTC().Truncate(time.Second)
 	return errors.Join(r.print(c), r.outcome())
 }
 
-// openAll opens the database, the CMS and the CRM.
-func (d Deps) openAll(ctx context.Context, s *config.Settings) (*Database, CMS, CRM, error) {
-	documents, err := d.OpenCMS(s)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("opening the CMS: %w", err)
-	}
-	contacts, err := d.OpenCRM(s)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("opening the CRM: %w", err)
-	}
-	db, err := d.openExisting(ctx, s)
-	return db, documents, contacts, err
-}
-
-// addressFlag reads --email. Errors don't repeat it: even a malformed address may be personal.
-func addressFlag(c *cli.Command) (string, error) {
-	value := c.String("email")
-	if value == "-" {
-		line, err := bufio.NewReader(c.Root().Reader).ReadString('\n')
+// address reads --email. Errors don't repeat it: even a malformed address may be personal.
+func (c *call) address() (string, error) {
+	email := c.text("email")
+	if email == "-" {
+		line, err := bufio.NewReader(c.in).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("--email: reading standard input: %w", err)
 		}
-		value = line
+		email = line
 	}
-	email := crm.Address(value)
-	if !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
+	if email = crm.Address(email); !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
 		return "", errors.New("--email: must be one e-mail address")
 	}
 	return email, nil
-}
-
-// databaseIdle reports whether no other process has the SQLite database open. With PostgreSQL it is not known.
-func (d Deps) databaseIdle(s *config.Settings) bool {
-	if s.DatabaseURL != nil {
-		return false
-	}
-	lock, err := d.SQLite.Lock(s)
-	return err == nil && lock.Close() == nil
 }
 
 // outcome is nil if everything was erased, or if there was nothing to erase.
@@ -139,27 +113,51 @@ func (r receipt) outcome() error {
 }
 
 // print prints the receipt, and writes it to the file that --receipt names.
-func (r receipt) print(c *cli.Command) error {
-	var err error
-	if path := c.String("receipt"); path != "" {
+func (r receipt) print(c *call) (err error) {
+	if path := c.text("receipt"); path != "" {
 		err = writeFile(path, true, func(f *os.File) error { return printJSON(f, r) })
 	}
-	out := c.Root().Writer
-	if c.Bool("json") {
-		return errors.Join(err, printJSON(out, r))
+	if c.on("json") {
+		return errors.Join(err, printJSON(c.out, r))
 	}
-	t := newTable(out, "PLACE", "WHAT", "FOUND", "ERASED", "STATE", "DETAIL")
-	for _, p := range r.Places {
+	header := table.Row{"PLACE", "WHAT", "FOUND", "ERASED", "STATE", "DETAIL"}
+	printTable(c.out, header, r.Places, func(p *schema.ErasurePlace) table.Row {
 		found := "?"
 		if p.Found != nil {
 			found = fmt.Sprint(*p.Found)
 		}
-		t.AppendRow([]any{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)})
-	}
-	t.Render()
+		return table.Row{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)}
+	})
 	if r.Complete {
-		_, _ = fmt.Fprintln(out, "complete: nothing is left in these places")
+		c.say("complete: nothing is left in these places")
 	}
-	_, _ = fmt.Fprintf(out, "out of reach:\n  %s\n", strings.Join(r.Remains, "\n  "))
+	c.say("out of reach:\n  %s", strings.Join(r.Remains, "\n  "))
 	return err
+}
+
+// clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
+func clearMemory(ctx context.Context, server string, tokens, ids []string, idle bool) (int, error) {
+	const advice = "PDFs stay in the memory of a running service for an hour: run the command again with --server, or restart the service"
+	address := server + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
+	status, body, err := ask(ctx, http.MethodPost, address, append(tokens, "")[0])
+	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
+		return 0, nil
+	}
+	var answer struct{ Cleared *int }
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", server, err, advice)
+	case status != http.StatusOK, json.Unmarshal(body, &answer) != nil, answer.Cleared == nil:
+		return 0, fmt.Errorf("the service at %s answers %d to CACHE_API_TOKEN (%s)", server, status, advice)
+	}
+	return *answer.Cleared, nil
+}
+
+// databaseIdle reports whether no other process has the SQLite database open. With PostgreSQL it is not known.
+func (d Deps) databaseIdle(s *config.Settings) bool {
+	if s.DatabaseURL != nil {
+		return false
+	}
+	lock, err := d.LockSQLite(s)
+	return err == nil && lock.Close() == nil
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urfave/cli/v3"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
 
 	"siteapi/schema"
 )
@@ -13,59 +14,50 @@ import (
 const choicesShown = 10
 
 // funnel is `siteapi funnel`.
-func (d Deps) funnel() *cli.Command {
-	return &cli.Command{
-		Name: "funnel", Usage: "report how far visitors get in the calculator, and what they choose",
-		Description: "Counts sessions by the last tracked state: what a visitor chose and took back is not seen. A session counts for a\n" +
-			"step if its state shows that step or a later one. Sessions are forgotten after TRACK_RETENTION. JSON has the weeks too.\n\n" +
-			"   siteapi funnel --since 30d\n   siteapi funnel --since 2026-01-01 --until 2026-02-01 --json",
-		Flags: []cli.Flag{
-			sinceFlag("sessions last seen"), untilFlag("sessions last seen"), jsonFlag(),
-			&cli.StringFlag{Name: "locale", Usage: "only sessions whose lead is in this language"},
-		},
-		Action: d.databaseAction(printFunnel),
-	}
+func (d Deps) funnel() *cobra.Command {
+	return d.databaseCommand(&cobra.Command{
+		Use: "funnel", Short: "report how far visitors get in the calculator, and what they choose",
+		Long: "Counts sessions by the last tracked state: what a visitor chose and took back is not seen. A session counts for a\n" +
+			"step if its state shows that step or a later one. JSON has the weeks too.",
+		Example: "  siteapi funnel --since 30d\n  siteapi funnel --since 2026-01-01 --until 2026-02-01 --json",
+	}, printFunnel, sinceFlag("sessions last seen"), untilFlag("sessions last seen"), jsonFlag(),
+		textFlag("locale", "only sessions whose lead is in this `language`: "+words(schema.AllLocale)))
 }
 
-func printFunnel(ctx context.Context, c *cli.Command, db *Database) error {
-	since, until, err := period(c)
+func printFunnel(ctx context.Context, c *call) error {
+	since, until, err := c.period()
 	if err != nil {
 		return err
 	}
 	var locale *schema.Locale
-	if l, err := enumFlag(c, "locale", schema.AllLocale); err != nil {
+	if l, err := parse("locale", c.text("locale"), schema.AllLocale); err != nil {
 		return err
 	} else if l != "" {
 		locale = &l
 	}
-	f, err := db.rules().Funnel(ctx, since, until, locale)
-	out := c.Root().Writer
+	f, err := c.rules.Funnel(ctx, since, until, locale)
 	switch {
 	case err != nil:
 		return err
-	case c.Bool("json"):
-		return printJSON(out, f)
+	case c.on("json"):
+		return printJSON(c.out, f)
 	}
-	t := newTable(out, "STEP", "SESSIONS", "OF THE STEP BEFORE")
-	for _, s := range f.Steps {
-		t.AppendRow([]any{word(s.Name), s.Count, percent(s.Conversion)})
-	}
-	t.Render()
-	_, err = fmt.Fprintf(out, "%d submissions, %d of them without a tracked session; %d more in review\n\n", f.Submissions, f.Untracked, f.InReview)
-	t = newTable(out, "FIELD", "CHOICE", "SESSIONS", "SUBMITTED")
-	shown := map[string]int{}
+	printTable(c.out, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"}, f.Steps, func(s *schema.FunnelStep) table.Row {
+		share := ""
+		if s.Conversion != nil {
+			share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
+		}
+		return table.Row{word(s.Name), s.Count, share}
+	})
+	c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
+	shown, n := f.Choices[:0], map[string]int{}
 	for _, choice := range f.Choices {
-		if shown[choice.Field]++; shown[choice.Field] <= choicesShown {
-			t.AppendRow([]any{choice.Field, choice.Value, choice.Count, choice.Submitted})
+		if n[choice.Field]++; n[choice.Field] <= choicesShown {
+			shown = append(shown, choice)
 		}
 	}
-	t.Render()
-	return err
-}
-
-func percent(share *float64) string {
-	if share == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.1f %%", 100**share)
+	printTable(c.out, table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}, shown, func(c *schema.FunnelChoice) table.Row {
+		return table.Row{c.Field, c.Value, c.Count, c.Submitted}
+	})
+	return nil
 }

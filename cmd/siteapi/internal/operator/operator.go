@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -19,30 +19,32 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
+	"siteapi/resolvers/leads"
 )
 
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
 const DatabaseFile = "siteapi.db"
 
-// Deps opens what the commands work on. Only package main knows the drivers.
+// Deps opens what the commands work on.
 type Deps struct {
-	Version string
-	// Settings reads the settings. With names, only problems with those settings count.
-	Settings     func(names ...string) (*config.Settings, error)
+	Version      string
+	Getenv       func(name string) string // reads the settings
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (CRM, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
-	SQLite       SQLite
+	// LockSQLite keeps every other process from opening the database until it is closed. It fails if one has it open.
+	LockSQLite func(s *config.Settings) (io.Closer, error)
 }
 
 // Database is an open database with the queue of deliveries on top of it.
 type Database struct {
-	Quotes  store.Quotes
-	Archive store.Archive
-	Queue   *queue.Queue
-	Tables  *storecopy.Store
-	Close   func() error
+	Quotes   store.Quotes
+	Archive  store.Archive
+	Queue    *queue.Queue
+	Tables   *storecopy.Store
+	Truncate func(ctx context.Context) error
+	Close    func() error
 }
 
 // CMS is what the commands need of the CMS's driver.
@@ -58,21 +60,9 @@ type CRM interface {
 	crm.Eraser
 }
 
-// SQLite works on database files as a whole.
-type SQLite struct {
-	// Lock keeps every other process from opening the database until it is closed. It fails if one has it open.
-	Lock func(s *config.Settings) (io.Closer, error)
-	// Snapshot copies a database that is in use, as it stands at one moment.
-	Snapshot func(ctx context.Context, from, to string) error
-	// Check reads a whole database that is not in use, and returns what it holds.
-	Check func(ctx context.Context, path string) (submissions, sessions int64, err error)
-	// Truncate empties the write-ahead log, which holds removed rows until it is written over.
-	Truncate func(ctx context.Context, path string) error
-}
-
 // Commands returns all commands of this package.
-func Commands(d Deps) []*cli.Command {
-	return []*cli.Command{
+func Commands(d Deps) []*cobra.Command {
+	return []*cobra.Command{
 		d.leads(), d.deliveries(), d.funnel(), d.doctor(), d.ready(), d.backup(), d.restore(), d.migrate(), d.store(), d.cms(), d.crm(), sdl(),
 	}
 }
@@ -85,34 +75,84 @@ func upstreamSettings() []string {
 	return append(databaseSettings(), "CMS_DRIVER", "CMS_FILE", "SANITY_*", "CRM_DRIVER", "HUBSPOT_*")
 }
 
-// action makes an action that uses the named settings. A command without ArgsUsage takes no arguments.
-func (d Deps) action(settings []string, run func(context.Context, *cli.Command, *config.Settings) error) cli.ActionFunc {
-	return func(ctx context.Context, c *cli.Command) error {
-		if c.ArgsUsage == "" && c.Args().Present() {
-			return fmt.Errorf("%q is one argument too many: see `%s --help`", c.Args().First(), c.FullName())
-		}
-		s, err := d.Settings(settings...)
-		if err != nil {
-			return err
-		}
-		return run(ctx, c, s)
-	}
+// call is one call of a command, with what it works on.
+type call struct {
+	Deps
+	flags    *pflag.FlagSet
+	args     []string
+	in       io.Reader
+	out      io.Writer
+	settings *config.Settings
+	db       *Database      // of a command that works on it
+	rules    *leads.Service // over that database
 }
 
-// databaseAction makes an action that uses the database and nothing else.
-func (d Deps) databaseAction(run func(context.Context, *cli.Command, *Database) error) cli.ActionFunc {
-	return d.action(databaseSettings(), func(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
-		db, err := d.openExisting(ctx, s)
+// text returns the value of a flag.
+func (c *call) text(name string) string {
+	value, _ := c.flags.GetString(name)
+	return value
+}
+
+// on reports whether a flag without a value is given.
+func (c *call) on(name string) bool {
+	given, _ := c.flags.GetBool(name)
+	return given
+}
+
+// say prints a line.
+func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
+
+// command completes a command. Only problems with the settings that it names count; without names all do.
+func (d Deps) command(c *cobra.Command, settings []string, run func(context.Context, *call) error, flags ...flag) *cobra.Command {
+	if c.Args == nil {
+		c.Args = NoArguments
+	}
+	for _, add := range flags {
+		add(c.Flags())
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		s, err := config.Read(d.Getenv, settings...)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, db.Close()) }()
-		return run(ctx, c, db)
+		return run(c.Context(), &call{Deps: d, flags: c.Flags(), args: args, in: c.InOrStdin(), out: c.OutOrStdout(), settings: s})
+	}
+	return c
+}
+
+// databaseCommand completes a command that works on the database and nothing else.
+func (d Deps) databaseCommand(c *cobra.Command, run func(context.Context, *call) error, flags ...flag) *cobra.Command {
+	return d.command(c, databaseSettings(), func(ctx context.Context, c *call) error {
+		return c.withDatabase(ctx, func() error { return run(ctx, c) })
+	}, flags...)
+}
+
+// withDatabase runs a part of a command that works on the database.
+func (c *call) withDatabase(ctx context.Context, run func() error) (err error) {
+	if c.db, err = c.openExisting(ctx, c.settings); err != nil {
+		return err
+	}
+	c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate}
+	return errors.Join(run(), c.db.Close())
+}
+
+// withUpstreams runs a part of a command that works on the database, the CMS and the CRM.
+func (c *call) withUpstreams(ctx context.Context, run func() error) error {
+	documents, err := c.OpenCMS(c.settings)
+	if err != nil {
+		return fmt.Errorf("opening the CMS: %w", err)
+	}
+	contacts, err := c.OpenCRM(c.settings)
+	if err != nil {
+		return fmt.Errorf("opening the CRM: %w", err)
+	}
+	return c.withDatabase(ctx, func() error {
+		c.rules.CMS, c.rules.CRM = documents, contacts
+		return run()
 	})
 }
 
-// openExisting opens the database of a service. It never creates a SQLite file: an empty list would hide a
-// wrong DATA_DIR.
+// openExisting opens the database of a service. It never creates a SQLite file: an empty list would hide a wrong DATA_DIR.
 func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
 	if s.DatabaseURL == nil && !exists(databasePath(s)) {
 		return nil, noDatabase(s)
@@ -125,36 +165,6 @@ func noDatabase(s *config.Settings) error {
 }
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
-
-// group is the action of a command that only holds others.
-func group(_ context.Context, c *cli.Command) error {
-	if c.Args().Present() {
-		return UnknownCommand(c, c.Args().First())
-	}
-	return cli.ShowSubcommandHelp(c)
-}
-
-// UnknownCommand says that there is no such command, and which one is spelled nearly so.
-func UnknownCommand(c *cli.Command, name string) error {
-	return fmt.Errorf("there is no command %q.%s See `%s --help`", name, didYouMean(cli.SuggestCommand(c.Commands, name)), c.FullName())
-}
-
-// UsageError says what is wrong with a command line, and which flag is spelled nearly so.
-func UsageError(_ context.Context, c *cli.Command, err error, _ bool) error {
-	_, name, unknown := strings.Cut(err.Error(), "not defined: ")
-	if !unknown {
-		return fmt.Errorf("%w. See `%s --help`", err, c.FullName())
-	}
-	name = strings.TrimLeft(name, "-")
-	return fmt.Errorf("there is no flag --%s.%s See `%s --help`", name, didYouMean(cli.SuggestFlag(c.Flags, name, false)), c.FullName())
-}
-
-func didYouMean(suggestion string) string {
-	if suggestion == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", suggestion)
-}
 
 // finding is the outcome of a command that did its work and found something wrong.
 type finding string

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
@@ -20,8 +21,9 @@ import (
 // columnMost is how wide a column of a table is at most, in characters.
 const columnMost = 40
 
-// newTable returns an empty table. On a terminal it has colours, and its lines are as wide as the terminal at most.
-func newTable(out io.Writer, header ...any) table.Writer {
+// printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are as wide as the
+// terminal at most.
+func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) table.Row) {
 	style := table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
 		Options: table.OptionsNoBordersAndSeparators,
@@ -40,7 +42,10 @@ func newTable(out io.Writer, header ...any) table.Writer {
 	t.SuppressTrailingSpaces()
 	t.SetOutputMirror(out)
 	t.AppendHeader(header)
-	return t
+	for _, entry := range list {
+		t.AppendRow(row(entry))
+	}
+	t.Render()
 }
 
 // terminalWidth returns the width of the terminal that out writes to, or 0.
@@ -49,10 +54,7 @@ func terminalWidth(out io.Writer) int {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
+	width, _, _ := term.GetSize(int(f.Fd()))
 	return width
 }
 
@@ -67,35 +69,24 @@ func printFields(out io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return printNext(out, dec, "")
-}
-
-// printNext prints the next value of a JSON text, which has this name.
-func printNext(out io.Writer, dec *json.Decoder, name string) error {
-	token, err := dec.Token()
-	switch token {
-	case json.Delim('{'), json.Delim('['):
-	case nil, "":
-		return err
-	default:
-		_, err = fmt.Fprintf(out, "%-26s %s\n", name, printable(fmt.Sprint(token)))
-		return err
-	}
-	for n := 1; dec.More(); n++ {
-		key := any(n)
-		if token == json.Delim('{') {
-			if key, err = dec.Token(); err != nil {
-				return err
-			}
+	for dec := jsontext.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := dec.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if err := printNext(out, dec, strings.TrimPrefix(fmt.Sprint(name, ".", key), ".")); err != nil {
+		if err != nil {
+			return err
+		}
+		container, n := dec.StackIndex(dec.StackDepth())
+		isName := container == '{' && n%2 == 1
+		if kind := token.Kind(); isName || strings.ContainsRune("{}[]n", rune(kind)) || token.String() == "" {
+			continue
+		}
+		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
+		if _, err := fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String())); err != nil {
 			return err
 		}
 	}
-	_, err = dec.Token()
-	return err
 }
 
 // printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,

@@ -11,91 +11,89 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
 
-	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/store/sqlite"
 )
 
 // asidePrefix begins the names of folders with what restores have replaced.
 const asidePrefix = "before-restore-"
 
 // restore is `siteapi restore`.
-func (d Deps) restore() *cli.Command {
-	return &cli.Command{
-		Name: "restore", Usage: "replace what is in DATA_DIR by a backup, and keep it aside",
-		Description: "Stop the service first: a database that is open is refused. The backup is checked before anything is touched, and\n" +
-			"what was there is moved to a folder before-restore-… in DATA_DIR, to be removed by hand.\n\n" +
-			"   siteapi restore --from /backups/siteapi-2026-01-31.tar.gz",
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "from", Usage: "the file to restore; -: standard input"}},
-		Action: d.action(databaseSettings(), d.restoreBackup),
-	}
+func (d Deps) restore() *cobra.Command {
+	return d.command(&cobra.Command{
+		Use: "restore", Short: "replace what is in DATA_DIR by a backup, and keep it aside",
+		Long: "Stop the service first: a database that is open is refused. The backup is checked before anything is touched, and\n" +
+			"what was there is moved to a folder before-restore-… in DATA_DIR, to be removed by hand.",
+		Example: "  siteapi restore --from /backups/siteapi-2026-01-31.tar.gz",
+	}, databaseSettings(), restoreBackup, textFlag("from", "the `file` to restore; -: standard input"))
 }
 
-func (d Deps) restoreBackup(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
-	from := c.String("from")
+func restoreBackup(ctx context.Context, c *call) (err error) {
+	from, s := c.text("from"), c.settings
 	switch {
 	case s.DatabaseURL != nil:
 		return errors.New("the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
 			`   pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" siteapi.dump`)
 	case from == "":
 		return errors.New("--from: name the backup")
-	}
-	archive := io.NopCloser(c.Root().Reader)
-	if from != "-" {
-		if archive, err = os.Open(from); err != nil {
+	case from != "-":
+		f, err := os.Open(from)
+		if err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
+		defer func() { _ = f.Close() }()
+		c.in = f
 	}
-	defer func() { err = errors.Join(err, archive.Close()) }()
-	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
-		return fmt.Errorf("DATA_DIR: %w", err)
+	err = os.MkdirAll(s.DataDir, 0o750)
+	staging := ""
+	if err == nil {
+		staging, err = newStaging(s.DataDir)
 	}
-	staging, err := newStaging(s.DataDir)
 	if err != nil {
 		return fmt.Errorf("DATA_DIR: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
-	m, err := unpack(archive, staging)
+	m, err := unpack(c.in, staging)
 	if err != nil {
 		return err
 	}
-	submissions, _, err := d.SQLite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	submissions, _, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
 	if err == nil && submissions != m.Submissions {
 		err = fmt.Errorf("it holds %d submissions, and its manifest names %d", submissions, m.Submissions)
 	}
 	if err != nil {
 		return fmt.Errorf("the backup can't be used: %w", err)
 	}
-	lock, err := d.SQLite.Lock(s)
+	lock, err := c.LockSQLite(s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if exists(databasePath(s)) {
-		_ = d.SQLite.Truncate(ctx, databasePath(s)) // a database that can't be read is a reason for a restore
+		_ = sqlite.Truncate(ctx, databasePath(s)) // a database that can't be read is a reason for a restore
 	}
 	aside, err := swap(staging, s.DataDir)
 	if err != nil {
-		return err
+		return fmt.Errorf("nothing was restored: %w", err)
 	}
-	_, err = fmt.Fprintf(c.Root().Writer, "restored the backup of %s: %d submissions, %d sessions\n", m.CreatedAt.Format(time.RFC3339), m.Submissions, m.Sessions)
+	c.say("restored the backup of %s: %d submissions, %d sessions", m.CreatedAt.Format(time.RFC3339), m.Submissions, m.Sessions)
 	if os.Remove(aside) != nil { // it is not empty
-		_, _ = fmt.Fprintf(c.Root().Writer, "what was there is in %s: remove it once you are sure, it holds personal data\n", aside)
+		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
 	}
-	_, _ = fmt.Fprintln(c.Root().Writer, "what was erased after the backup is back: repeat those erasures\n"+
+	c.say("what was erased after the backup is back: repeat those erasures\n" +
 		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
-	return err
+	return nil
 }
 
 // unpack reads a backup into a folder.
 func unpack(archive io.Reader, folder string) (m manifest, err error) {
-	for _, name := range []string{"cms", "crm"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
-			return m, fmt.Errorf("unpacking the backup: %w", err)
-		}
-	}
 	err = readArchive(archive, func(name string, content io.Reader) error {
-		f, err := os.OpenFile(filepath.Join(folder, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
@@ -120,24 +118,22 @@ func unpack(archive io.Reader, folder string) (m manifest, err error) {
 func swap(staging, dataDir string) (aside string, err error) {
 	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.Mkdir(aside, 0o700); err != nil {
-		return "", fmt.Errorf("DATA_DIR: %w", err)
+		return "", err
 	}
-	var undo []func() error
-	move := func(name, from, to string) error {
-		from, to = filepath.Join(from, name), filepath.Join(to, name)
-		if !exists(from) {
-			return nil
-		}
-		if err := os.Rename(from, to); err != nil {
-			return err
-		}
-		undo = append(undo, func() error { return os.Rename(to, from) })
-		return nil
-	}
+	type move struct{ from, to string }
+	var moves, done []move
 	for _, name := range []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile} {
-		if err = errors.Join(move(name, dataDir, aside), move(name, staging, dataDir)); err != nil {
+		current := filepath.Join(dataDir, name)
+		moves = append(moves, move{current, filepath.Join(aside, name)}, move{filepath.Join(staging, name), current})
+	}
+	for _, m := range moves {
+		if !exists(m.from) {
+			continue
+		}
+		if err = os.Rename(m.from, m.to); err != nil {
 			break
 		}
+		done = append(done, m)
 	}
 	if err == nil {
 		err = syncFolder(dataDir)
@@ -145,11 +141,8 @@ func swap(staging, dataDir string) (aside string, err error) {
 	if err == nil {
 		return aside, nil
 	}
-	err = fmt.Errorf("nothing was restored: %w", err)
-	for _, back := range slices.Backward(undo) {
-		if undoErr := back(); undoErr != nil {
-			err = fmt.Errorf("%w; what was there is in %s: %w", err, aside, undoErr)
-		}
+	for _, m := range slices.Backward(done) {
+		err = errors.Join(err, os.Rename(m.to, m.from))
 	}
 	_ = os.Remove(aside) // it is empty, unless something could not be moved back
 	return "", err

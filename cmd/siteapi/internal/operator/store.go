@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v3"
+	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
@@ -19,53 +20,45 @@ import (
 )
 
 // migrate is `siteapi migrate`.
-func (d Deps) migrate() *cli.Command {
-	return &cli.Command{
-		Name: "migrate", Usage: "create the tables or bring them up to date, and stop",
-		Description: "The service does this whenever it starts. Run it by itself if the service's database user may not change\n" +
-			"tables.\n\n   DATABASE_URL=postgres://owner@db/siteapi siteapi migrate",
-		Action: d.action(databaseSettings(), func(ctx context.Context, c *cli.Command, s *config.Settings) error {
-			if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
-				return fmt.Errorf("DATA_DIR: %w", err)
-			}
-			db, err := d.OpenDatabase(ctx, s)
-			if err != nil {
-				return err
-			}
-			if err := db.Close(); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(c.Root().Writer, "the tables are up to date")
+func (d Deps) migrate() *cobra.Command {
+	return d.command(&cobra.Command{
+		Use: "migrate", Short: "create the tables or bring them up to date, and stop",
+		Long:    "The service does this whenever it starts. Run it by itself if the service's database user may not change tables.",
+		Example: "  DATABASE_URL=postgres://owner@db/siteapi siteapi migrate",
+	}, databaseSettings(), func(ctx context.Context, c *call) error {
+		db, err := c.openOrCreate(ctx, c.settings)
+		if err != nil {
 			return err
-		}),
+		}
+		c.say("the tables are up to date")
+		return db.Close()
+	})
+}
+
+// openOrCreate opens a database, and creates its folder with SQLite.
+func (d Deps) openOrCreate(ctx context.Context, s *config.Settings) (*Database, error) {
+	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("making the data folder: %w", err)
 	}
+	return d.OpenDatabase(ctx, s)
 }
 
 // store is `siteapi store`.
-func (d Deps) store() *cli.Command {
-	return &cli.Command{
-		Name: "store", Usage: "move what is stored to another database", Action: group,
-		Description: "   siteapi store copy --from data --to postgres://siteapi@db/siteapi",
-		Commands: []*cli.Command{{
-			Name: "copy", Usage: "copy sessions, submissions and unfinished deliveries into another database",
-			Description: "Stop the service before the last copy. A copy that was interrupted is repeated: what is there stays.\n\n" +
-				"   siteapi store copy --from data --to postgres://siteapi@db/siteapi",
-			Flags: []cli.Flag{
-				&cli.StringFlag{Name: "from", Usage: "the old database: a data folder, or postgres://…; left out: DATA_DIR"},
-				&cli.StringFlag{Name: "to", Usage: "the new database: a data folder, or postgres://…; left out: DATABASE_URL"},
-			},
-			Action: d.action(databaseSettings(), d.copyStore),
-		}},
-	}
+func (d Deps) store() *cobra.Command {
+	return group("store", "move what is stored to another database", "  siteapi store copy --from data --to postgres://siteapi@db/siteapi",
+		d.command(&cobra.Command{
+			Use: "copy", Short: "copy sessions, submissions and unfinished deliveries into another database",
+			Long:    "Stop the service before the last copy. A copy that was interrupted is repeated: what is there stays.",
+			Example: "  siteapi store copy --from data --to postgres://siteapi@db/siteapi",
+		}, databaseSettings(), copyStore,
+			textFlag("from", "the old `database`: a data folder, or postgres://…; left out: DATA_DIR"),
+			textFlag("to", "the new `database`: a data folder, or postgres://…; left out: DATABASE_URL")))
 }
 
-func (d Deps) copyStore(ctx context.Context, c *cli.Command, s *config.Settings) (err error) {
-	old, fresh := c.String("from"), c.String("to")
-	if old == "" {
-		old = s.DataDir
-	}
-	if fresh == "" && s.DatabaseURL != nil {
-		fresh = s.DatabaseURL.String()
+func copyStore(ctx context.Context, c *call) (err error) {
+	old, fresh := cmp.Or(c.text("from"), c.settings.DataDir), c.text("to")
+	if fresh == "" && c.settings.DatabaseURL != nil {
+		fresh = c.settings.DatabaseURL.String()
 	}
 	switch {
 	case fresh == "":
@@ -73,25 +66,12 @@ func (d Deps) copyStore(ctx context.Context, c *cli.Command, s *config.Settings)
 	case filepath.Clean(old) == filepath.Clean(fresh):
 		return errors.New("--from and --to are the same database")
 	}
-	source, err := databaseAt(s, old)
-	if err != nil {
-		return fmt.Errorf("--from: %w", err)
-	}
-	destination, err := databaseAt(s, fresh)
-	if err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	from, err := d.openExisting(ctx, source)
+	from, err := openAt(ctx, c.settings, old, c.openExisting)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if destination.DatabaseURL == nil {
-		if err := os.MkdirAll(fresh, 0o750); err != nil {
-			return fmt.Errorf("--to: %w", err)
-		}
-	}
-	to, err := d.OpenDatabase(ctx, destination)
+	to, err := openAt(ctx, c.settings, fresh, c.openOrCreate)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
@@ -107,23 +87,23 @@ func (d Deps) copyStore(ctx context.Context, c *cli.Command, s *config.Settings)
 	report, err := storecopy.Copy(ctx, from.Tables, to.Tables, func(_ context.Context, ids []string) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !unfinished[id] }), nil
 	})
-	_, printErr := fmt.Fprintf(c.Root().Writer, "sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d\n",
+	c.say("sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d",
 		report.Sessions, report.Submissions, report.Created, report.Enqueued)
-	return errors.Join(err, printErr)
+	return err
 }
 
-// databaseAt returns the settings with another database: that in a data folder, or at an address.
-func databaseAt(s *config.Settings, place string) (*config.Settings, error) {
+// openAt opens a database other than that of the settings: in a data folder, or at an address.
+func openAt(
+	ctx context.Context, s *config.Settings, place string, open func(context.Context, *config.Settings) (*Database, error),
+) (*Database, error) {
 	other := *s
-	other.DatabaseURL = nil
-	if !strings.Contains(place, "://") {
-		other.DataDir = place
-		return &other, nil
+	other.DatabaseURL, other.DataDir = nil, place
+	if strings.Contains(place, "://") {
+		u, err := url.Parse(place)
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			return nil, errors.New("must be a data folder or begin with postgres://") // it may hold a password
+		}
+		other.DatabaseURL, other.DataDir = u, s.DataDir
 	}
-	u, err := url.Parse(place)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, errors.New("must be a data folder or begin with postgres://") // it may hold a password
-	}
-	other.DatabaseURL = u
-	return &other, nil
+	return open(ctx, &other)
 }
