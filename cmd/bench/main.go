@@ -12,32 +12,27 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
+	"os/exec"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"siteapi/cmd/internal/harness"
+	"siteapi/integrations/cache/cachetest/valkeyserver"
 )
 
 func main() {
 	debug.SetGCPercent(400) // what the service sets, so that no figure is the collector's
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	var err error
-	if role := os.Getenv(roleVariable); role != "" {
-		err = harness.Run(func() { serveRole(ctx, role) })
-	} else {
-		err = run(ctx)
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		harness.Main("bench", func(ctx context.Context) { serve(ctx, os.Args[2], os.Args[3]) })
+		return
 	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	harness.Main("bench", run)
 }
 
 // bench says how much is measured, and where.
@@ -45,7 +40,9 @@ type bench struct {
 	binary string
 	rounds int
 	each   time.Duration
-	dir    string   // of the figure that is being measured
+	// Of the figure that is being measured:
+	prefix string   // the command that its servers are started with
+	dir    string   // for data
 	stops  []func() // of its servers
 }
 
@@ -57,68 +54,71 @@ func (b *bench) stop() {
 	b.stops = nil
 }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context) {
 	var b bench
 	flag.StringVar(&b.binary, "binary", "bin/siteapi", "the service")
 	flag.IntVar(&b.rounds, "rounds", 9, "rounds of each pair; the median is reported")
 	flag.DurationVar(&b.each, "each", time.Second, "length of one measurement")
 	only := flag.String("only", "", "regular expression of the figures to measure")
 	flag.Parse()
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
-		return fmt.Errorf("-only: %w", err)
-	}
-	figures := []struct {
-		name    string
-		measure func(ctx context.Context, b *bench) []line
-	}{
-		{"read-vs-nethttp", readVsNetHTTP}, {"read-miss-vs-gqlgen", readMissVsGqlgen}, {"read-1mb-vs-10kb", readLarge},
-		{"rest-vs-nethttp", restVsNetHTTP}, {"track", track}, {"track-vs-single", trackVsSingle}, {"pdf-cold", pdfCold},
-		{"pdf-cached-vs-nethttp", pdfCached}, {"valkey-read-vs-memory", valkeyRead}, {"start", start}, {"memory", residentMemory},
-	}
+	wanted := harness.Must(regexp.Compile(*only))
 	fmt.Println("# name ratio baseline-value value unit (goal)")
-	for _, f := range figures {
+	for _, f := range []struct {
+		name, prefix string
+		measure      func(ctx context.Context, b *bench)
+	}{
+		{"read-vs-nethttp", alone, readVsNetHTTP},
+		{"read-miss-vs-gqlgen", alone, readMissVsGqlgen},
+		{"read-1mb-vs-10kb", alone, readLarge},
+		{"rest-vs-nethttp", alone, restVsNetHTTP},
+		{"track", "", track},
+		{"track-vs-single", slowDisk, trackVsSingle},
+		{"pdf-cold", "", pdfCold},
+		{"pdf-cached-vs-nethttp", alone, pdfCached},
+		{"valkey-read-vs-memory", alone, valkeyRead},
+		{"start", "", start},
+		{"memory", "", residentMemory},
+	} {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
-		if b.dir, err = os.MkdirTemp("", "siteapi-bench-"); err != nil {
-			return err
-		}
-		err := harness.Run(func() {
-			for _, l := range f.measure(ctx, &b) {
-				fmt.Println(l)
-			}
-		})
+		b.prefix, b.dir = f.prefix, harness.Must(os.MkdirTemp("", "siteapi-bench-"))
+		useProcessors(f.prefix == alone)
+		err := harness.Run(func() { f.measure(ctx, &b) })
 		b.stop()
+		useProcessors(false)
 		_ = os.RemoveAll(b.dir)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, valkeyserver.ErrNoBinary) {
+			fmt.Fprintf(os.Stderr, "# %s is left out: %v\n", f.name, err)
+		} else {
+			harness.Check(err)
 		}
 	}
-	return nil
 }
 
-// line is one figure of the report.
-type line struct {
-	name                   string
-	ratio, baseline, value float64
-	unit, goal             string
-}
-
-func (l line) String() string {
-	return fmt.Sprintf("%s %.3f %.4g %.4g %s (goal %s)", l.name, l.ratio, l.baseline, l.value, l.unit, l.goal)
-}
-
-// compare makes a line of measurements taken in turn. The ratio is the median of the
-// ratios pair by pair, which holds while the machine's speed drifts.
-func compare(name, unit, goal string, baseline, value []float64) line {
+// report prints a figure of measurements taken in turn, the baseline first. The ratio is the
+// median of the ratios pair by pair, which holds while the machine's speed drifts.
+func report(name, unit, goal string, values [2][]float64) {
+	baseline, value := values[0], values[1]
 	ratios := make([]float64, len(value))
 	for i := range value {
 		ratios[i] = value[i] / baseline[i]
 	}
-	return line{name: name, unit: unit, goal: goal, baseline: median(baseline), value: median(value), ratio: median(ratios)}
+	fmt.Printf("%s %.3f %.4g %.4g %s (goal %s)\n", name, median(ratios), median(baseline), median(value), unit, goal)
 }
 
 func median(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// inTurn takes two measurements in turn, after one of each that does not count.
+func inTurn(rounds int, measure func(side int) float64) (values [2][]float64) {
+	for round := range rounds + 1 {
+		for side := range values {
+			if value := measure(side); round > 0 {
+				values[side] = append(values[side], value)
+			}
+		}
+	}
+	return values
 }

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"image"
-	"image/color"
-	"image/draw"
 	"image/png"
 	"strings"
 	"time"
 
-	"github.com/fyne-io/oksvg"
 	"github.com/go-fonts/liberation/liberationsansbold"
 	"github.com/go-fonts/liberation/liberationsansregular"
 	"github.com/johnfercher/maroto/v2"
@@ -24,7 +21,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 	"github.com/rs/zerolog"
-	"github.com/srwiley/rasterx"
+	"golang.org/x/image/draw"
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/pdf"
@@ -32,109 +29,89 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// rivals draw a page of the same weight as the typical quote in other ways: as many
-// texts in the same two fonts, as many bars, a logo.
-type rivals struct {
-	cut       *font.Family
-	texts     []string
-	flat      []byte // the logo, opaque
-	withAlpha []byte // the logo as an image pipeline sends it
+// page is what the rivals draw: as many texts in the same two fonts as the typical quote has,
+// as many bars, a logo.
+const page = `Atelier Nord|Ștefania|Núñez Țurcanu|Brânză & Fiii SRL|stefania@example.com|+40 721 555 014|
+Strada Mihai Eminescu 12|010512 București, România|+40 21 555 0123|hello@ateliernord.example|Conturi de utilizator|
+Plăți online|Conținut în mai multe limbi|Blog|Panou de statistici|Calendar de programări|Buletin informativ|Magazin online|
+Medie|Între trei și șase luni|Estimare de preț|Referință|F81D4FAE|Data|4 martie 2026|Preț estimat|12.000 – 18.500 EUR|
+Un preț orientativ pentru opțiunile de mai jos.|Pregătită pentru|Proiectul dumneavoastră|Tipul proiectului|Complexitate|Termen|
+Funcționalități|Pașii următori|1|Analizăm opțiunile alese și ne pregătim întrebările.|2|dumneavoastră.|calendarul și prețul.|
+Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele|3|De reținut|Pagina 1 din 1|
+Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor,|
+Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă`
+
+// texts yields them with their fonts.
+func texts(yield func(text, font string) bool) {
+	for i, text := range strings.Split(strings.ReplaceAll(page, "\n", ""), "|") {
+		yield(text, []string{"bold", "regular", "regular"}[i%3])
+	}
 }
 
-const pageBars = 13
-
-func newRivals(d pdf.Document) *rivals {
-	r := &rivals{cut: harness.Must(font.Latin()), flat: sampleLogo(661, color.White), withAlpha: sampleLogo(900, color.Transparent)}
-	s := d.Submission
-	r.texts = append(r.texts, d.Company.Name, s.Contact.FirstName, s.Contact.LastName, s.Contact.Company, s.Contact.Email, s.Contact.Phone)
-	for _, line := range d.Company.Lines {
-		r.texts = append(r.texts, line.Text)
-	}
-	for _, slug := range append(s.Selections.Features, s.Selections.ProjectType, s.Selections.Complexity, s.Selections.Timeline) {
-		r.texts = append(r.texts, d.Labels[slug])
-	}
-	r.texts = append(r.texts, "Estimare de preț", "Referință", "F81D4FAE", "Data", "4 martie 2026", "Preț estimat", "12.000 – 18.500 EUR",
-		"Un preț orientativ pentru opțiunile de mai jos.", "Pregătită pentru", "Proiectul dumneavoastră", "Tipul proiectului",
-		"Complexitate", "Termen", "Funcționalități", "Pașii următori", "1", "Analizăm opțiunile alese și ne pregătim întrebările.", "2",
-		"Vă contactăm pentru a discuta despre obiectivele, prioritățile și termenele", "dumneavoastră.", "3",
-		"Primiți o propunere scrisă, în care sunt stabilite conținutul lucrărilor,", "calendarul și prețul.", "De reținut",
-		"Această estimare se bazează exclusiv pe opțiunile pe care le-ați ales și nu reprezintă", "Pagina 1 din 1")
-	return r
-}
-
-// sampleLogo is the sample's logo as a PNG of a width in pixels: 661 are what a page
-// shows, 900 what an image pipeline sends.
-func sampleLogo(width int, ground color.Color) []byte {
-	svg := strings.ReplaceAll(pdftest.LogoSVG, `="100%"`, `="100"`)
-	icon := harness.Must(oksvg.ReadIconStream(strings.NewReader(svg), oksvg.IgnoreErrorMode))
-	img := image.NewRGBA(image.Rect(0, 0, width, width/4))
-	draw.Draw(img, img.Rect, image.NewUniform(ground), image.Point{}, draw.Src)
-	icon.SetTarget(0, 0, float64(img.Rect.Dx()), float64(img.Rect.Dy()))
-	icon.Draw(rasterx.NewDasher(img.Rect.Dx(), img.Rect.Dy(), rasterx.NewScannerGV(img.Rect.Dx(), img.Rect.Dy(), img, img.Rect)), 1)
+// withAlpha makes of a logo one as an image pipeline sends it: larger, with an alpha channel.
+func withAlpha(logo []byte) []byte {
+	src := harness.Must(png.Decode(bytes.NewReader(logo)))
+	img := image.NewNRGBA(image.Rect(0, 0, 900, 228))
+	draw.BiLinear.Scale(img, image.Rect(0, 0, 900, 225), src, src.Bounds(), draw.Src, nil)
 	var out bytes.Buffer
 	harness.Check(png.Encode(&out, img))
 	return out.Bytes()
 }
 
-// bare draws with the PDF library underneath and nothing else.
-func (r *rivals) bare() []byte {
+// drawBare draws with the PDF library underneath and nothing else.
+func drawBare(fonts *font.Family, logo []byte) {
 	f := gofpdf.New("P", "mm", "A4", "")
 	f.SetAutoPageBreak(false, 0)
-	f.AddUTF8FontFromBytes("regular", "", bytes.Clone(r.cut.Regular.TTF))
-	f.AddUTF8FontFromBytes("bold", "", bytes.Clone(r.cut.Bold.TTF))
+	f.AddUTF8FontFromBytes("regular", "", bytes.Clone(fonts.Regular.TTF))
+	f.AddUTF8FontFromBytes("bold", "", bytes.Clone(fonts.Bold.TTF))
 	f.AddPage()
-	for i, text := range r.texts {
-		f.SetFont([]string{"bold", "regular", "regular"}[i%3], "", 9.5)
-		f.Text(20, 20+5*float64(i), text)
+	for text, font := range texts {
+		f.SetFont(font, "", 9.5)
+		f.Text(20, 100, text)
 	}
-	for i := range pageBars {
+	for i := range 13 {
 		f.SetLineWidth(0.2)
 		f.Line(20, float64(20+i), 190, float64(20+i))
 	}
 	options := gofpdf.ImageOptions{ImageType: "png"}
-	f.RegisterImageOptionsReader("logo", options, bytes.NewReader(r.flat))
+	f.RegisterImageOptionsReader("logo", options, bytes.NewReader(logo))
 	f.ImageOptions("logo", 20, 20, 56, 14, false, options, 0, "")
-	var out bytes.Buffer
-	harness.Check(f.Output(&out))
-	return out.Bytes()
+	harness.Check(f.Output(&bytes.Buffer{}))
 }
 
-// fullFont draws with maroto as it comes: fonts uncut, the logo with an alpha channel.
-func (r *rivals) fullFont() []byte {
-	cfg := config.NewBuilder().WithCompression(true).
+// drawFullFont draws with maroto as it comes: fonts uncut, the logo with an alpha channel.
+func drawFullFont(logo []byte) {
+	m := maroto.New(config.NewBuilder().WithCompression(true).
 		WithCustomFonts([]*entity.CustomFont{
 			{Family: "regular", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansregular.TTF)},
 			{Family: "bold", Style: fontstyle.Normal, Bytes: bytes.Clone(liberationsansbold.TTF)},
 		}).
-		WithDefaultFont(&props.Font{Family: "regular", Size: 9.5}).Build()
-	m := maroto.New(cfg)
-	for i, line := range r.texts {
-		m.AddRow(5, text.NewCol(12, line, props.Text{Family: []string{"bold", "regular", "regular"}[i%3], Size: 9.5}))
+		WithDefaultFont(&props.Font{Family: "regular", Size: 9.5}).Build())
+	for line, font := range texts {
+		m.AddRow(5, text.NewCol(12, line, props.Text{Family: font, Size: 9.5}))
 	}
-	m.AddRow(17, col.New(12).Add(marotoimage.NewFromBytes(r.withAlpha, extension.Png)))
-	return harness.Must(m.Generate()).GetBytes()
+	m.AddRow(17, col.New(12).Add(marotoimage.NewFromBytes(logo, extension.Png)))
+	harness.Must(m.Generate())
 }
 
-// pdfCold compares a cold render of the typical quote with both, in turn.
-func pdfCold(ctx context.Context, b *bench) []line {
-	d := pdftest.Sample("ro", "typical")
-	r, renderer := newRivals(d), harness.Must(pdf.New(pdf.Options{Log: zerolog.Nop()}))
-	ways := []func() []byte{func() []byte { return harness.Must(renderer.Render(ctx, d)) }, r.bare, r.fullFont}
-	took, size := make([][]float64, len(ways)), 0.0
-	for round := range 40 * b.rounds {
-		for i := range ways {
-			way := (i + round) % len(ways) // none always runs after the same other
-			start := time.Now()
-			file := ways[way]()
-			took[way] = append(took[way], milliseconds(time.Since(start)))
-			if way == 0 {
-				size = float64(len(file))
+// pdfCold compares a cold render of the typical quote with both.
+func pdfCold(ctx context.Context, b *bench) {
+	document, renderer := pdftest.Sample("ro", "typical"), harness.Must(pdf.New(pdf.Options{Log: zerolog.Nop()}))
+	fonts, logo := harness.Must(font.Latin()), document.Company.Logo
+	large := withAlpha(logo)
+	var file []byte
+	versus := func(draw func()) [2][]float64 {
+		return inTurn(40*b.rounds, func(side int) float64 {
+			began := time.Now()
+			if side == 0 {
+				draw()
+			} else {
+				file = harness.Must(renderer.Render(ctx, document))
 			}
-		}
+			return time.Since(began).Seconds() * 1000
+		})
 	}
-	return []line{
-		compare("pdf-cold-vs-fpdf", "ms", "≤ 1.15", took[1], took[0]),
-		compare("pdf-cold-vs-fullfont", "ms", "≤ 0.45", took[2], took[0]),
-		{name: "pdf-size", ratio: size / 60_000, baseline: 60_000, value: size, unit: "bytes", goal: "< 60 KB"},
-	}
+	report("pdf-cold-vs-fpdf", "ms", "≤ 1.15", versus(func() { drawBare(fonts, logo) }))
+	report("pdf-cold-vs-fullfont", "ms", "≤ 0.45", versus(func() { drawFullFont(large) }))
+	report("pdf-size", "bytes", "< 60 KB", [2][]float64{{60_000}, {float64(len(file))}})
 }

@@ -1,5 +1,13 @@
 package harness
 
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
 // failure is how Check ends a run.
 type failure struct{ error }
 
@@ -29,4 +37,15 @@ func Run(f func()) (err error) {
 	}()
 	f()
 	return nil
+}
+
+// Main is the main function of a tool, which runs until it is done or interrupted.
+func Main(tool string, run func(ctx context.Context)) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := Run(func() { run(ctx) })
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", tool, err)
+		os.Exit(1)
+	}
 }

@@ -3,9 +3,10 @@
 package harness
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -42,7 +43,7 @@ func New(binary, dir string, env ...string) *Service {
 		Check(fmt.Errorf("the service is not built, run `make build` first: %w", err))
 	}
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
-	addr, admin := FreeAddress(), FreeAddress()
+	addr, admin := freeAddress(), freeAddress()
 	return &Service{
 		binary: path, Dir: dir, Base: "http://" + addr, Admin: "http://" + admin,
 		env: append([]string{
@@ -52,9 +53,8 @@ func New(binary, dir string, env ...string) *Service {
 	}
 }
 
-// FreeAddress returns an address on the loopback interface that nothing listens on.
-func FreeAddress() string {
-	l := Must((&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0"))
+func freeAddress() string {
+	l := Must(net.Listen("tcp", "127.0.0.1:0")) //nolint:noctx // returns at once
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
@@ -65,11 +65,10 @@ func (s *Service) Start(prefix ...string) {
 	args := append(prefix, s.binary, "serve")
 	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it ends by Stop and no other way
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), log, log
-	Check(cmd.Start())
+	Check(errors.Join(cmd.Start(), log.Close()))
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
-		_ = log.Close()
 		close(ended)
 	}()
 	s.cmd, s.Ended = cmd, ended
@@ -80,7 +79,7 @@ func (s *Service) Ready(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		if status, _, err := Do(ctx, http.MethodGet, s.Base+"/healthz", ""); err == nil && status == http.StatusOK {
+		if status, _, err := Do(ctx, http.MethodGet, s.Base+"/healthz", "", ""); err == nil && status == http.StatusOK {
 			return
 		}
 		select {
@@ -101,21 +100,45 @@ func (s *Service) Run(ctx context.Context, prefix ...string) {
 
 // Stop sends a signal and waits until the process is gone. Stopping twice is no error.
 func (s *Service) Stop(signal syscall.Signal) {
-	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(signal) // one that has ended needs none
-		<-s.Ended
-	}
+	_ = s.cmd.Process.Signal(signal) // one that has ended needs none
+	<-s.Ended
 }
+
+// Do sends one request, with JSON for a body unless it is empty, and returns status and body of the answer.
+func Do(ctx context.Context, method, url, token, body string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header = Header(token)
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, data, err
+}
+
+// Header is what the tools send beside a body.
+func Header(token string) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+	return h
+}
+
+var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // Command runs another command of the binary beside the service and returns its output.
 // Exit code 2 (done, and something is amiss) is no error.
 func (s *Service) Command(ctx context.Context, args ...string) []byte {
-	var errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.binary, args...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), s.env...), &errOut
+	cmd.Env, cmd.Stderr = append(os.Environ(), s.env...), os.Stderr
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState.ExitCode() != 2 {
-		Check(fmt.Errorf("siteapi %s: %w: %s", strings.Join(args, " "), err, errOut.String()))
+		Check(fmt.Errorf("siteapi %s: %w", strings.Join(args, " "), err))
 	}
 	return out
 }

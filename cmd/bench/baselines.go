@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/cache"
@@ -30,27 +31,28 @@ import (
 	"siteapi/schema"
 )
 
-// pathVariable is a file or folder that a baseline works with.
-const pathVariable = "SITEAPI_BENCH_PATH"
+// pageFile is what the baseline "page" answers with.
+const pageFile = "page"
 
-// serveRole serves one of the baselines. Those that run the service's own code collect garbage as it does.
-func serveRole(ctx context.Context, role string) {
-	path := os.Getenv(pathVariable)
+// serve serves one of the baselines, which works in a folder, and prints its address.
+func serve(ctx context.Context, role, dir string) {
 	var h http.Handler
 	switch role {
 	case "page":
-		h = barePage(harness.Must(os.ReadFile(path)))
+		h = barePage(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
 	case "json":
 		h = bareTrack(func(trackState) error { return nil })
 	case "track-bare":
-		h = bareTrack(groupCommit(ctx, filepath.Join(path, "bare.db")).state)
+		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db"), 256))
 	case "track-single":
-		h = bareTrack(transactionEach(ctx, filepath.Join(path, "single.db")).state)
-	case "gqlgen":
-		h = stockGqlgen(path)
+		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "single.db"), 1))
+	case "gqlgen": // its own server with its own caches over the same resolvers
+		s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver(dir)}))
+		s.AddTransport(transport.POST{})
+		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
+		h = s
 	case "rest":
-		debug.SetGCPercent(400)
-		exec := resolvers.NewExecutor(newResolver(path), resolvers.ExecutorOptions{})
+		exec := resolvers.NewExecutor(newResolver(dir), resolvers.ExecutorOptions{})
 		h = harness.Must(rest.New(exec, schema.AST(), rest.Options{}))
 	}
 	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
@@ -97,16 +99,65 @@ func bareTrack(put func(trackState) error) http.Handler {
 	})
 }
 
-// putter stores the state of a session and returns when it is durable.
-type putter func(session, state string, at int64) error
+// The table and statement of a service written by hand.
+const (
+	table = `CREATE TABLE visits (id TEXT PRIMARY KEY NOT NULL, state TEXT NOT NULL,
+  first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, visits INTEGER NOT NULL)`
+	upsert = `INSERT INTO visits VALUES ($1, $2, $3, $3, 1) ON CONFLICT (id) DO UPDATE SET
+  state = excluded.state, last_seen = excluded.last_seen, visits = visits + 1`
+)
 
-func (put putter) state(s trackState) error {
-	state, _ := json.Marshal(s) // as it was decoded
-	return put(s.SessionID, string(state), time.Now().UnixMilli())
+// visit is one state on its way to the group commit.
+type visit struct {
+	session, state string
+	at             int64
+	done           chan error
 }
 
-// newResolver makes the service's resolvers over content in memory and a store that
-// forgets.
+// groupCommit is the smallest group commit one can write by hand: a channel and one goroutine
+// with a connection as durable as the service's. It knows no deadlines and no recovery. With a
+// limit of 1 each state is a transaction of its own.
+func groupCommit(ctx context.Context, path string, limit int) func(trackState) error {
+	db := harness.Must(sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
+	conn := harness.Must(db.Conn(ctx))
+	harness.Must(conn.ExecContext(ctx, table))
+	stmt := harness.Must(conn.PrepareContext(ctx, upsert))
+	queue := make(chan visit, 1024)
+	go func() {
+		for first := range queue {
+			batch := []visit{first}
+			for len(batch) < limit && len(queue) > 0 {
+				batch = append(batch, <-queue)
+			}
+			err := commit(ctx, conn, stmt, batch)
+			for _, v := range batch {
+				v.done <- err
+			}
+		}
+	}()
+	return func(s trackState) error {
+		state, _ := json.Marshal(s) // as it was decoded
+		v := visit{s.SessionID, string(state), time.Now().UnixMilli(), make(chan error, 1)}
+		queue <- v
+		return <-v.done
+	}
+}
+
+func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, v := range batch {
+		if _, err := stmt.ExecContext(ctx, v.session, v.state, v.at); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// newResolver makes the service's resolvers over content in memory and a store that forgets.
 func newResolver(dir string) *resolvers.Resolver {
 	content := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
@@ -115,14 +166,6 @@ func newResolver(dir string) *resolvers.Resolver {
 		Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
 		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
 	})
-}
-
-// stockGqlgen is gqlgen's own server with its own caches over the same resolvers.
-func stockGqlgen(dir string) http.Handler {
-	s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver(dir)}))
-	s.AddTransport(transport.POST{})
-	s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
-	return s
 }
 
 // forgetful is a store that takes everything and keeps nothing.
