@@ -52,7 +52,7 @@ func TestPhones(t *testing.T) {
 			t.Parallel()
 			s := settingsOf(t, tt.fields)
 			phones, _ := json.Marshal(s.ContactPhones)
-			phones = regexp.MustCompile(`"(en|es|label)":null,`).ReplaceAll(phones, nil)
+			phones = regexp.MustCompile(`"\w+":null,|,"\w+":null`).ReplaceAll(phones, nil)
 			phone, _ := json.Marshal(s.ContactPhone)
 			if string(phones) != tt.phones || string(phone) != tt.phone {
 				t.Errorf("got  %s and %s\nwant %s and %s", phones, phone, tt.phones, tt.phone)

@@ -25,7 +25,7 @@ func TestWebhookEvent(t *testing.T) {
 		{"no language", `{"_id":"siteSettings","_type":"siteSettings"}`, all},
 		{"no type", `{"_id":"x"}`, all},
 		{"anything", `{"hello":"world"}`, all},
-		{"other language", `{"_type":"heroSection","language":"fr"}`, nil},
+		{"other language", `{"_type":"heroSection","language":"xx"}`, nil},
 		{"draft", `{"_id":"drafts.hero-es","_type":"heroSection","language":"es"}`, nil},
 		{"version", `{"_id":"versions.r1.hero-es","_type":"heroSection"}`, nil},
 		{"own submission by type", `{"_id":"quoteSubmission.abc","_type":"quoteSubmission"}`, nil},

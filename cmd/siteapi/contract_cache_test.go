@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/schema"
 )
 
 const (
@@ -18,10 +19,10 @@ const (
 // warm makes sure that every locale's content is in the cache.
 func (s *service) warm() {
 	s.t.Helper()
-	for _, locale := range []string{"en", "es", "ro"} {
+	for _, locale := range schema.AllLocale {
 		s.query(`query($l: Locale!) { content(documentType: "heroSection", locale: $l) { id } }`, map[string]any{"l": locale})
 	}
-	eventually(s.t, "three entries are cached", func() bool { return s.size() == 3 })
+	eventually(s.t, "an entry for each locale is cached", func() bool { return s.size() == len(schema.AllLocale) })
 }
 
 func (s *service) size() int {
@@ -42,7 +43,14 @@ func keys(v any) []string {
 	return names
 }
 
-var allKeys = []string{"content:locale:en", "content:locale:es", "content:locale:ro"}
+// allKeys returns the key of every locale's content, sorted.
+func allKeys() (names []string) {
+	for _, locale := range schema.AllLocale {
+		names = append(names, "content:locale:"+string(locale))
+	}
+	slices.Sort(names)
+	return names
+}
 
 func TestContractCacheStats(t *testing.T) {
 	t.Parallel()
@@ -50,7 +58,7 @@ func TestContractCacheStats(t *testing.T) {
 	s.warm()
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.through(endpoint, "cacheStats", nil)
-		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": 3.0, "available": true}}
+		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": float64(len(schema.AllLocale)), "available": true}}
 		if !reflect.DeepEqual(got.data, want) {
 			t.Errorf("got %s", got.raw)
 		}
@@ -66,8 +74,8 @@ func TestContractClearCache(t *testing.T) {
 		code    string
 		fields  []string
 	}{
-		{"all", map[string]any{"all": true}, 3, "", nil},
-		{"everything below a prefix", map[string]any{"pattern": "content:*"}, 3, "", nil},
+		{"all", map[string]any{"all": true}, float64(len(schema.AllLocale)), "", nil},
+		{"everything below a prefix", map[string]any{"pattern": "content:*"}, float64(len(schema.AllLocale)), "", nil},
 		{"one key", map[string]any{"pattern": "content:locale:es"}, 1, "", nil},
 		{"one character", map[string]any{"pattern": "content:locale:e?"}, 2, "", nil},
 		{"a set", map[string]any{"pattern": "content:locale:[er][no]"}, 2, "", nil},
@@ -89,7 +97,7 @@ func TestContractClearCache(t *testing.T) {
 					if got.code != tt.code || !slices.Equal(got.fieldNames(), tt.fields) || endpoint == "REST" && got.status != 400 {
 						t.Errorf("got %d %s", got.status, got.raw)
 					}
-					if s.size() != 3 {
+					if s.size() != len(schema.AllLocale) {
 						t.Error("a refused request removed entries")
 					}
 					return
@@ -97,7 +105,7 @@ func TestContractClearCache(t *testing.T) {
 				if want := map[string]any{"success": true, "cleared": tt.cleared}; !reflect.DeepEqual(got.data, want) {
 					t.Errorf("got %s, want %v", got.raw, want)
 				}
-				if left := s.size(); left != 3-int(tt.cleared) {
+				if left := s.size(); left != len(schema.AllLocale)-int(tt.cleared) {
 					t.Errorf("%d entries are left", left)
 				}
 			})
@@ -127,10 +135,10 @@ func TestContractInvalidateCache(t *testing.T) {
 	}{
 		{"document type in a locale", map[string]any{"type": "documentType", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
 		{"document, its other word", map[string]any{"type": "document", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
-		{"document type in all locales", map[string]any{"type": "documentType", "documentType": "heroSection"}, allKeys, nil},
+		{"document type in all locales", map[string]any{"type": "documentType", "documentType": "heroSection"}, allKeys(), nil},
 		{"locale", map[string]any{"type": "locale", "locale": "ro"}, []string{"content:locale:ro"}, nil},
-		{"all", map[string]any{"type": "all"}, allKeys, nil},
-		{"type follows from the document type", map[string]any{"documentType": "heroSection"}, allKeys, nil},
+		{"all", map[string]any{"type": "all"}, allKeys(), nil},
+		{"type follows from the document type", map[string]any{"documentType": "heroSection"}, allKeys(), nil},
 		{"type follows from both", map[string]any{"documentType": "heroSection", "locale": "en"}, []string{"content:locale:en"}, nil},
 		{"type follows from the locale", map[string]any{"locale": "en"}, []string{"content:locale:en"}, nil},
 		{"a type the site does not serve", map[string]any{"documentType": "unheardOf", "locale": "en"}, []string{"content:locale:en"}, nil},
@@ -138,9 +146,9 @@ func TestContractInvalidateCache(t *testing.T) {
 		{"document type missing", map[string]any{"type": "documentType", "locale": "en"}, nil, []string{"documentType"}},
 		{"document type missing, other word", map[string]any{"type": "document"}, nil, []string{"documentType"}},
 		{"locale missing", map[string]any{"type": "locale", "documentType": "heroSection"}, nil, []string{"locale"}},
-		{"unknown locale", map[string]any{"locale": "fr"}, nil, []string{"locale"}},
+		{"unknown locale", map[string]any{"locale": "xx"}, nil, []string{"locale"}},
 		{"unknown type", map[string]any{"type": "page"}, nil, []string{"type"}},
-		{"everything wrong", map[string]any{"type": "page", "locale": "fr", "documentType": ""}, nil, []string{"documentType", "locale", "type"}},
+		{"everything wrong", map[string]any{"type": "page", "locale": "xx", "documentType": ""}, nil, []string{"documentType", "locale", "type"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,7 +166,7 @@ func TestContractInvalidateCache(t *testing.T) {
 				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) {
 					t.Errorf("got %s, want %v", got.raw, tt.want)
 				}
-				if left := s.size(); left != 3-len(tt.want) {
+				if left := s.size(); left != len(schema.AllLocale)-len(tt.want) {
 					t.Errorf("%d entries are left", left)
 				}
 			})
@@ -170,7 +178,7 @@ func TestContractInvalidateNamesAllowedValues(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
-		got := s.through(endpoint, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "fr"}}, cacheAuth)
+		got := s.through(endpoint, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "xx"}}, cacheAuth)
 		if !strings.Contains(got.fields["locale"], "en, es, ro") || !strings.Contains(got.fields["type"], "documentType, document, locale, all") {
 			t.Errorf("got %v", got.fields)
 		}
@@ -182,7 +190,7 @@ func TestContractInvalidateNamesKeysThatWereEmpty(t *testing.T) {
 	s := startService(t, nil)
 	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
 	got := s.through("REST", "invalidateCache", map[string]any{"input": map[string]any{"type": "all"}}, cacheAuth)
-	if !slices.Equal(keys(got.data["invalidated"]), allKeys) {
+	if !slices.Equal(keys(got.data["invalidated"]), allKeys()) {
 		t.Errorf("got %s", got.raw)
 	}
 }
@@ -195,9 +203,9 @@ func TestContractWebhook(t *testing.T) {
 		want    []string
 	}{
 		{"locale", map[string]any{"_id": "heroSection-es", "_type": "heroSection", "language": "es"}, []string{"content:locale:es"}},
-		{"no locale", map[string]any{"_id": "siteSettings", "_type": "siteSettings"}, allKeys},
+		{"no locale", map[string]any{"_id": "siteSettings", "_type": "siteSettings"}, allKeys()},
 		{"other names of the fields", map[string]any{"documentType": "heroSection", "__i18n_lang": "ro"}, []string{"content:locale:ro"}},
-		{"locale the site does not use", map[string]any{"_type": "heroSection", "language": "fr"}, []string{}},
+		{"locale the site does not use", map[string]any{"_type": "heroSection", "language": "xx"}, []string{}},
 		{"draft", map[string]any{"_id": "drafts.heroSection-es", "_type": "heroSection", "language": "es"}, []string{}},
 		{"version", map[string]any{"_id": "versions.r1.heroSection-es", "_type": "heroSection"}, []string{}},
 		{"a stored quote", map[string]any{"_id": "quoteSubmission.x", "_type": "quoteSubmission"}, []string{}},

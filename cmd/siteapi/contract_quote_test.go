@@ -148,7 +148,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType",
 		}},
 		"all wrong": {object{
-			"sessionId": "a b", "locale": "fr",
+			"sessionId": "a b", "locale": "xx",
 			"contact":    object{"firstName": strings.Repeat("x", 101), "lastName": " ", "email": "ana@", "phone": "1234", "company": strings.Repeat("x", 101)},
 			"selections": object{"projectType": "Web App", "features": []any{"ok", "Bad"}, "complexity": "-x", "timeline": strings.Repeat("a", 65)},
 			"estimate":   object{"min": 10, "max": 5, "currency": "euro"},
@@ -297,7 +297,7 @@ func TestContractPDFErrors(t *testing.T) {
 		{"/api/quote/pdf?id=", 400, "BAD_USER_INPUT", "id"},
 		{"/api/quote/pdf?id=unknown", 404, "NOT_FOUND", ""},
 		{"/api/quote/pdf?id=" + strings.Repeat("x", 129), 400, "BAD_USER_INPUT", "id"},
-		{"/api/quote/pdf?id=x&locale=fr", 400, "BAD_USER_INPUT", "locale"},
+		{"/api/quote/pdf?id=x&locale=xx", 400, "BAD_USER_INPUT", "locale"},
 		{"/api/quote/pdf?id=%00", 400, "BAD_USER_INPUT", "id"},
 	}
 	for _, tt := range tests {

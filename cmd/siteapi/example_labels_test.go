@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vektah/gqlparser/v2/ast"
+
 	cmsfile "siteapi/integrations/cms/file"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/quote/quotetest"
 	"siteapi/schema"
 )
 
@@ -110,6 +112,52 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 	}
 }
 
+// TestEverySettingHasAValue names the fields of SiteSettings that come out as null for the sample content, and those that
+// the studio lacks.
+func TestEverySettingHasAValue(t *testing.T) {
+	t.Parallel()
+	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var selection func(name string) string
+	selection = func(name string) string {
+		def := schema.AST().Types[name]
+		if def.Kind != ast.Object {
+			return ""
+		}
+		fields := "{"
+		for _, f := range def.Fields {
+			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" && !regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
+				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s", f.Name, name)
+			}
+			fields += " " + f.Name + selection(f.Type.Name())
+		}
+		return fields + " }"
+	}
+	s := startService(t, nil)
+	answer := s.graphQLOutcome(operation{root: "SiteSettings"}, s.query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
+	var check func(path string, value any)
+	check = func(path string, value any) {
+		switch value := value.(type) {
+		case nil:
+			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, or newSiteSettings in resolvers/site.go leaves it out", path)
+		case map[string]any:
+			if len(value) == 0 {
+				t.Errorf("no settings: %s", answer.raw)
+			}
+			for name, below := range value {
+				check(path+"."+name, below)
+			}
+		case []any:
+			for _, below := range value {
+				check(path, below)
+			}
+		}
+	}
+	check("SiteSettings", answer.data)
+}
+
 // TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's quoteSubmission
 // lacks.
 func TestStudioShowsEveryFieldOfALead(t *testing.T) {
@@ -118,13 +166,13 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range quote.Fields() {
+	for _, path := range quotetest.Fields() {
 		name := path[strings.LastIndex(path, ".")+1:]
 		if name == "id" {
 			name = "submissionId"
 		}
 		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
-			t.Errorf("studio/schemas/quoteSubmission.ts lacks %s", path)
+			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
 		}
 	}
 }

@@ -39,7 +39,7 @@ const (
 // Property is a property of a contact, and where its value comes from.
 type Property struct {
 	Name        string
-	Field       string // as [quote.Fields] names it; empty: not one field of the submission
+	Field       string // as the JSON of a submission names it, such as "contact.email"; empty: not one field of the submission
 	Kind        Kind
 	Label       string // empty: a property that every CRM has
 	Description string

@@ -62,7 +62,7 @@ func TestWordsAreComplete(t *testing.T) {
 	family := family(t)
 	seen := map[string]string{}
 	files, err := fs.Glob(texts, "words/*.json")
-	if err != nil || len(files) != 3 {
+	if err != nil || len(files) == 0 {
 		t.Fatalf("the languages are %v, %v", files, err)
 	}
 	for _, file := range files {

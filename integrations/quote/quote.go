@@ -50,6 +50,11 @@ type Submission struct {
 	Trace string `json:"trace,omitempty"`
 }
 
+// Personal lists what the submission says of a person, which must not get into logs and errors.
+func (s *Submission) Personal() []string {
+	return []string{s.SessionID, s.Contact.FirstName, s.Contact.LastName, s.Contact.Email, s.Contact.Phone, s.Contact.Company}
+}
+
 // Signal is a sign that a program may have filled in the form.
 type Signal string
 

@@ -44,8 +44,7 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 		return err
 	}
 	id := cms.SubmissionID(s.ID)
-	private := []string{s.Contact.Email, s.Contact.FirstName, s.Contact.LastName, s.Contact.Phone, s.Contact.Company, s.SessionID}
-	confirmed, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, private...)
+	confirmed, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, s.Personal()...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}

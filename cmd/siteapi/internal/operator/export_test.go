@@ -8,8 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"siteapi/integrations/crm/crmtest"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/quote/quotetest"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -18,7 +17,7 @@ import (
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := csvWriter(&out)(leads.New(*crmtest.Lead(crmtest.Ana, nil).Submission, schema.LeadStateDelivered)); err != nil {
+	if err := csvWriter(&out)(leads.New(*quotetest.Filled(), schema.LeadStateDelivered)); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out.Bytes(), []byte("\ufeff")))).ReadAll()
@@ -26,7 +25,7 @@ func TestColumnsOfExport(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	renamed := map[string]string{"id": "submission_id", "estimate.min": "estimate_min", "estimate.max": "estimate_max"}
-	for _, path := range quote.Fields() {
+	for _, path := range quotetest.Fields() {
 		column, ok := renamed[path]
 		if !ok {
 			var name strings.Builder
@@ -39,7 +38,7 @@ func TestColumnsOfExport(t *testing.T) {
 			column = name.String()
 		}
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
-			t.Errorf("the field %s has no column %s, or an empty cell there: add it to csvWriter", path, column)
+			t.Errorf("csvWriter in leads.go: the field %s has no column %s, or an empty cell there", path, column)
 		}
 	}
 }

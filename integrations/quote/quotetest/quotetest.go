@@ -1,0 +1,81 @@
+// Package quotetest ties the places that a lead goes to: a test of each compares it with the fields of a lead, and
+// names those that are missing there.
+package quotetest
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"siteapi/integrations/quote"
+)
+
+// ofRequest are fields of a submission that describe the request that brought it.
+var ofRequest = []string{"signals", "inReview", "rejected", "trace"}
+
+// Fields lists the JSON paths of what makes up a lead, such as "contact.email".
+func Fields() (paths []string) {
+	Fill(new(quote.Submission), func(path string) { paths = append(paths, path) })
+	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(ofRequest, path) })
+}
+
+// Filled returns a submission with every field set; a text is the path of its field, such as "contact.email".
+func Filled() *quote.Submission {
+	var s quote.Submission
+	Fill(&s, func(string) {})
+	s.Locale, s.Signals = "ro", quote.Signals()
+	return &s
+}
+
+// Fill sets every field of the struct that v points to, and names the path of each.
+func Fill(v any, visit func(path string)) { fill(reflect.ValueOf(v).Elem(), "", visit) }
+
+func fill(v reflect.Value, path string, visit func(path string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), path, visit)
+		return
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)))
+			break
+		}
+		for field, value := range v.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			fill(value, strings.TrimPrefix(path+"."+name, "."), visit)
+		}
+		return
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), path, visit)
+		return
+	case reflect.String:
+		v.SetString(path)
+	case reflect.Float64:
+		v.SetFloat(1)
+	}
+	visit(path)
+}
+
+// Missing returns the fields of a lead that v, encoded as JSON, lacks or has empty.
+func Missing(v any) (paths []string) {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, path := range Fields() {
+		var node any
+		_ = json.Unmarshal(encoded, &node)
+		for name := range strings.SplitSeq(path, ".") {
+			object, _ := node.(map[string]any)
+			node = object[name]
+		}
+		if node == nil || reflect.ValueOf(node).IsZero() {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
