@@ -22,7 +22,8 @@ const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE curr
 
 // bounded adds limits that end a statement on the server before the request gives up on
 // it, so that one that was refused is not carried out later.
-const bounded = durable + `; SET statement_timeout = '4s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'`
+const bounded = durable +
+	`; SET statement_timeout = '4s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'`
 
 // OpenPool opens a pool of connections and makes sure that the database answers. Settings
 // of the URL, such as pool_max_conns, go first.

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	// URL of the database: postgres://user:password@host/name?settings.
 	URL string
-	// Queue takes part in the transactions. nil: there are no deliveries.
+	// Queue takes part in the transactions.
 	Queue store.Queue[pgx.Tx]
 	// Log takes the migrations that are applied.
 	Log *slog.Logger

@@ -31,14 +31,11 @@ func subject(url string) storetest.Subject {
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
-			o := postgres.Options{URL: url, Log: slog.New(slog.DiscardHandler)}
-			if jobs != nil {
-				o.Queue = storetest.Queue[pgx.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx pgx.Tx, query string) error {
-					_, err := tx.Exec(ctx, query)
-					return err
-				}}
-			}
-			return postgres.Open(ctx, o)
+			queue := storetest.Queue[pgx.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx pgx.Tx, query string) error {
+				_, err := tx.Exec(ctx, query)
+				return err
+			}}
+			return postgres.Open(ctx, postgres.Options{URL: url, Queue: queue, Log: slog.New(slog.DiscardHandler)})
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()

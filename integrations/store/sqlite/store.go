@@ -26,7 +26,7 @@ type Options struct {
 	Path string
 	// Pool writes to it: [OpenDB] made it, and the delivery queue uses it as well.
 	Pool *sql.DB
-	// Queue takes part in the transactions. nil: there are no deliveries.
+	// Queue takes part in the transactions.
 	Queue store.Queue[*sql.Tx]
 	// Log takes the migrations that are applied.
 	Log *slog.Logger
@@ -79,9 +79,7 @@ func migrate(ctx context.Context, o Options) error {
 // Load returns how busy the store is.
 func (s *Store) Load() store.Load {
 	writes, reads := s.db.pool.Stats(), s.db.reads.Stats()
-	return store.Load{
-		Waiting: len(s.db.requests), Busy: writes.InUse + reads.InUse, Idle: writes.Idle + reads.Idle,
-	}
+	return store.Load{Waiting: len(s.db.requests), Busy: writes.InUse + reads.InUse, Idle: writes.Idle + reads.Idle}
 }
 
 // Close writes what is waiting and closes the connections that read. The pool is closed

@@ -58,11 +58,11 @@ type opened struct {
 
 func (o *opened) Close() error { return errors.Join(o.Store.Close(), o.pool.Close()) }
 
+// noQueue has no deliveries.
+type noQueue = storetest.Queue[*sql.Tx]
+
 // openStore opens the store in a file as the service does.
 func openStore(ctx context.Context, path string, jobs *storetest.Jobs) (storetest.Store, error) {
-	if jobs == nil {
-		return openWith(ctx, path, nil)
-	}
 	return openWith(ctx, path, storetest.Queue[*sql.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx *sql.Tx, query string) error {
 		_, err := tx.ExecContext(ctx, query)
 		return err

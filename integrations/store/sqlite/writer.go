@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -142,11 +143,7 @@ func (d *database) settle(batch []*request) {
 		return
 	}
 	for _, r := range batch {
-		if err == nil {
-			r.done <- r.refused
-		} else {
-			r.done <- err
-		}
+		r.done <- cmp.Or(err, r.refused)
 	}
 }
 

@@ -120,7 +120,7 @@ func waitFor(t *testing.T, db *opened, waiting int) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trouble.db")
-	db := mustOpen(t, path, nil)
+	db := mustOpen(t, path, noQueue{})
 	other, err := sqlite.OpenDB(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func wantCount(t *testing.T, db *opened, want int64) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "file.db")
-	db := mustOpen(t, path, nil)
+	db := mustOpen(t, path, noQueue{})
 	if err := db.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestFile(t *testing.T) {
 func TestConstantLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "load.db")
-	db := mustOpen(t, path, nil)
+	db := mustOpen(t, path, noQueue{})
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	const visits = 30_000 // several times what the log may hold
@@ -245,7 +245,7 @@ func TestConstantLoad(t *testing.T) {
 func TestErasedForGood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db := mustOpen(t, path, nil)
+	db := mustOpen(t, path, noQueue{})
 	found := func() (n int) {
 		t.Helper()
 		files, err := filepath.Glob(path + "*")

@@ -104,7 +104,8 @@ func search(t *testing.T, s Subject) {
 	check(store.Filter{Search: "%"})
 	check(store.Filter{Search: "=en"})
 	check(store.Filter{Search: "ion pop", Limit: 2}, n-1, n-3)
-	check(store.Filter{Search: "ion pop", Limit: 2, After: &store.Position{SubmittedAt: When().Add(5 * time.Second), ID: "id-000005"}}, 4, 2)
+	fifth := &store.Position{SubmittedAt: When().Add(5 * time.Second), ID: "id-000005"}
+	check(store.Filter{Search: "ion pop", Limit: 2, After: fifth}, 4, 2)
 	check(store.Filter{Search: "ion", Until: When().Add(3 * time.Second)}, 2, 1, 0)
 	check(store.Filter{Locale: "ro", Limit: 1}, n-49)
 	check(store.Filter{Locale: "en", Search: "pop15"}, 1550, 1500, 150)

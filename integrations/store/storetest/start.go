@@ -43,7 +43,8 @@ func startMany(t *testing.T, s Subject) {
 func startNewer(t *testing.T, s Subject) {
 	first := s.MustOpen(t, nil)
 	wantSubmit(t, first, Submission(1), Submission(1), true)
-	s.Exec(t, `INSERT INTO store_migrations (version, name) VALUES (9999, 'of the future'); ALTER TABLE submissions ADD COLUMN later text`)
+	s.Exec(t, `INSERT INTO store_migrations (version, name) VALUES (9999, 'of the future');
+ALTER TABLE submissions ADD COLUMN later text`)
 	wantSubmit(t, s.MustOpen(t, nil), Submission(2), Submission(2), true)
 	wantCount(t, first, 2)
 }
@@ -67,7 +68,8 @@ func startReleased(t *testing.T, s Subject) {
 		}
 		script = append(script, strings.NewReplacer(
 			"$id", sub.Submission.ID, "$session", sub.Submission.SessionID, "$email", strings.ToLower(sub.Submission.Contact.Email),
-			"$content", sub.ContentKey, "$body", strings.ReplaceAll(string(body), "'", "''"), "$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
+			"$content", sub.ContentKey, "$body", strings.ReplaceAll(string(body), "'", "''"),
+			"$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
 		).Replace(query))
 	}
 	const insert = `INSERT INTO submissions VALUES ('$id', '$session', '$email', '$body', '$content', $at`

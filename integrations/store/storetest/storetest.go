@@ -33,7 +33,7 @@ type Jobs struct {
 	Unfinished func(submissionID string) bool
 }
 
-// Queue is Jobs in transactions of a driver.
+// Queue is Jobs in transactions of a driver, or does nothing where they are nil.
 type Queue[TX any] struct {
 	*Jobs
 	Exec func(ctx context.Context, tx TX, query string) error
@@ -51,12 +51,17 @@ func (q Queue[TX]) Remove(ctx context.Context, tx TX, ids []string) error {
 
 // Unfinished returns those submissions whose jobs are unfinished.
 func (q Queue[TX]) Unfinished(ctx context.Context, tx TX, ids []string) ([]string, error) {
-	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id) })
+	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return q.Jobs == nil || q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id)
+	})
 	return some, q.each(ctx, tx, "unfinished", `SELECT '%s'`, ids)
 }
 
 func (q Queue[TX]) each(ctx context.Context, tx TX, operation, query string, ids []string) error {
 	for _, id := range ids {
+		if q.Jobs == nil {
+			continue
+		}
 		if err := q.Exec(ctx, tx, fmt.Sprintf(query, id)); err != nil {
 			return err
 		}

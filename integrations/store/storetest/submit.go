@@ -192,7 +192,8 @@ func reject(t *testing.T, s Subject) {
 	wantInReview(t, db, 0, time.Time{})
 	want := Suspicious(2)
 	want.Submission.InReview, want.Submission.Rejected = false, true
-	if got := all(t, db.Submissions(t.Context(), store.Filter{Rejected: true})); !reflect.DeepEqual(got, []quote.Submission{want.Submission}) {
+	got := all(t, db.Submissions(t.Context(), store.Filter{Rejected: true}))
+	if !reflect.DeepEqual(got, []quote.Submission{want.Submission}) {
 		t.Errorf("rejected are %+v", got)
 	}
 	wantSubmit(t, db, Suspicious(2), want, false)

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
-	"strconv"
-	"strings"
 )
 
 //go:embed migrations
@@ -21,7 +19,7 @@ var migrations embed.FS
 // The caller makes sure that only one process does this at a time. Tables of a newer program
 // are left alone: during a rolling restart the older one goes on working with them.
 func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string) error {
-	var tables, current int64
+	var tables, current int
 	if err := one(ctx, tx, exists, nil, &tables); err != nil {
 		return fmt.Errorf("looking for the table of migrations: %w", err)
 	}
@@ -37,12 +35,8 @@ func Migrate(ctx context.Context, tx DB, log *slog.Logger, folder, exists string
 	if err != nil {
 		return fmt.Errorf("listing the migrations: %w", err)
 	}
-	for _, f := range files {
-		number, _, _ := strings.Cut(f.Name(), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return fmt.Errorf("migration %s has no number: %w", f.Name(), err)
-		}
+	for i, f := range files {
+		version := i + 1 // the file's number
 		if version <= current {
 			continue
 		}

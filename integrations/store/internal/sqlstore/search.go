@@ -19,19 +19,14 @@ import (
 // have is found among the newest, and one that few have is quick to find by its term.
 const searchWindow = 3000
 
-// searchWords is how many words of a search count.
-const searchWords = 8
-
 // localeTerm is the term of a locale. No word of a search begins so.
 func localeTerm(locale string) string { return "=" + locale }
 
 // fold makes words comparable: lower case, without diacritics.
 func fold(text string) string {
-	folded, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
-	if err != nil { // it is not UTF-8
-		folded = text
-	}
-	return strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "").Replace(strings.ToLower(folded))
+	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text) // neither fails
+	return strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "").
+		Replace(strings.ToLower(folded))
 }
 
 // searchTerms returns what a submission is found by. A double name is found by its second part as well.
@@ -93,10 +88,10 @@ RETURNING `+submissionColumns, []any{first, last}, func(scan Scan) error {
 	}
 }
 
-// searched returns what the words of a search and the locale ask of search_terms, one condition each.
+// searched returns what the first words of a search and the locale ask of search_terms, one condition each.
 func searched(f store.Filter) (each []conditions) {
 	words := strings.Fields(fold(f.Search))
-	for _, word := range words[:min(len(words), searchWords)] {
+	for _, word := range words[:min(len(words), 8)] {
 		each = append(each, conditions{[]string{"term >= ? AND term < ?"}, []any{word, word + "\U0010FFFF"}})
 	}
 	if f.Locale != "" {
@@ -106,21 +101,21 @@ func searched(f store.Filter) (each []conditions) {
 }
 
 // searchNewest looks for a page of a search among the submissions that come next.
-func (s *Store) searchNewest(ctx context.Context, f store.Filter, after *SubmissionRow, terms []conditions) ([]SubmissionRow, error) {
+func (s *Store) searchNewest(ctx context.Context, f store.Filter, after *SubmissionRow) ([]SubmissionRow, error) {
 	var c conditions
 	c.match(f, after)
 	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions", selectSubmission, c.where(), order(f), searchWindow)
 	c.terms = nil
-	for _, t := range terms {
+	for _, t := range searched(f) {
 		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")", t.args...)
 	}
 	return s.readPage(ctx, f, "SELECT "+submissionColumns+" FROM "+next, c)
 }
 
 // searchAll looks for a page of a search by its terms.
-func (s *Store) searchAll(ctx context.Context, f store.Filter, after *SubmissionRow, terms []conditions) ([]SubmissionRow, error) {
+func (s *Store) searchAll(ctx context.Context, f store.Filter, after *SubmissionRow) ([]SubmissionRow, error) {
 	var c conditions
-	for _, t := range terms {
+	for _, t := range searched(f) {
 		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
 	}
 	found := strings.Join(c.terms, " INTERSECT ")

@@ -3,12 +3,14 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 	"time"
 
 	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
 )
 
 // SessionRow is a session as it is stored.
@@ -134,27 +136,23 @@ func (s *Store) CountHints(ctx context.Context, email string) (n int64, err erro
 
 // EraseHints removes from those sessions what was typed of the contact form.
 func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err error) {
-	err = InChunks(s.withHint(ctx, email), func(some []quote.Session) error {
-		var n int64
-		err := s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) error {
-			n = 0
-			for _, session := range some {
-				done, err := eraseHints(ctx, tx, session.ID, email)
-				if err != nil {
-					return err
-				}
-				if done {
-					n++
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			erased += n
+	for session, err := range s.withHint(ctx, email) {
+		if err != nil {
+			return erased, err
 		}
-		return err
-	})
-	return erased, err
+		var done bool
+		err := s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) (err error) {
+			done, err = eraseHints(ctx, tx, session.ID, email)
+			return err
+		})
+		if err != nil {
+			return erased, err
+		}
+		if done {
+			erased++
+		}
+	}
+	return erased, nil
 }
 
 // withHint yields the sessions in which an address was typed.
@@ -178,12 +176,11 @@ func typed(h quote.Hints, email string) bool {
 func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	var text string
 	// The update locks the row before it is read: the visitor may go on meanwhile.
-	found := false
-	err := tx.Query(ctx, `UPDATE sessions SET visits = visits WHERE id = $1 RETURNING state`, []any{id}, func(scan Scan) error {
-		found = true
-		return scan(&text)
-	})
-	if err != nil || !found {
+	err := one(ctx, tx, `UPDATE sessions SET visits = visits WHERE id = $1 RETURNING state`, []any{id}, &text)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	var st state

@@ -48,11 +48,6 @@ type Database interface {
 // Store is a [store.Quotes] and a [store.Archive] over a database.
 type Store struct{ db Database }
 
-var (
-	_ store.Quotes  = (*Store)(nil)
-	_ store.Archive = (*Store)(nil)
-)
-
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
@@ -76,30 +71,21 @@ func (s *Store) Ping(ctx context.Context) error {
 type Queued[TX any] struct {
 	DB
 	Handle TX
-	Queue  store.Queue[TX] // nil: there are no deliveries
+	Queue  store.Queue[TX]
 }
 
 // Enqueue creates the deliveries of submissions.
 func (q Queued[TX]) Enqueue(ctx context.Context, ids []string) error {
-	if q.Queue == nil || len(ids) == 0 {
-		return nil
-	}
 	return q.Queue.Enqueue(ctx, q.Handle, ids)
 }
 
 // Unfinished returns those of some submissions that have unfinished deliveries.
 func (q Queued[TX]) Unfinished(ctx context.Context, ids []string) ([]string, error) {
-	if q.Queue == nil {
-		return nil, nil
-	}
 	return q.Queue.Unfinished(ctx, q.Handle, ids)
 }
 
 // Remove removes the deliveries of submissions.
 func (q Queued[TX]) Remove(ctx context.Context, ids []string) error {
-	if q.Queue == nil || len(ids) == 0 {
-		return nil
-	}
 	return q.Queue.Remove(ctx, q.Handle, ids)
 }
 

@@ -131,8 +131,7 @@ func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[Su
 		if after == nil && f.After != nil {
 			after = &SubmissionRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
 		}
-		terms := searched(f)
-		if len(terms) == 0 {
+		if len(searched(f)) == 0 {
 			var c conditions
 			c.match(f, after)
 			return s.readPage(ctx, f, selectSubmission, c)
@@ -140,9 +139,9 @@ func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[Su
 		if err := s.IndexSubmissions(ctx); err != nil {
 			return nil, err
 		}
-		page, err := s.searchNewest(ctx, f, after, terms)
+		page, err := s.searchNewest(ctx, f, after)
 		if err == nil && len(page) < rowsOf(f) {
-			page, err = s.searchAll(ctx, f, after, terms)
+			page, err = s.searchAll(ctx, f, after)
 		}
 		return page, err
 	})
@@ -326,9 +325,8 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 
 func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 	s := n.Submission
-	r := SubmissionRow{
-		ID: s.ID, SessionID: s.SessionID, Email: strings.ToLower(s.Contact.Email), ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli(),
-	}
+	r := SubmissionRow{ID: s.ID, SessionID: s.SessionID, ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli()}
+	r.Email = strings.ToLower(s.Contact.Email)
 	if s.InReview {
 		r.Review = inReview
 	}
