@@ -185,25 +185,24 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 // checkTracing checks the standard variables of OpenTelemetry that decide whether and how
 // traces are sent. Its library reads the others.
 func (s *Settings) checkTracing(lookup func(string) string, report func(name string, err error)) {
-	get := func(name string, check func(*string, ...string) func(string) error, allowed ...string) (value string) {
-		given := strings.TrimSpace(lookup(name))
-		if given == "" && len(allowed) > 0 {
-			given = allowed[0]
+	get := func(name string, parse func(string) (string, error)) string {
+		value := strings.TrimSpace(lookup(name))
+		if value != "" {
+			_, err := parse(value)
+			report(name, err)
 		}
-		report(name, check(&value, allowed...)(given))
 		return value
 	}
-	address := func(to *string, _ ...string) func(string) error { return webAddress(to) }
-	exporter := get("OTEL_TRACES_EXPORTER", choice, "otlp", "none")
-	disabled := get("OTEL_SDK_DISABLED", choice, "false", "true")
-	get("OTEL_EXPORTER_OTLP_PROTOCOL", choice, "http/protobuf")
-	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", choice, "http/protobuf")
-	endpoint := get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", address)
-	if base := strings.TrimSuffix(s.values["OTEL_EXPORTER_OTLP_ENDPOINT"], "/"); endpoint == "" && base != "" {
-		endpoint = base + "/v1/traces"
+	get("OTEL_EXPORTER_OTLP_PROTOCOL", oneOf("http/protobuf"))
+	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", oneOf("http/protobuf"))
+	exporter := get("OTEL_TRACES_EXPORTER", oneOf("otlp", "none"))
+	disabled := get("OTEL_SDK_DISABLED", oneOf("true", "false"))
+	s.TracesURL = get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", webAddress)
+	if base := s.values["OTEL_EXPORTER_OTLP_ENDPOINT"]; s.TracesURL == "" && base != "" {
+		s.TracesURL = strings.TrimSuffix(base, "/") + "/v1/traces"
 	}
-	if exporter == "otlp" && disabled == "false" {
-		s.TracesURL = endpoint
+	if exporter == "none" || disabled == "true" {
+		s.TracesURL = ""
 	}
 }
 

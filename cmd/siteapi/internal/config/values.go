@@ -21,17 +21,20 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Each of these functions returns one that checks a value and stores it. Errors say what
-// a value must be, and never repeat one that may hold a password.
+// The parsers below return what a value stands for. Errors say what a value must be, and never
+// repeat one that may hold a password.
 
-func text(to *string) func(string) error {
-	return func(v string) error { *to = v; return nil }
+// into stores what a parser makes of a value.
+func into[T any](to *T, parse func(string) (T, error)) func(string) error {
+	return func(v string) (err error) {
+		*to, err = parse(v)
+		return err
+	}
 }
 
-// list takes comma-separated values.
-func list(to *[]string) func(string) error {
-	return func(v string) error { *to = split(v); return nil }
-}
+func text(v string) (string, error) { return v, nil }
+
+func list(v string) ([]string, error) { return split(v), nil }
 
 // split cuts a comma-separated value and drops empty parts.
 func split(value string) []string {
@@ -44,54 +47,45 @@ func split(value string) []string {
 	return parts
 }
 
-func onOff(to *bool) func(string) error {
-	return func(v string) error {
-		*to = v == "on"
-		if v != "on" && v != "off" {
-			return errors.New("must be on or off")
+func oneOf(allowed ...string) func(string) (string, error) {
+	return func(v string) (string, error) {
+		if !slices.Contains(allowed, v) {
+			return v, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
 		}
-		return nil
+		return v, nil
 	}
 }
 
-func choice(to *string, allowed ...string) func(string) error {
-	return func(v string) error {
-		*to = v
-		if !slices.Contains(allowed, v) {
-			return fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
-		}
-		return nil
-	}
+func onOff(v string) (bool, error) {
+	_, err := oneOf("on", "off")(v)
+	return v == "on", err
 }
 
 // matching takes text of a form, or none.
-func matching(to *string, form, what string) func(string) error {
-	return func(v string) error {
-		*to = v
+func matching(form, what string) func(string) (string, error) {
+	return func(v string) (string, error) {
 		if v != "" && !regexp.MustCompile(`^(?:`+form+`)$`).MatchString(v) {
-			return errors.New("must be " + what)
+			return v, errors.New("must be " + what)
 		}
-		return nil
+		return v, nil
 	}
 }
 
-func number(to *int, most int) func(string) error {
-	return func(v string) (err error) {
-		if *to, err = strconv.Atoi(v); err != nil || *to < 1 || *to > most {
-			return fmt.Errorf("must be a whole number from 1 to %d", most)
+func number(most int) func(string) (int, error) {
+	return func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > most {
+			return 0, fmt.Errorf("must be a whole number from 1 to %d", most)
 		}
-		return nil
+		return n, nil
 	}
 }
 
-func logLevel(to *zerolog.Level) func(string) error {
-	return func(v string) (err error) {
-		*to, err = zerolog.ParseLevel(v)
-		if err != nil || *to < zerolog.TraceLevel || *to > zerolog.ErrorLevel {
-			return errors.New("must be one of trace, debug, info, warn, error")
-		}
-		return nil
+func logLevel(v string) (zerolog.Level, error) {
+	if _, err := oneOf("trace", "debug", "info", "warn", "error")(v); err != nil {
+		return 0, err
 	}
+	return zerolog.ParseLevel(v)
 }
 
 // durationMax is the longest duration that a setting takes. Much longer ones overflow.
@@ -114,40 +108,30 @@ func Duration(value string) (time.Duration, error) {
 	return d, nil
 }
 
-func duration(to *time.Duration, least, most time.Duration) func(string) error {
-	return func(v string) (err error) {
-		if *to, err = Duration(v); err != nil {
-			return err
+func duration(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(v string) (time.Duration, error) {
+		d, err := Duration(v)
+		if err == nil && (d < least || d > most) {
+			err = fmt.Errorf("must be between %s and %s", least, most)
 		}
-		if *to < least || *to > most {
-			return fmt.Errorf("must be between %s and %s", least, most)
-		}
-		return nil
+		return d, err
 	}
 }
 
 // leadRetention takes 0s or a day at least: visitors still fetch their PDF on the first.
-func leadRetention(to *time.Duration) func(string) error {
-	return func(v string) error {
-		if err := duration(to, 0, durationMax)(v); err != nil {
-			return err
-		}
-		if *to > 0 && *to < 24*time.Hour {
-			return errors.New("must be 1d at least, or 0s: visitors still fetch their PDF on the first day")
-		}
-		return nil
+func leadRetention(v string) (time.Duration, error) {
+	d, err := Duration(v)
+	if d > 0 && d < 24*time.Hour {
+		err = errors.New("must be 1d at least, or 0s: visitors still fetch their PDF on the first day")
 	}
+	return d, err
 }
 
 // deliveryRate takes leads a second. Left out, each driver has its own.
 func (s *Settings) deliveryRate(v string) error {
 	if v == "" {
-		if s.CMSDriver == "sanity" {
-			s.CMSRate = 20
-		}
-		if s.CRMDriver == "hubspot" {
-			s.CRMRate = 5
-		}
+		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
+		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
 		return nil
 	}
 	n, err := strconv.ParseFloat(v, 64)
@@ -158,199 +142,151 @@ func (s *Settings) deliveryRate(v string) error {
 	return nil
 }
 
-// existing takes the path of a file or folder that is there, or none.
-func existing(to *string) func(string) error {
-	return func(v string) error {
-		*to = v
-		if v == "" {
-			return nil
-		}
-		f, err := os.Open(v)
-		if err != nil {
-			return fmt.Errorf("must be the path of something that can be read: %w", err)
-		}
-		return f.Close()
+// existing takes the path of a file or folder that can be read, or none.
+func existing(v string) (string, error) {
+	if v == "" {
+		return v, nil
 	}
+	f, err := os.Open(v)
+	if err != nil {
+		return v, fmt.Errorf("must be the path of something that can be read: %w", err)
+	}
+	return v, f.Close()
 }
 
-func listenAddress(to *string) func(string) error {
-	return func(v string) error {
-		*to = v
-		_, port, err := net.SplitHostPort(v)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		if err != nil {
-			return errors.New("must be host:port or :port, with a port from 0 to 65535")
-		}
-		return nil
+func listenAddress(v string) (string, error) {
+	_, port, err := net.SplitHostPort(v)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
 	}
+	if err != nil {
+		return v, errors.New("must be host:port or :port, with a port from 0 to 65535")
+	}
+	return v, nil
 }
 
-func adminAddress(to *string) func(string) error {
-	return func(v string) error {
-		if v == "off" {
-			*to = ""
-			return nil
-		}
-		return listenAddress(to)(v)
+func adminAddress(v string) (string, error) {
+	if v == "off" {
+		return "", nil
 	}
+	return listenAddress(v)
 }
 
 // WebAddress checks an absolute address of a web server.
 func WebAddress(value string) error {
 	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		!validPort(u) || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !validHost(u) || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be an address such as https://example.com")
 	}
 	return nil
 }
 
+func validHost(u *url.URL) bool {
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "1"), 10, 16)
+	return u.Hostname() != "" && !strings.HasSuffix(u.Host, ":") && err == nil && port > 0
+}
+
 // webAddress takes a web address, or none.
-func webAddress(to *string) func(string) error {
-	return func(v string) error {
-		*to = strings.TrimSuffix(v, "/")
-		if v == "" {
-			return nil
-		}
-		return WebAddress(v)
+func webAddress(v string) (string, error) {
+	if v == "" {
+		return v, nil
 	}
+	return strings.TrimSuffix(v, "/"), WebAddress(v)
 }
 
 // leadWebhookURL takes a web address, or none. Some services sign theirs in the query. Plain
 // HTTP is for an address of the own network.
-func (s *Settings) leadWebhookURL(v string) error {
-	s.LeadWebhookURL = v
-	address, _, _ := strings.Cut(v, "?")
+func (s *Settings) leadWebhookURL(v string) (string, error) {
 	if v == "" {
-		return nil
+		return v, nil
 	}
+	address, _, _ := strings.Cut(v, "?")
 	if err := WebAddress(address); err != nil {
-		return err
+		return v, err
 	}
-	u, err := url.Parse(address)
-	if err == nil && (u.User != nil || strings.Contains(v, "#")) {
-		return errors.New("must have no user name, password or fragment: they are not sent")
+	u, err := url.Parse(v)
+	if err != nil || u.User != nil || strings.Contains(v, "#") {
+		return v, errors.New("must have no user name, password or fragment: they are not sent")
 	}
-	if err != nil || s.Environment == Development || u.Scheme == "https" {
-		return err
+	ip, _ := netip.ParseAddr(u.Hostname()) // a name is no address of the own network
+	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !ip.IsLoopback() {
+		return v, errors.New("must begin with https://: it is sent names and e-mail addresses")
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.IsPrivate() && !ip.IsLoopback() {
-		return errors.New("must begin with https://: it is sent names and e-mail addresses")
-	}
-	return nil
+	return v, nil
 }
 
 // webhookSecrets takes comma-separated secrets in the form of Standard Webhooks.
-func webhookSecrets(to *[]string) func(string) error {
-	return func(v string) error {
-		*to = split(v)
-		for _, secret := range *to {
-			encoded, ok := strings.CutPrefix(secret, "whsec_")
-			key, err := base64.StdEncoding.DecodeString(encoded)
-			if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-				return errors.New("must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
-			}
+func webhookSecrets(v string) ([]string, error) {
+	for _, secret := range split(v) {
+		encoded, ok := strings.CutPrefix(secret, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+			return nil, errors.New("must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
 		}
-		return nil
 	}
+	return split(v), nil
 }
 
-func validPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
+// databaseURL takes the address of a PostgreSQL database, or none. The error of its library would repeat the address.
+func databaseURL(v string) (*url.URL, error) {
+	if v == "" {
+		return nil, nil //nolint:nilnil // SQLite
 	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && n > 0
-}
-
-// DatabaseURL reads the address of a PostgreSQL database.
-func DatabaseURL(value string) (*url.URL, error) {
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
-		return nil, errors.New("must be an address such as postgres://user:password@host/database")
+	u, err := url.Parse(v)
+	if err == nil {
+		_, err = pgxpool.ParseConfig(v)
 	}
-	if _, err := pgxpool.ParseConfig(value); err != nil { // its text repeats the address
-		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database: " +
-			"its port or one of its parameters is wrong")
+	if err != nil || u.Host == "" && u.Query().Get("host") == "" {
+		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database, " +
+			"with parameters that PostgreSQL has")
 	}
 	return u, nil
 }
 
-func databaseURL(to **url.URL) func(string) error {
-	return func(v string) (err error) {
-		if v != "" {
-			*to, err = DatabaseURL(v)
-		}
-		return err
+func cacheURL(v string) (*url.URL, error) {
+	u, err := url.Parse(v)
+	if err == nil && u.Scheme == "memory" {
+		return u, nil
 	}
-}
-
-func cacheURL(to **url.URL) func(string) error {
-	return func(v string) error {
-		u, err := url.Parse(v)
-		if err != nil {
-			u = &url.URL{}
+	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) && validHost(u) {
+		if _, err = strconv.ParseUint(cmp.Or(strings.Trim(u.Path, "/"), "0"), 10, 31); err == nil {
+			return u, nil
 		}
-		*to = u
-		switch u.Scheme {
-		case "memory":
-			return nil
-		case "valkey", "valkeys", "redis", "rediss":
-		default:
-			return errors.New("must be an address that begins with memory://, valkey://, valkeys://, redis:// or rediss://")
-		}
-		database := strings.TrimPrefix(u.Path, "/")
-		if _, err := strconv.ParseUint(cmp.Or(database, "0"), 10, 31); err != nil || u.Hostname() == "" || !validPort(u) {
-			return errors.New("must be an address such as valkey://user:password@host:6379/0, with a number as the database")
-		}
-		return nil
 	}
+	return &url.URL{}, errors.New("must be memory://, or an address such as valkey://user:password@host:6379/0 " +
+		"(or valkeys://, redis://, rediss://), with a number as the database")
 }
 
 // origins takes origins in the form in which browsers send them, or *.
-func origins(to *[]string) func(string) error {
-	return func(v string) error {
-		*to = split(v)
-		for _, o := range *to {
-			if o == "*" {
-				continue
-			}
-			u, err := url.Parse(o)
-			if err != nil || WebAddress(o) != nil || o != strings.ToLower(o) || u.Scheme+"://"+u.Host != o ||
-				u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
-				return fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, "+
-					"and a port only where it is unusual, "+
-					"such as https://example.com", o)
-			}
+func origins(v string) ([]string, error) {
+	usual := map[string]string{"http": "80", "https": "443"}
+	for _, o := range split(v) {
+		u, err := url.Parse(o)
+		if o != "*" && (err != nil || WebAddress(o) != nil ||
+			o != strings.ToLower(u.Scheme+"://"+u.Host) || u.Port() == usual[u.Scheme]) {
+			return nil, fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, "+
+				"and a port only where it is unusual, such as https://example.com", o)
 		}
-		return nil
 	}
+	return split(v), nil
 }
 
-func networks(to *[]netip.Prefix) func(string) error {
-	return func(v string) error {
-		for _, item := range split(v) {
-			prefix, err := netip.ParsePrefix(item)
-			if err != nil {
-				addr, err := netip.ParseAddr(item)
-				if err != nil {
-					return fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
-				}
-				prefix = netip.PrefixFrom(addr, addr.BitLen())
-			}
-			*to = append(*to, prefix.Masked())
+func networks(v string) (all []netip.Prefix, err error) {
+	for _, item := range split(v) {
+		prefix, err := netip.ParsePrefix(item)
+		if addr, notAddr := netip.ParseAddr(item); notAddr == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
 		}
-		return nil
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
+		}
+		all = append(all, prefix.Masked())
 	}
+	return all, nil
 }
 
-// hosts takes hosts that a logo may be fetched from.
-func hosts(to *[]string) func(string) error {
-	return func(v string) error {
-		*to = split(v)
-		_, err := upstream.ParseAllowedHosts(*to)
-		return err
-	}
+// logoHosts takes hosts that a logo may be fetched from.
+func logoHosts(v string) ([]string, error) {
+	_, err := upstream.ParseAllowedHosts(split(v))
+	return split(v), err
 }
