@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -112,7 +113,6 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	a.queue = a.data.queue
 	a.metrics.WatchQueue(a.queue)
 	a.metrics.WatchDatabase(a.data.archive, a.data.load, a.data.files...)
-	a.data.quotes = a.metrics.Quotes(a.data.quotes)
 	if a.resolver, err = a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,8 @@ func (a *app) newResolver(
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 	return resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, PDF: &boundedRenderer{renderer, make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, Logo: logo,
+		CMS: content, Cache: store, Quotes: a.data.quotes, Logo: logo,
+		PDF:         &boundedRenderer{renderer, semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0)))},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,

@@ -33,7 +33,7 @@ func slowBody(address, path string) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// Of one client at most 64 requests are in flight, 8 of them with large bodies.
+// Of one client at most 64 requests are in flight, 4 of them with large bodies.
 func TestRequestsInFlightOfOneClient(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir(), defaultLimits()...)

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -31,6 +33,8 @@ import (
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
+	"siteapi/resolvers"
+	"siteapi/schema"
 )
 
 // cmsDriver is what every CMS driver offers.
@@ -151,7 +155,9 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
-			return &upstream.Error{System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set"}
+			return &upstream.Error{
+				System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set",
+			}
 		}, nil
 	}
 	webhook, err := leadwebhook.New(leadwebhook.Options{
@@ -166,7 +172,9 @@ func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 }
 
 // senders tells the queue how each target takes a submission.
-func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Contacts, announce queue.Send) map[queue.Target]queue.Send {
+func senders(
+	s *config.Settings, submissions cms.Submissions, contacts crm.Contacts, announce queue.Send,
+) map[queue.Target]queue.Send {
 	return map[queue.Target]queue.Send{
 		queue.Webhook: announce,
 		queue.CMS:     submissions.Put,
@@ -174,4 +182,53 @@ func senders(s *config.Settings, submissions cms.Submissions, contacts crm.Conta
 			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
 		},
 	}
+}
+
+// webhookRate is how many leads are announced in a second: receivers of webhooks are not built for more.
+const webhookRate = 5
+
+// targets says how submissions are delivered, and how often that is tried. A command that
+// only looks has no senders.
+func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
+	all := []queue.TargetConfig{
+		{Name: queue.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: queue.CRM, MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: queue.Webhook, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
+	}
+	for i := range all {
+		all[i].Send, all[i].MaxAttempts = senders[all[i].Name], attempts(s.DeliveryRetryMax)
+	}
+	return all
+}
+
+// attempts returns a number of tries that takes three days at least with pauses of up to
+// retryMax. It is bounded, since the error of each try is kept: with pauses of less than a
+// minute three days are not reached.
+func attempts(retryMax time.Duration) int {
+	const period, most = 3 * 24 * time.Hour, 6000
+	shortest := retryMax * 4 / 5 // the longest pause with all of its jitter taken off
+	return min(int(period/shortest)+20, most)
+}
+
+// renderWait is how long a document waits for its turn to be drawn.
+const renderWait = 2 * time.Second
+
+// boundedRenderer draws a few documents at a time, whichever endpoint asks for them. What
+// waits too long for its turn is refused.
+type boundedRenderer struct {
+	resolvers.Renderer
+	turns *semaphore.Weighted
+}
+
+// Render draws a document when it is its turn.
+func (b *boundedRenderer) Render(ctx context.Context, d pdf.Document) ([]byte, error) {
+	patience, cancel := context.WithTimeout(ctx, renderWait)
+	defer cancel()
+	if b.turns.Acquire(patience, 1) != nil {
+		return nil, &schema.Error{
+			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
+		}
+	}
+	defer b.turns.Release(1)
+	return b.Renderer.Render(ctx, d)
 }

@@ -142,7 +142,7 @@ func TestTraceOfASubmission(t *testing.T) {
 			s.stop() // sends what is left
 
 			request := map[string]string{"REST": "POST /api/quote/submit", "GraphQL": "POST /graphql"}[endpoint]
-			parents := []string{request, "mutation submitQuote", "Mutation.submitQuote"}
+			parents := []string{request, "mutation submitQuote"}
 			under := clientSpan
 			for _, name := range parents {
 				span := o.only(t, name)
@@ -163,7 +163,7 @@ func TestTraceOfASubmission(t *testing.T) {
 			for target, system := range map[string]string{"cms": "sanity", "crm": "hubspot"} {
 				try := o.only(t, "deliver "+target)
 				if fmt.Sprintf("%x", try.ParentSpanId) != under || fmt.Sprintf("%x", try.TraceId) != clientTrace {
-					t.Errorf("the try to deliver to %s is under %x, want the resolver's %s", target, try.ParentSpanId, under)
+					t.Errorf("the try to deliver to %s is under %x, want the operation's %s", target, try.ParentSpanId, under)
 				}
 				calls := slices.DeleteFunc(slices.Concat(o.named("POST "+system), o.named("PATCH "+system)), func(s *pb.Span) bool {
 					return string(s.ParentSpanId) != string(try.SpanId)

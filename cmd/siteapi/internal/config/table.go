@@ -83,7 +83,7 @@ func (s *Settings) table() []Setting {
 		{Name: "HUBSPOT_API_VERSION", Default: "v3",
 			Help: "version of the HubSpot API: v3, which HubSpot supports until September 2027, or a later one by its date, " +
 				"such as 2026-03",
-			set:  into(&s.HubSpotVersion, matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"))},
+			set: into(&s.HubSpotVersion, matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"))},
 		{Name: "LEAD_WEBHOOK_URL", Secret: true,
 			Help: "address that each new lead is announced to, https outside development; left out: none is",
 			set:  into(&s.LeadWebhookURL, s.leadWebhookURL)},

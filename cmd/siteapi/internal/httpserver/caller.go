@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -67,18 +68,11 @@ func idempotencyKey(header string) string {
 // address returns the client's IP address: the peer's, or where the peer is a trusted
 // proxy the nearest address in X-Forwarded-For that is not one itself.
 func (p proxies) address(r *http.Request) string {
-	if len(p) == 0 {
-		if i := strings.LastIndexByte(r.RemoteAddr, ':'); i > 0 {
-			return strings.TrimSuffix(strings.TrimPrefix(r.RemoteAddr[:i], "["), "]")
-		}
-	}
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	client := peer.Addr().Unmap()
-	if !p.trusted(client) {
-		return client.String()
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	peer, err := netip.ParseAddr(host)
+	client := peer.Unmap()
+	if err != nil || !p.trusted(client) {
+		return host
 	}
 	for _, hop := range slices.Backward(list(r.Header.Values("X-Forwarded-For"))) {
 		addr, ok := parseHop(hop)

@@ -39,9 +39,6 @@ type RateLimits struct {
 
 // check returns RATE_LIMITED where a client has used a route too often.
 func (l *RateLimits) check(r *http.Request) *schema.Error {
-	if isProbe(r) {
-		return nil
-	}
 	method := r.Method
 	if method == http.MethodHead { // it costs what GET costs
 		method = http.MethodGet

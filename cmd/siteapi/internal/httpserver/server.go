@@ -5,12 +5,16 @@ package httpserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	_ "net/http/pprof" // in http.DefaultServeMux, for the admin listener
 	"net/netip"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
 	"siteapi/rest"
@@ -47,7 +51,6 @@ type Server struct {
 	metrics     *metrics
 	requests    *slots
 	large       *slots // of requests with large bodies
-	decoding    chan struct{}
 	clients     *clientCounter
 	connections *connections
 }
@@ -57,22 +60,14 @@ func New(o Options) *Server {
 	s := &Server{
 		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
 		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
-		decoding: make(chan struct{}, maxDecoding), clients: &clientCounter{inFlight: map[string]int{}},
+		clients:     &clientCounter{inFlight: map[string]int{}},
 		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]string{}},
 	}
 	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
 	// The first is the outermost.
 	trace := func(next http.Handler) http.Handler { return o.Trace(next, s.routeName) }
-	s.handler = chain(s.router(o.ServeOperators),
-		s.withCaller,
-		trace,
-		s.logAccess,
-		s.setHeaders,
-		s.allowOrigins,
-		s.limitConcurrency,
-		s.limitRate,
-	)
-	s.admin = chain(s.router(true), s.withCaller, trace, s.logAccess, s.setHeaders, s.limitConcurrency, s.limitRate)
+	s.handler = chain(s.router(o.ServeOperators), s.withCaller, trace, s.logAccess, s.setHeaders, s.allowOrigins, s.limitRequests)
+	s.admin = chain(s.router(true), s.withCaller, trace, s.logAccess, s.setHeaders, s.limitRequests)
 	return s
 }
 
@@ -128,4 +123,58 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
+}
+
+// Listen opens the service's listener: the socket that systemd has opened where there is
+// one, else the address. A socket of systemd's outlives the process, so connections that
+// come while the service is restarted wait in it.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	inherited, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("taking over the socket of systemd: %w", err)
+	}
+	switch {
+	case len(inherited) == 1 && inherited[0] != nil:
+		return inherited[0], nil
+	case len(inherited) > 0:
+		return nil, fmt.Errorf("systemd handed over %d sockets: the service takes one stream socket", len(inherited))
+	}
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// ServeAdmin answers on the admin listener: metrics, profiles, the probes, and what is for
+// operators. Metrics and profiles have no guard, which is why it listens on the loopback by
+// default.
+func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.HandleFunc("GET "+livePath, s.Health.live)
+	mux.HandleFunc("GET "+readyPath, s.Health.ready)
+	mux.Handle("/debug/pprof/", http.DefaultServeMux)
+	for _, path := range []string{GraphQLPath, AdminPath, AdminPath + "/"} {
+		mux.Handle(path, s.admin)
+	}
+	handler := http.Handler(mux)
+	if address, ok := listener.Addr().(*net.TCPAddr); ok && address.IP.IsLoopback() {
+		handler = requireLoopbackHost(mux)
+	}
+	server := newHTTPServer(handler)
+	server.WriteTimeout = profileTimeout
+	return server.Serve(listener)
+}
+
+// requireLoopbackHost refuses requests to a name that is not this machine's own: a page in
+// a browser here can have its own name resolve to the loopback address.
+func requireLoopbackHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -127,7 +127,9 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 		case key == nil:
 			h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
-			h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "The header " + csrfHeader + " with the session's token is required."})
+			h.Refuse(w, r, &schema.Error{
+				Code: schema.CodeForbidden, Message: "The header " + csrfHeader + " with the session's token is required.",
+			})
 		default:
 			schema.CallerFrom(r.Context()).Session = true
 			next.ServeHTTP(w, r)

@@ -3,12 +3,17 @@ package telemetry
 
 import (
 	"context"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"siteapi/integrations/cache"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers"
 )
@@ -20,7 +25,6 @@ type Metrics struct {
 	reads    *prometheus.CounterVec
 	events   *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
-	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
 	gaps     prometheus.Counter
 }
@@ -33,12 +37,6 @@ func NewMetrics(version string) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: "siteapi_" + name, Help: help}, labels)
 	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "siteapi_" + name, Help: help,
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, labels)
-	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "siteapi_build_info", Help: "Always 1; the version is a label.", ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
@@ -46,9 +44,11 @@ func NewMetrics(version string) *Metrics {
 		Registry: registry,
 		reads:    counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
 		events:   counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
-		calls:    histogram("upstream_call_seconds", "Calls to remote systems.", "system", "operation", "outcome"),
-		database: histogram("database_seconds", "Time that requests wait for the database.", "operation", "outcome"),
-		tries:    counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
+		calls: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "siteapi_upstream_call_seconds", Help: "Calls to remote systems.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"system", "operation", "outcome"}),
+		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
 		}),
@@ -73,4 +73,109 @@ func (m *Metrics) Gap() { m.gaps.Inc() }
 // Delivery counts a try to deliver a submission.
 func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
 	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
+}
+
+// Cache counts the reads of a cache. A read that finds an entry, fresh or expired, is a
+// hit; one that waits for a fill is a miss. Peek only asks whether an entry is current and
+// is not counted.
+func (m *Metrics) Cache(c cache.Cache) cache.Cache {
+	for _, family := range []string{"content", "quote"} {
+		m.reads.WithLabelValues(family, "hit")
+		m.reads.WithLabelValues(family, "miss")
+	}
+	return &meteredCache{c, m}
+}
+
+type meteredCache struct {
+	cache.Cache
+	metrics *Metrics
+}
+
+// Get implements [cache.Cache].
+func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
+	began := time.Now()
+	entry, err := c.Cache.Get(ctx, key, fill)
+	outcome := "miss"
+	if err == nil && entry.StoredAt.Before(began) {
+		outcome = "hit"
+	}
+	family, _, _ := strings.Cut(key, ":")
+	c.metrics.reads.WithLabelValues(family, outcome).Inc()
+	return entry, err
+}
+
+// collectTimeout is how long the database may take while metrics are read.
+const collectTimeout = 2 * time.Second
+
+// set adds one gauge to what is being collected.
+type set func(name, help string, value float64, labels prometheus.Labels)
+
+// collector asks for its gauges whenever metrics are read.
+type collector func(ctx context.Context, set set)
+
+// Describe implements [prometheus.Collector]. Which gauges there are is not known before.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	c(ctx, func(name, help string, value float64, labels prometheus.Labels) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("siteapi_"+name, help, nil, labels), prometheus.GaugeValue, value)
+	})
+}
+
+// age returns the seconds since a time; 0 where there is none.
+func age(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return time.Since(t).Seconds()
+}
+
+// WatchQueue adds the deliveries that have not arrived to the metrics.
+func (m *Metrics) WatchQueue(q *queue.Queue) {
+	m.Registry.MustRegister(collector(func(ctx context.Context, set set) {
+		counts, err := q.Counts(ctx)
+		if err != nil {
+			return // siteapi_dependency_up tells of the database
+		}
+		undelivered := map[queue.Target]float64{}
+		for _, n := range counts {
+			set("deliveries", "Deliveries that have not arrived, by target and state.", float64(n.Number),
+				prometheus.Labels{"target": string(n.Target), "state": string(n.State)})
+			undelivered[n.Target] = max(undelivered[n.Target], age(n.Oldest))
+		}
+		for target, seconds := range undelivered {
+			set("lead_undelivered_seconds",
+				"Age of the oldest lead that a target does not have, failed for good or not; 0: there is none.", seconds, prometheus.Labels{"target": string(target)})
+		}
+	}))
+}
+
+// WatchDatabase adds the database to the metrics, with the size of its files where it has
+// some.
+func (m *Metrics) WatchDatabase(archive store.Archive, load func() store.Load, files ...string) {
+	m.Registry.MustRegister(collector(func(ctx context.Context, set set) {
+		now := load()
+		set("database_waiting", "Requests that wait for the write lock.", float64(now.Waiting), nil)
+		for state, n := range map[string]int{"busy": now.Busy, "idle": now.Idle} {
+			set("database_connections", "Connections to the database by state.", float64(n), prometheus.Labels{"state": state})
+		}
+		if len(files) > 0 {
+			var size int64
+			for _, path := range files {
+				if info, err := os.Stat(path); err == nil {
+					size += info.Size()
+				}
+			}
+			set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
+		}
+		number, oldest, err := archive.InReview(ctx)
+		if err != nil {
+			return
+		}
+		set("leads_in_review", "Leads in review.", float64(number), nil)
+		set("lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", age(oldest), nil)
+	}))
 }

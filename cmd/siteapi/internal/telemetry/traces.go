@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -25,8 +28,7 @@ import (
 )
 
 // Traces make spans of what happens to a request: the request itself, its operation, each
-// root field, each call to a remote system, and later each try to deliver what was
-// submitted. No attribute holds anything that a visitor has sent.
+// call to a remote system, and later each try to deliver what was submitted. No attribute holds anything that a visitor has sent.
 //
 // Nil traces make none: every method of a nil receiver leaves things as they are.
 type Traces struct {
@@ -115,11 +117,59 @@ func (t *Traces) Handler(next http.Handler, route func(*http.Request) string) ht
 
 // methodName is a request's method, of few different values.
 func methodName(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch:
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, method) {
 		return method
 	}
 	return "_OTHER"
+}
+
+// Operations is an extension of gqlgen's executor that makes a span of each operation. Its
+// name comes from the schema alone: clients may name their operations after anything.
+func (t *Traces) Operations() []graphql.HandlerExtension {
+	if t == nil {
+		return nil
+	}
+	return []graphql.HandlerExtension{operationSpans{t.tracer}}
+}
+
+type operationSpans struct{ tracer trace.Tracer }
+
+// ExtensionName implements [graphql.HandlerExtension].
+func (operationSpans) ExtensionName() string { return "OperationSpans" }
+
+// Validate implements [graphql.HandlerExtension].
+func (operationSpans) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptOperation implements [graphql.OperationInterceptor].
+func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	op := graphql.GetOperationContext(ctx).Operation
+	kind := string(op.Operation)
+	ctx, span := o.tracer.Start(ctx, kind+" "+rootField(op), trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
+	handler := next(ctx)
+	return func(ctx context.Context) *graphql.Response {
+		defer span.End()
+		response := handler(ctx)
+		if response != nil && len(response.Errors) > 0 {
+			code := schema.ErrorCode(response.Errors[0])
+			// Messages may quote what a client sent; codes don't. Only what is the service's
+			// fault counts as an error.
+			span.SetAttributes(attribute.String("siteapi.code", string(code)))
+			if code == schema.CodeInternal || code == schema.CodeUpstreamUnavailable {
+				span.SetStatus(codes.Error, string(code))
+			}
+		}
+		return response
+	}
+}
+
+// rootField names the root field of an operation.
+func rootField(op *ast.OperationDefinition) string {
+	if len(op.SelectionSet) == 1 {
+		if f, ok := op.SelectionSet[0].(*ast.Field); ok && f.Definition != nil {
+			return f.Name
+		}
+	}
+	return "multiple"
 }
 
 // Parent returns what the resolvers ask for the trace that a submission came from, in
