@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
@@ -26,13 +28,14 @@ import (
 
 // database is the store with the queue of deliveries on top of it.
 type database struct {
-	quotes  store.Quotes
-	archive store.Archive
-	queue   *queue.Queue
-	tables  *storecopy.Store // what can be copied elsewhere
-	load    func() store.Load
-	files   []string // of SQLite
-	closers []func() error
+	quotes   store.Quotes
+	archive  store.Archive
+	queue    *queue.Queue
+	tables   *storecopy.Store // what can be copied elsewhere
+	load     func() store.Load
+	files    []string                        // of SQLite
+	truncate func(ctx context.Context) error // has SQLite forget what was removed: its log keeps that for a while
+	closers  []func() error
 }
 
 // work is what the queue does for this process. The zero value does nothing, which is
@@ -45,80 +48,75 @@ type work struct {
 
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only looks has no senders.
-func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (_ *database, err error) {
-	d := &database{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.close())
-		}
-	}()
+func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (d *database, err error) {
+	d = &database{}
 	options := queue.Options{
 		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
 		Targets:  targets(s, w.senders),
 		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
 	}
 	if s.DatabaseURL != nil {
-		return d, d.openPostgres(ctx, s.DatabaseURL.String(), options)
+		err = d.openPostgres(ctx, s.DatabaseURL.String(), options)
+	} else {
+		err = d.openSQLite(ctx, s, options)
 	}
-	return d, d.openSQLite(ctx, s, options)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, d.close()))
+	}
+	return d, nil
 }
 
 func (d *database) openPostgres(ctx context.Context, url string, o queue.Options) error {
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", err)
+		return err
 	}
 	d.closers = append(d.closers, func() error { pool.Close(); return nil })
 	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), o)
+	if err == nil {
+		err = deliveries.Migrate(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	if err := deliveries.Migrate(ctx); err != nil {
-		return fmt.Errorf("preparing the deliveries: %w", err)
-	}
 	tables, err := postgres.Open(ctx, postgres.Options{URL: url, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", err)
+		return err
 	}
 	d.closers = append(d.closers, tables.Close)
 	d.quotes, d.archive, d.queue, d.tables, d.load = tables, tables, deliveries, tables.Store, tables.Load
+	d.truncate = func(context.Context) error { return nil }
 	return nil
 }
 
 func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.Options) error {
-	lock, err := shareDatabase(ctx, s)
+	lock, err := lockDatabase(ctx, s, false)
 	if err != nil {
 		return err
 	}
+	d.closers = append(d.closers, lock.Close)
 	path := filepath.Join(s.DataDir, operator.DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
-		return errors.Join(fmt.Errorf("opening the database: %w", err), lock.Close())
-	}
-	d.closers = append(d.closers, lock.Close, pool.Close)
-	deliveries, hooks, err := queue.New(riversqlite.New(pool), o)
-	if err != nil {
 		return err
 	}
-	if err := deliveries.Migrate(ctx); err != nil {
+	d.closers = append(d.closers, pool.Close)
+	deliveries, hooks, err := queue.New(riversqlite.New(pool), o)
+	if err == nil {
+		err = deliveries.Migrate(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
-		return fmt.Errorf("opening the database: %w", err)
+		return err
 	}
 	d.closers = append(d.closers, file.Close)
-	d.files = []string{path, path + "-wal"}
 	d.quotes, d.archive, d.queue, d.tables, d.load = file, file, deliveries, file.Store, file.Load
+	d.files = []string{path, path + "-wal"}
+	d.truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
 	return nil
-}
-
-// truncate has the database forget what was removed: SQLite keeps it in its log for a while.
-func (d *database) truncate(ctx context.Context) error {
-	if len(d.files) == 0 {
-		return nil
-	}
-	return sqlite.Truncate(ctx, d.files[0])
 }
 
 // close closes what was opened, the last first.
@@ -129,4 +127,31 @@ func (d *database) close() error {
 	}
 	d.closers = nil
 	return err
+}
+
+// lockWait is how long a process waits for a restore.
+const lockWait = 10 * time.Second
+
+// lockDatabase takes the lock of a SQLite database: together with other processes that have it open, or, for a restore
+// that replaces the file, alone.
+func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.Flock, error) {
+	dir := filepath.Join(s.DataDir, "run")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, "open.flock"), flock.SetPermissions(0o640))
+	if alone {
+		free, err := lock.TryLock()
+		if err == nil && !free {
+			err = errors.New("the database is in use: stop the service, and commands that work on it, first")
+		}
+		return lock, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	_, err := lock.TryRLockContext(ctx, 50*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("a restore is under way")
+	}
+	return lock, err
 }

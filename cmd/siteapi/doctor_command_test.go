@@ -161,7 +161,6 @@ func TestDoctorOnBackends(t *testing.T) {
 	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
 	c.says(t, "cache", "FAILED", "")
 	c.says(t, "database", "FAILED", "nosuch")
-	c.says(t, "deliveries", "OK", "can't be opened")
 	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}

@@ -4,13 +4,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
 
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/integrations/cache"
+	"siteapi/resolvers/leads"
 )
 
 func main() {
@@ -19,5 +31,107 @@ func main() {
 	if err := newCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
 		os.Exit(operator.ExitCode(err))
+	}
+}
+
+// version is stamped by the build; a plain `go build` leaves it empty.
+var version string //nolint:gochecknoglobals // the linker's -X needs a package variable
+
+// versionText is the stamped version, else what the build knows of the commit.
+func versionText() string {
+	built := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = info.Main.Version
+	}
+	return cmp.Or(version, built, "devel")
+}
+
+func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
+	serving := func(c *cobra.Command, _ []string) error { return serve(c.Context(), getenv, out) }
+	root := &cobra.Command{
+		Use: "siteapi", Short: "the backend of a multilingual marketing site",
+		Long: "The backend of a multilingual marketing site. Without a command it serves. Settings are environment variables:\n" +
+			"`siteapi config` lists them all, and a command needs those it uses. Exit codes: 0 done, 1 it could not be done,\n" +
+			"2 done, and something is wrong.",
+		Example: "  ENVIRONMENT=development siteapi\n  siteapi doctor\n  source <(siteapi completion bash)",
+		Version: versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Args:    operator.NoArguments, RunE: serving,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
+		SilenceErrors:     true, SilenceUsage: true, // main prints the error once
+	}
+	root.SetOut(out)
+	root.SetFlagErrorFunc(operator.UsageError)
+	root.PersistentFlags().String("env-file", config.DefaultEnvFile, "`file` of NAME=value lines with settings; variables of the environment win")
+	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
+	root.AddCommand(
+		&cobra.Command{
+			Use: "serve", Short: "answer requests until it is stopped (the default)",
+			Long:    "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
+			Example: "  ENVIRONMENT=development siteapi serve\n  LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
+			Args:    operator.NoArguments, RunE: serving,
+		},
+		&cobra.Command{
+			Use: "config", Short: "print the effective settings, secrets redacted, and check them",
+			Example: "  siteapi config | grep RETENTION", Args: operator.NoArguments,
+			RunE: func(c *cobra.Command, _ []string) error {
+				s, err := config.Read(getenv)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(out, strings.Join(s.Lines(), "\n"))
+				return err
+			},
+		},
+		&cobra.Command{
+			Use: "version", Short: "print the version, as --version does", Example: "  siteapi version", Args: operator.NoArguments,
+			Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(out, "siteapi version", root.Version) },
+		},
+	)
+	root.InitDefaultCompletionCmd()
+	if shell, _, err := root.Find([]string{"completion", "powershell"}); err == nil {
+		shell.Aliases = []string{"pwsh"}
+	}
+	return root
+}
+
+// readEnvFile reads settings from the file that --env-file names, and warns of variables that are no setting but nearly
+// spell one.
+func readEnvFile(c *cobra.Command) error {
+	path, err := c.Flags().GetString("env-file")
+	if err == nil {
+		err = config.LoadEnvFile(path)
+	}
+	if err != nil {
+		return err
+	}
+	for _, warning := range config.Misspelt(os.Environ()) {
+		fmt.Fprintln(os.Stderr, "siteapi:", warning)
+	}
+	return nil
+}
+
+// operatorDeps opens what the operator's commands work on. They log warnings only.
+func operatorDeps(getenv func(string) string) operator.Deps {
+	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
+		Level(zerolog.WarnLevel).With().Timestamp().Logger()
+	observe := observer{metrics: telemetry.NewMetrics(versionText())} // its metrics are not served
+	return operator.Deps{
+		Version: versionText(), Getenv: getenv,
+		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
+			d, err := openDatabase(ctx, s, work{}, log)
+			if err != nil {
+				return nil, err
+			}
+			return &operator.Database{
+				Quotes: d.quotes, Archive: d.archive, Queue: d.queue, Tables: d.tables, Truncate: d.truncate, Close: d.close,
+			}, nil
+		},
+		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, observe) },
+		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, observe) },
+		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
+			c, _, err := openCache(ctx, s, log)
+			return c, err
+		},
+		LockSQLite: func(s *config.Settings) (io.Closer, error) { return lockDatabase(context.Background(), s, true) },
 	}
 }

@@ -153,7 +153,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	pages(t, b, person)
 
 	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content { documents } cache { type } } }`)
-	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 9 || data.ServiceHealth.Cache.Type != "memory" {
+	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 8 || data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
 	for _, dryRun := range []bool{true, false} {

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,57 +11,34 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"siteapi/integrations/store/sqlite"
 )
 
+// Beginnings of the names of folders.
 const (
-	manifestName  = "manifest.json"
-	backupFormat  = 1
-	stagingPrefix = ".siteapi-backup-" // of folders with unfinished work
+	stagingPrefix = ".siteapi-backup-" // unfinished work
+	asidePrefix   = "before-restore-"  // what a restore has replaced
 )
-
-// backup is `siteapi backup`.
-func (d Deps) backup() *cobra.Command {
-	return d.command(&cobra.Command{
-		Use: "backup", Short: "write everything in DATA_DIR to one file, while the service runs",
-		Long: "The file holds the database as it stands at one moment and, with the file drivers, the content, the stored\n" +
-			"submissions and the contacts. It is checked and read back before it gets its name. It holds personal data:\n" +
-			"encrypt it, and remove old ones.",
-		Example: "  siteapi backup --output /backups/siteapi-$(date +%F).tar.gz\n" +
-			"  siteapi backup --output - | age -r age1… > siteapi.tar.gz.age",
-	}, databaseSettings(), writeBackup, outputFlags("`file` to write, readable by you only; -: standard output"))
-}
-
-// manifest says what a backup holds.
-type manifest struct {
-	Service     string    `json:"service"` // siteapi
-	Format      int       `json:"format"`
-	Version     string    `json:"version"` // of the program that wrote it
-	CreatedAt   time.Time `json:"createdAt"`
-	Submissions int64     `json:"submissions"`
-	Sessions    int64     `json:"sessions"`
-}
 
 // backupParts returns the patterns of the files in a backup, which is a gzipped tar file, by their paths in DATA_DIR.
 func backupParts() []string {
-	return []string{manifestName, DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
 }
 
 func writeBackup(ctx context.Context, c *call) error {
 	output, s := c.text("output"), c.settings
-	folder := filepath.Dir(output)
+	folder, err := filepath.Dir(output), existing(s)
 	switch {
 	case s.DatabaseURL != nil:
 		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
 			`   pg_dump --format=custom --no-owner --file=siteapi.dump "$DATABASE_URL"`)
 	case output == "":
 		return errors.New("--output: name the file to write")
-	case !exists(databasePath(s)):
-		return noDatabase(s)
+	case err != nil:
+		return err
 	case output == "-":
 		folder = s.DataDir
 	}
@@ -75,32 +51,16 @@ func writeBackup(ctx context.Context, c *call) error {
 	if err := sqlite.Snapshot(ctx, databasePath(s), snapshot); err != nil {
 		return err
 	}
-	m := manifest{Service: "siteapi", Format: backupFormat, Version: c.Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.Submissions, m.Sessions, err = sqlite.Check(ctx, snapshot); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(staging, manifestName), text, 0o600)
-	}
+	submissions, sessions, err := sqlite.Check(ctx, snapshot)
 	if err != nil {
 		return err
 	}
 	if output == "-" {
 		return writeArchive(c.out, staging, s.DataDir)
 	}
-	err = writeFile(output, c.on("overwrite"), func(f *os.File) error {
-		err := writeArchive(f, staging, s.DataDir)
-		if err == nil {
-			_, err = f.Seek(0, io.SeekStart)
-		}
-		if err != nil {
-			return err
-		}
-		return readArchive(f, func(string, io.Reader) error { return nil })
-	})
+	err = writeFile(output, c.on("overwrite"), func(f *os.File) error { return writeArchive(f, staging, s.DataDir) })
 	if err == nil {
-		c.say("%s: %d submissions, %d sessions", output, m.Submissions, m.Sessions)
+		c.say("%s: %d submissions, %d sessions", output, submissions, sessions)
 	}
 	return err
 }
@@ -116,8 +76,8 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes manifest and snapshot and, read after it was taken, the files of the file drivers: a document too
-// many does no harm, while one that is missing would count as delivered.
+// writeArchive writes the snapshot and, read after it was taken, the files of the file drivers: a document too many does
+// no harm, while one that is missing would count as delivered.
 func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
 	if err != nil {
@@ -126,20 +86,17 @@ func writeArchive(w io.Writer, staging, dataDir string) error {
 	archive := tar.NewWriter(compressed)
 	for i, pattern := range backupParts() {
 		folder := os.DirFS(dataDir)
-		if i < 2 {
+		if i == 0 {
 			folder = os.DirFS(staging)
 		}
 		files, _ := fs.Glob(folder, pattern)
 		for _, name := range files {
 			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was erased meanwhile
-				return fmt.Errorf("writing the backup: %w", err)
+				return err
 			}
 		}
 	}
-	if err := errors.Join(archive.Close(), compressed.Close()); err != nil {
-		return fmt.Errorf("writing the backup: %w", err)
-	}
-	return nil
+	return errors.Join(archive.Close(), compressed.Close())
 }
 
 func addFile(archive *tar.Writer, folder fs.FS, name string) error {
@@ -158,40 +115,147 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	return err
 }
 
-// readArchive reads a backup to its end and hands each file to take. It fails if the archive is damaged, cut short, or
-// holds a file that no backup has.
-func readArchive(r io.Reader, take func(name string, content io.Reader) error) error {
-	compressed, err := gzip.NewReader(r)
+func isBackupFile(header *tar.Header) bool {
+	return header.Typeflag == tar.TypeReg && slices.ContainsFunc(backupParts(), func(pattern string) bool {
+		ok, _ := path.Match(pattern, header.Name)
+		return ok
+	})
+}
+
+func restoreBackup(ctx context.Context, c *call) (err error) {
+	from, s := c.text("from"), c.settings
+	switch {
+	case s.DatabaseURL != nil:
+		return errors.New("the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
+			`   pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" siteapi.dump`)
+	case from == "":
+		return errors.New("--from: name the backup")
+	}
+	archive := os.Stdin
+	if from != "-" {
+		if archive, err = os.Open(from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+	}
+	defer func() { _ = archive.Close() }()
+	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
+		return fmt.Errorf("DATA_DIR: %w", err)
+	}
+	staging, err := newStaging(s.DataDir)
 	if err != nil {
-		return fmt.Errorf("this is not a backup: %w", err)
+		return fmt.Errorf("DATA_DIR: %w", err)
 	}
-	for archive := tar.NewReader(compressed); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil && !isBackupFile(header) {
-			return fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
-		}
-		if err == nil {
-			err = take(header.Name, archive)
-		}
-		if err != nil {
-			return fmt.Errorf("the backup is damaged or cut short: %w", err)
-		}
+	defer func() { _ = os.RemoveAll(staging) }()
+	made, err := unpack(archive, staging)
+	if err != nil {
+		return err
 	}
-	// The checksum of the compressed data comes after the last file.
-	if _, err := io.Copy(io.Discard, compressed); err != nil {
-		return fmt.Errorf("the backup is damaged or cut short: %w", err)
+	submissions, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return fmt.Errorf("the backup can't be used: %w", err)
 	}
+	lock, err := c.LockSQLite(s)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if exists(databasePath(s)) {
+		_ = sqlite.Truncate(ctx, databasePath(s)) // a database that can't be read is a reason for a restore
+	}
+	aside, err := swap(staging, s.DataDir)
+	if err != nil {
+		return fmt.Errorf("nothing was restored: %w", err)
+	}
+	c.say("restored the backup of %s: %d submissions, %d sessions", made.UTC().Format(time.RFC3339), submissions, sessions)
+	if os.Remove(aside) != nil { // it is not empty
+		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
+	}
+	c.say("what was erased after the backup is back: repeat those erasures\n" +
+		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
 	return nil
 }
 
-func isBackupFile(header *tar.Header) bool {
-	for _, pattern := range backupParts() {
-		if ok, _ := path.Match(pattern, header.Name); ok && header.Typeflag == tar.TypeReg {
-			return true
-		}
+// unpack reads a backup to its end into a folder, and returns when it was made. It fails if the archive is damaged, cut
+// short, or holds a file that no backup has.
+func unpack(r io.Reader, folder string) (made time.Time, err error) {
+	compressed, err := gzip.NewReader(r)
+	if err != nil {
+		return made, fmt.Errorf("this is not a backup: %w", err)
 	}
-	return false
+	for archive := tar.NewReader(compressed); err == nil; {
+		var header *tar.Header
+		if header, err = archive.Next(); err != nil {
+			break
+		}
+		if !isBackupFile(header) {
+			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
+		}
+		if header.Name == DatabaseFile {
+			made = header.ModTime
+		}
+		err = unpackFile(archive, filepath.Join(folder, filepath.FromSlash(header.Name)))
+	}
+	if errors.Is(err, io.EOF) {
+		_, err = io.Copy(io.Discard, compressed) // its checksum comes after the last file
+	}
+	if err != nil {
+		return made, fmt.Errorf("the backup is damaged or cut short: %w", err)
+	}
+	return made, nil
+}
+
+func unpackFile(content io.Reader, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// swap moves what is in dataDir aside, and the unpacked backup into its place, the database last. It does all of it
+// or nothing.
+func swap(staging, dataDir string) (aside string, err error) {
+	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return "", err
+	}
+	type move struct{ from, to string }
+	var moves, done []move
+	for _, name := range []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile} {
+		current := filepath.Join(dataDir, name)
+		moves = append(moves, move{current, filepath.Join(aside, name)}, move{filepath.Join(staging, name), current})
+	}
+	for _, m := range moves {
+		if !exists(m.from) {
+			continue
+		}
+		if err = os.Rename(m.from, m.to); err != nil {
+			break
+		}
+		done = append(done, m)
+	}
+	if err == nil {
+		err = syncFolder(dataDir)
+	}
+	if err == nil {
+		return aside, nil
+	}
+	for _, m := range slices.Backward(done) {
+		err = errors.Join(err, os.Rename(m.to, m.from))
+	}
+	_ = os.Remove(aside) // it is empty, unless something could not be moved back
+	return "", err
+}
+
+// syncFolder brings the names in a folder to the disk.
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -8,40 +8,11 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/spf13/cobra"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
 )
-
-// deliveries is `siteapi deliveries`.
-func (d Deps) deliveries() *cobra.Command {
-	c := group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook",
-		"  siteapi deliveries list\n  siteapi deliveries retry --all",
-		d.databaseCommand(&cobra.Command{
-			Use: "list", Short: "list deliveries, oldest first; without --state those that have not arrived",
-			Example: "  siteapi deliveries list --state failed,retrying --target crm\n  siteapi deliveries list --state all --json",
-		}, listDeliveries, stateFlag(), targetFlag(), jsonFlag(), limitFlag(100),
-			textFlag("submission", "only those of the `lead` with this id or PDF reference, in every state")),
-		d.databaseCommand(&cobra.Command{
-			Use: "retry <delivery> … | --all", Short: "try deliveries now, failed ones too",
-			Long:    "One that has arrived is sent again, which changes nothing at the target.",
-			Example: "  siteapi deliveries retry 4711 4712\n  siteapi deliveries retry --all --target crm", Args: cobra.ArbitraryArgs,
-		}, retryDeliveries, stateFlag(), targetFlag(), boolFlag("all", "all that have not arrived, or those that --state and --target leave")),
-		d.databaseCommand(&cobra.Command{
-			Use: "resend <lead's id or PDF reference> --target cms|crm|webhook", Short: "deliver a lead to a target once more",
-			Long:    "For one whose delivery is forgotten: those that arrived are, after 30 days.",
-			Example: "  siteapi deliveries resend LR4LB5AK --target crm", Args: cobra.ArbitraryArgs,
-		}, resendDeliveries, targetFlag()),
-		d.command(&cobra.Command{
-			Use: "verify", Short: "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
-			Example: "  siteapi deliveries verify --since 30d\n  siteapi deliveries verify --fix",
-		}, upstreamSettings(), verifyDeliveries, sinceFlag("leads submitted"), targetFlag(), jsonFlag(), boolFlag("fix", "send again what is missing")),
-	)
-	c.Long = "A running service makes the deliveries; these commands show them and change what it finds to do. They print\nnothing personal."
-	return c
-}
 
 func listDeliveries(ctx context.Context, c *call) (err error) {
 	f := queue.Filter{States: leads.Undelivered()}
@@ -53,15 +24,7 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 			return err
 		}
 	}
-	if f.States, err = c.states(f.States); err != nil {
-		return err
-	}
-	if f.Target, err = c.target(); err != nil {
-		return err
-	}
-	if f.Limit, err = c.limit(); err != nil {
-		return err
-	}
+	f.States, f.Target, f.Limit = c.states(f.States), queue.Target(c.text("target")), c.limit()
 	list, err := c.db.Queue.List(ctx, f)
 	switch {
 	case err != nil:
@@ -79,12 +42,12 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 		case d.State == queue.Running:
 			next = "now"
 		case !d.NextAt.IsZero():
-			next = "in " + span(time.Until(d.NextAt))
+			next = "in " + seconds(time.Until(d.NextAt))
 		}
 		if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
 			last = d.Errors[len(d.Errors)-1].Error
 		}
-		return table.Row{d.ID, d.Target, d.State, d.Attempts, span(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
+		return table.Row{d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
 	})
 	if len(list) == f.Limit {
 		c.say("(the %d oldest: --limit 0 lists all)", f.Limit)
@@ -93,10 +56,10 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 }
 
 func retryDeliveries(ctx context.Context, c *call) error {
-	if c.on("all") == (len(c.args) > 0) {
+	switch {
+	case c.on("all") == (len(c.args) > 0):
 		return errors.New("name deliveries, or say --all: see `siteapi deliveries retry --help`")
-	}
-	if c.on("all") {
+	case c.on("all"):
 		return c.retryAll(ctx)
 	}
 	var errs []error
@@ -115,18 +78,9 @@ func retryDeliveries(ctx context.Context, c *call) error {
 }
 
 // retryAll makes all deliveries due that have not arrived.
-func (c *call) retryAll(ctx context.Context) (err error) {
-	f := queue.Filter{}
-	if f.States, err = c.states([]queue.State{queue.Pending, queue.Retrying, queue.Failed}); err != nil {
-		return err
-	}
-	if f.Target, err = c.target(); err != nil {
-		return err
-	}
-	list, err := c.db.Queue.List(ctx, f)
-	if err != nil {
-		return err
-	}
+func (c *call) retryAll(ctx context.Context) error {
+	unfinished := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
+	list, err := c.db.Queue.List(ctx, queue.Filter{States: c.states(unfinished), Target: queue.Target(c.text("target"))})
 	due := 0
 	for _, d := range list {
 		if d.State == queue.Delivered {
@@ -139,15 +93,14 @@ func (c *call) retryAll(ctx context.Context) (err error) {
 			return fmt.Errorf("after %d of %d deliveries: %w", due, len(list), err)
 		}
 	}
-	c.say("%d deliveries are due now: the running service tries them", due)
-	return nil
+	if err == nil {
+		c.say("%d deliveries are due now: the running service tries them", due)
+	}
+	return err
 }
 
 func resendDeliveries(ctx context.Context, c *call) error {
-	to, err := c.target()
-	if err != nil {
-		return err
-	}
+	to := queue.Target(c.text("target"))
 	if len(c.args) != 1 || to == "" {
 		return errors.New("name one lead and its target: siteapi deliveries resend <id or PDF reference> --target crm")
 	}
@@ -164,18 +117,10 @@ func resendDeliveries(ctx context.Context, c *call) error {
 	return nil
 }
 
-func verifyDeliveries(ctx context.Context, c *call) error {
-	only, err := c.target()
-	if err != nil {
-		return err
-	}
-	since, err := c.moment("since")
-	if err != nil {
-		return err
-	}
+func verifyDeliveries(ctx context.Context, c *call) (err error) {
 	var v *leads.Verification
 	err = c.withUpstreams(ctx, func() error {
-		v, err = c.rules.Verify(ctx, since, only, c.on("fix"))
+		v, err = c.rules.Verify(ctx, c.time("since"), queue.Target(c.text("target")), c.on("fix"))
 		return err
 	})
 	if err != nil {
@@ -212,3 +157,6 @@ func verified(v *leads.Verification, fix bool) error {
 	}
 	return finding(fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing))
 }
+
+// seconds writes a duration without fractions of a second; what is overdue is due now.
+func seconds(d time.Duration) string { return max(d, 0).Round(time.Second).String() }

@@ -15,28 +15,12 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/spf13/cobra"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/crm"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
-
-// erase is `siteapi leads erase`.
-func (d Deps) erase() *cobra.Command {
-	return d.command(&cobra.Command{
-		Use: "erase", Short: "erase everything that is known of an e-mail address, everywhere",
-		Long: "Erases the address from the CMS, the CRM, the database and the cache, with its deliveries and with sessions that\n" +
-			"hold it only because it was typed, and prints a receipt. Without --yes it only says what it finds.\n" +
-			"If something can't be reached the exit code is 1: run the command again, it continues where it stopped.",
-		Example: "  siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n" +
-			"  siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
-	}, append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), eraseLeads,
-		textFlag("email", "the `address`, in any letter case; -: the first line of standard input"),
-		boolFlag("yes", "erase: without it nothing is changed"),
-		textFlag("receipt", "also write the receipt to this `file`, as JSON"), serverFlag(), jsonFlag())
-}
 
 // receipt is what an erasure prints.
 type receipt struct {
@@ -50,16 +34,12 @@ func eraseLeads(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	server, err := c.server()
-	if err != nil {
-		return err
-	}
 	idle := c.databaseIdle(c.settings) // before this process has the database open itself
 	r := receipt{StartedAt: time.Now().UTC().Truncate(time.Second)}
 	err = c.withUpstreams(ctx, func() error {
 		c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
 			if c.settings.CacheURL.Scheme == "memory" {
-				return clearMemory(ctx, server, c.settings.CacheTokens, ids, idle)
+				return clearMemory(ctx, c.server(), c.settings.CacheTokens, ids, idle)
 			}
 			shared, err := c.OpenCache(ctx, c.settings)
 			if err != nil {
@@ -82,7 +62,7 @@ func eraseLeads(ctx context.Context, c *call) error {
 func (c *call) address() (string, error) {
 	email := c.text("email")
 	if email == "-" {
-		line, err := bufio.NewReader(c.in).ReadString('\n')
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("--email: reading standard input: %w", err)
 		}

@@ -15,112 +15,122 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// flag adds flags to a command.
-type flag func(*pflag.FlagSet)
-
-func textFlag(name, usage string) flag { return func(f *pflag.FlagSet) { f.String(name, "", usage) } }
-
-func boolFlag(name, usage string) flag { return func(f *pflag.FlagSet) { f.Bool(name, false, usage) } }
-
-func jsonFlag() flag { return boolFlag("json", "print JSON, for other programs") }
-
-func sinceFlag(what string) flag {
-	return textFlag("since", "only "+what+" since that `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z")
+func textFlag(name, usage string) option {
+	return func(c *cobra.Command) { c.Flags().String(name, "", usage) }
 }
 
-func untilFlag(what string) flag {
-	return textFlag("until", "only "+what+" before that `time`, in the same forms")
+func boolFlag(name, usage string) option {
+	return func(c *cobra.Command) { c.Flags().Bool(name, false, usage) }
 }
 
-func targetFlag() flag { return textFlag("target", "only this one: "+words(queue.Targets())) }
+func jsonFlag() option { return boolFlag("json", "print JSON, for other programs") }
 
-func stateFlag() flag {
-	return func(f *pflag.FlagSet) {
-		f.StringSlice("state", nil, "only these states: "+words(queue.States())+", all; several with commas")
+// checkedText is the value of a flag that is checked and brought into its usual form when it is given.
+type checkedText struct {
+	text  string
+	check func(string) (string, error)
+}
+
+func (c *checkedText) Set(given string) (err error) { c.text, err = c.check(given); return err }
+func (c *checkedText) String() string               { return c.text }
+func (*checkedText) Type() string                   { return "string" }
+
+func checkedFlag(name, usage string, check func(string) (string, error)) option {
+	return func(c *cobra.Command) { c.Flags().Var(&checkedText{check: check}, name, usage) }
+}
+
+func enumFlag[T ~string](name, usage string, values []T) option {
+	return checkedFlag(name, usage+": "+words(values), func(given string) (string, error) { return parse(given, values) })
+}
+
+func targetFlag() option { return enumFlag("target", "only this `target`", queue.Targets()) }
+
+func statesFlag() option {
+	values := append(queue.States(), "all")
+	return checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(given string) (string, error) {
+		var list []string
+		for _, word := range strings.Split(given, ",") {
+			state, err := parse(word, values)
+			if err != nil {
+				return "", err
+			}
+			list = append(list, state)
+		}
+		return strings.Join(list, ","), nil
+	})
+}
+
+// states returns the value of such a flag, or otherwise if it is not given.
+func (c *call) states(otherwise []queue.State) (list []queue.State) {
+	if !c.flags.Changed("state") {
+		return otherwise
+	}
+	for _, state := range strings.Split(c.text("state"), ",") {
+		if state == "all" {
+			return queue.States()
+		}
+		list = append(list, queue.State(state))
+	}
+	return list
+}
+
+func timeFlag(name, usage string) option {
+	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) (string, error) {
+		if d, err := config.Duration(given); err == nil {
+			return time.Now().Add(-d).Format(time.RFC3339Nano), nil
+		}
+		for _, layout := range []string{time.DateOnly, time.RFC3339} {
+			if at, err := time.Parse(layout, given); err == nil {
+				return at.Format(time.RFC3339Nano), nil
+			}
+		}
+		return "", errors.New("must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
+			"or a time such as 2026-01-31T09:30:00Z")
+	})
+}
+
+// time returns the value of such a flag, the zero time if it is not given.
+func (c *call) time(name string) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, c.text(name))
+	return at
+}
+
+func periodFlags(what string) option {
+	return func(c *cobra.Command) {
+		timeFlag("since", "only "+what+" since that")(c)
+		timeFlag("until", "only "+what+" before that")(c)
 	}
 }
 
-func limitFlag(most int) flag {
-	return func(f *pflag.FlagSet) {
-		f.Int("limit", most, "how many at most, 0: all; with --json all unless it is given")
-	}
-}
-
-func outputFlags(usage string) flag {
-	return func(f *pflag.FlagSet) {
-		f.StringP("output", "o", "", usage)
-		f.Bool("overwrite", false, "replace the file if it exists")
-	}
-}
-
-func serverFlag() flag {
-	return textFlag("server", "`address` of the running service; left out: LISTEN_ADDR on this machine")
-}
-
-// period reads --since and --until. What is left out is the zero time.
+// period returns the values of --since and --until.
 func (c *call) period() (since, until time.Time, err error) {
-	if since, err = c.moment("since"); err != nil {
-		return since, until, err
-	}
-	until, err = c.moment("until")
-	if err == nil && !since.IsZero() && !until.IsZero() && !since.Before(until) {
+	since, until = c.time("since"), c.time("until")
+	if !until.IsZero() && !since.Before(until) {
 		err = errors.New("--until: must be later than --since")
 	}
 	return since, until, err
 }
 
-// moment reads a point in time: how long ago, or when.
-func (c *call) moment(name string) (time.Time, error) {
-	value := c.text(name)
-	if value == "" {
-		return time.Time{}, nil
+func limitFlag(most uint) option {
+	return func(c *cobra.Command) {
+		c.Flags().Uint("limit", most, "how many at most, 0: all; with --json all unless it is given")
 	}
-	if d, err := config.Duration(value); err == nil {
-		return time.Now().Add(-d), nil
-	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if at, err := time.Parse(layout, value); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("--%s: must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, "+
-		"or a time such as 2026-01-31T09:30:00Z", name)
 }
 
-// limit reads --limit. JSON is whole unless the limit is given.
-func (c *call) limit() (int, error) {
-	n, err := c.flags.GetInt("limit")
-	switch {
-	case n < 0:
-		return 0, errors.New("--limit: must not be negative")
-	case c.on("json") && !c.flags.Changed("limit"):
-		return 0, nil
+// limit returns the value of --limit. JSON is whole unless it is given.
+func (c *call) limit() int {
+	n, _ := c.flags.GetUint("limit")
+	if c.on("json") && !c.flags.Changed("limit") {
+		return 0
 	}
-	return n, err
+	return int(n)
 }
 
-// states reads --state, by default def. The word "all" means all states.
-func (c *call) states(def []queue.State) (list []queue.State, err error) {
-	typed, err := c.flags.GetStringSlice("state")
-	if len(typed) == 0 {
-		return def, err
+func outputFlags(usage string) option {
+	return func(c *cobra.Command) {
+		c.Flags().StringP("output", "o", "", usage)
+		c.Flags().Bool("overwrite", false, "replace the file if it exists")
 	}
-	for _, name := range typed {
-		state, err := parse("state", name, append(queue.States(), "all"))
-		if err != nil {
-			return nil, err
-		}
-		if state == "all" {
-			return queue.States(), nil
-		}
-		list = append(list, state)
-	}
-	return list, nil
-}
-
-// target reads --target. Empty: all.
-func (c *call) target() (queue.Target, error) {
-	return parse("target", c.text("target"), queue.Targets())
 }
 
 // words lists the values of an enum as they are typed and printed: IN_REVIEW as in-review.
@@ -136,32 +146,21 @@ func word[T ~string](value T) string {
 	return strings.ToLower(strings.ReplaceAll(string(value), "_", "-"))
 }
 
-// parse reads a value of an enum as it is typed for a flag. Left out it is empty.
-func parse[T ~string](name, typed string, values []T) (value T, err error) {
+// parse reads a value of an enum as it is typed.
+func parse[T ~string](typed string, values []T) (string, error) {
 	i := slices.IndexFunc(values, func(v T) bool { return strings.EqualFold(word(v), strings.TrimSpace(typed)) })
-	switch {
-	case i >= 0:
-		value = values[i]
-	case typed != "":
-		err = fmt.Errorf("--%s %s: must be one of %s", name, typed, words(values))
+	if i < 0 {
+		return "", errors.New("must be one of " + words(values))
 	}
-	return value, err
-}
-
-// group returns a command that only holds others.
-func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Example: example, Args: NoArguments, DisableFlagsInUseLine: true}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	c.AddCommand(commands...)
-	return c
+	return string(values[i]), nil
 }
 
 // NoArguments refuses arguments. One of a command that holds others is a command that does not exist.
 func NoArguments(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return nil
-	}
-	if !c.HasSubCommands() {
+	case !c.HasSubCommands():
 		return fmt.Errorf("%q is one argument too many. See `%s --help`", args[0], c.CommandPath())
 	}
 	var names []string
@@ -176,14 +175,16 @@ func UsageError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return NoArguments(c, args)
 	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		name := "--" + unknown.GetSpecifiedName()
-		err = fmt.Errorf("there is no flag %s.%s", name, didYouMean(name, names))
-		return fmt.Errorf("%w See `%s --help`", err, c.CommandPath())
+	text := err.Error() + "."
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		text = fmt.Sprintf("--%s %s: %v.", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
 	}
-	return fmt.Errorf("%w. See `%s --help`", err, c.CommandPath())
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		name, names := "--"+unknown.GetSpecifiedName(), []string(nil)
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		text = fmt.Sprintf("there is no flag %s.%s", name, didYouMean(name, names))
+	}
+	return fmt.Errorf("%s See `%s --help`", text, c.CommandPath())
 }
 
 // didYouMean suggests the name that is spelled most like what was typed.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/spf13/cobra"
 
 	"siteapi/schema"
 )
@@ -13,26 +12,13 @@ import (
 // choicesShown is how many values of a field are printed.
 const choicesShown = 10
 
-// funnel is `siteapi funnel`.
-func (d Deps) funnel() *cobra.Command {
-	return d.databaseCommand(&cobra.Command{
-		Use: "funnel", Short: "report how far visitors get in the calculator, and what they choose",
-		Long: "Counts sessions by the last tracked state: what a visitor chose and took back is not seen. A session counts for a\n" +
-			"step if its state shows that step or a later one. JSON has the weeks too.",
-		Example: "  siteapi funnel --since 30d\n  siteapi funnel --since 2026-01-01 --until 2026-02-01 --json",
-	}, printFunnel, sinceFlag("sessions last seen"), untilFlag("sessions last seen"), jsonFlag(),
-		textFlag("locale", "only sessions whose lead is in this `language`: "+words(schema.AllLocale)))
-}
-
 func printFunnel(ctx context.Context, c *call) error {
 	since, until, err := c.period()
 	if err != nil {
 		return err
 	}
 	var locale *schema.Locale
-	if l, err := parse("locale", c.text("locale"), schema.AllLocale); err != nil {
-		return err
-	} else if l != "" {
+	if l := schema.Locale(c.text("locale")); l != "" {
 		locale = &l
 	}
 	f, err := c.rules.Funnel(ctx, since, until, locale)

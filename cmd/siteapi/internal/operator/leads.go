@@ -1,10 +1,17 @@
 package operator
 
 import (
+	"bufio"
 	"context"
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -16,47 +23,13 @@ import (
 	"siteapi/schema"
 )
 
-// leads is `siteapi leads`. These are the only commands that print personal data.
-func (d Deps) leads() *cobra.Command {
-	all := boolFlag("all", "all that are in review")
-	return group("leads", "list, show, export, release, reject and erase leads", "  siteapi leads list --since 7d",
-		d.databaseCommand(&cobra.Command{
-			Use: "list", Short: "list leads, newest first",
-			Example: "  siteapi leads list --search 'ana pop'\n  siteapi leads list --state in-review",
-		}, listLeads, leadFlags, jsonFlag(), limitFlag(50)),
-		d.databaseCommand(&cobra.Command{
-			Use: "show <id, PDF reference or e-mail address>", Short: "show a lead, or all of an address, with its deliveries",
-			Example: "  siteapi leads show LR4LB5AK\n  siteapi leads show ana@example.com", Args: cobra.ArbitraryArgs,
-		}, showLeads, jsonFlag()),
-		d.databaseCommand(&cobra.Command{
-			Use: "export", Short: "write leads as CSV or NDJSON, oldest first",
-			Long: "Cells of a CSV file that a spreadsheet could take for a formula begin with ', which spreadsheets don't show.\n" +
-				"With --email it is what a person who asks for their data gets.",
-			Example: "  siteapi leads export --since 30d --output leads.csv\n  siteapi leads export --format ndjson | jq .contact.email",
-		}, exportLeads, leadFlags, func(f *pflag.FlagSet) { f.String("format", "csv", "csv or ndjson") },
-			outputFlags("`file` to write, readable by you only; left out: standard output")),
-		d.databaseCommand(&cobra.Command{
-			Use: "release <id or PDF reference> … | --all", Short: "deliver leads that are in review or were rejected",
-			Example: "  siteapi leads list --state in-review\n  siteapi leads release LR4LB5AK", Args: cobra.ArbitraryArgs,
-		}, func(ctx context.Context, c *call) error {
-			return c.decide(ctx, "released: the running service delivers them now", c.db.Archive.Release)
-		}, all),
-		d.databaseCommand(&cobra.Command{
-			Use: "reject <id or PDF reference> … | --all", Short: "reject leads that are in review: they are never delivered",
-			Long:    "SUBMISSION_RETENTION forgets them. `siteapi leads release` undoes it.",
-			Example: "  siteapi leads reject LR4LB5AK", Args: cobra.ArbitraryArgs,
-		}, func(ctx context.Context, c *call) error { return c.decide(ctx, "rejected", c.db.Archive.Reject) }, all),
-		d.erase(),
-	)
-}
-
 // leadFlags narrow a listing of leads.
-func leadFlags(f *pflag.FlagSet) {
+func leadFlags(c *cobra.Command) {
+	f := c.Flags()
 	f.String("search", "", "only leads whose first name, last name, e-mail address or PDF reference begins with each of these `words` (or --reference)")
-	f.String("state", "", "only leads in this one: "+words(schema.AllLeadState))
 	f.String("email", "", "only leads of this `address`, in any letter case")
-	sinceFlag("leads submitted")(f)
-	untilFlag("leads submitted")(f)
+	enumFlag("state", "only leads in this `state`", schema.AllLeadState)(c)
+	periodFlags("leads submitted")(c)
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "reference" {
 			name = "search"
@@ -65,26 +38,17 @@ func leadFlags(f *pflag.FlagSet) {
 	})
 }
 
-// leadFilter reads them.
-func (c *call) leadFilter() (f store.Filter, state schema.LeadState, err error) {
-	f = store.Filter{Email: c.text("email"), Search: c.text("search")}
+// filtered returns the leads that these flags and a filter leave, and whether there are more.
+func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
+	f.Email, f.Search = c.text("email"), c.text("search")
 	if f.Since, f.Until, err = c.period(); err != nil {
-		return f, "", err
+		return nil, false, err
 	}
-	state, err = parse("state", c.text("state"), schema.AllLeadState)
-	return f, state, err
+	return c.rules.Leads(ctx, f, schema.LeadState(c.text("state")))
 }
 
 func listLeads(ctx context.Context, c *call) error {
-	f, state, err := c.leadFilter()
-	if err != nil {
-		return err
-	}
-	f.Newest = true
-	if f.Limit, err = c.limit(); err != nil {
-		return err
-	}
-	list, more, err := c.rules.Leads(ctx, f, state)
+	list, more, err := c.filtered(ctx, store.Filter{Newest: true, Limit: c.limit()})
 	switch {
 	case err != nil:
 		return err
@@ -100,7 +64,7 @@ func listLeads(ctx context.Context, c *call) error {
 			printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email), l.Selections.ProjectType, orEmpty(l.Locale)}
 	})
 	if more {
-		c.say("(the %d newest: --limit 0 lists all)", f.Limit)
+		c.say("(the %d newest: --limit 0 lists all)", len(list))
 	}
 	return nil
 }
@@ -166,6 +130,14 @@ func showLeads(ctx context.Context, c *call) error {
 	return nil
 }
 
+func releaseLeads(ctx context.Context, c *call) error {
+	return c.decide(ctx, "released: the running service delivers them now", c.db.Archive.Release)
+}
+
+func rejectLeads(ctx context.Context, c *call) error {
+	return c.decide(ctx, "rejected", c.db.Archive.Reject)
+}
+
 // decide releases or rejects the leads that are named, or all in review.
 func (c *call) decide(ctx context.Context, done string, do func(ctx context.Context, id string) (bool, error)) (err error) {
 	var list []*schema.Lead
@@ -198,3 +170,80 @@ func (c *call) decide(ctx context.Context, done string, do func(ctx context.Cont
 	c.say("%d leads %s", n, done)
 	return nil
 }
+
+// exportPage is how many leads an export holds in memory at a time.
+const exportPage = 500
+
+// exportLeads is `siteapi leads export`.
+func exportLeads(ctx context.Context, c *call) error {
+	n := 0
+	export := func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		encoder := json.NewEncoder(buffered)
+		encoder.SetEscapeHTML(false)
+		write := func(l *schema.Lead) error { return encoder.Encode(l) }
+		if c.text("format") != "ndjson" {
+			write = csvWriter(buffered)
+		}
+		f := store.Filter{Limit: exportPage}
+		for more := true; more; {
+			var page []*schema.Lead
+			var err error
+			if page, more, err = c.filtered(ctx, f); err != nil {
+				return err
+			}
+			for _, l := range page {
+				if err := write(l); err != nil {
+					return err
+				}
+				f.After = &store.Position{SubmittedAt: l.SubmittedAt, ID: l.ID}
+			}
+			n += len(page)
+		}
+		return buffered.Flush()
+	}
+	path := c.text("output")
+	if path == "" {
+		return export(c.out)
+	}
+	if err := writeFile(path, c.on("overwrite"), func(f *os.File) error { return export(f) }); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	c.say("%d leads written to %s", n, path)
+	return nil
+}
+
+// csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8.
+func csvWriter(w io.Writer) func(*schema.Lead) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	row := func(cells ...string) error {
+		for i, cell := range cells {
+			cells[i] = inert(cell)
+		}
+		err := out.Write(cells)
+		out.Flush()
+		return errors.Join(err, out.Error())
+	}
+	_, begun := io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
+	header := row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
+		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "state", "signals")
+	return func(l *schema.Lead) error {
+		signals := make([]string, len(l.Signals))
+		for i, s := range l.Signals {
+			signals[i] = string(s)
+		}
+		return errors.Join(begun, header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
+			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
+			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
+			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
+			strings.Join(signals, ";")))
+	}
+}
+
+// formula finds what a spreadsheet could take for the beginning of a formula: at the beginning of a cell, and after what
+// separates cells where another separator than the comma is set. East Asian versions take the wide forms as well.
+var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
+
+// inert writes ' before each of those.
+func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }

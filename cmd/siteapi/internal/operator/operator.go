@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,11 +15,11 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
-	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers/leads"
+	"siteapi/schema"
 )
 
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
@@ -31,7 +31,7 @@ type Deps struct {
 	Getenv       func(name string) string // reads the settings
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	OpenCMS      func(s *config.Settings) (CMS, error)
-	OpenCRM      func(s *config.Settings) (CRM, error)
+	OpenCRM      func(s *config.Settings) (leads.CRM, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
 	// LockSQLite keeps every other process from opening the database until it is closed. It fails if one has it open.
 	LockSQLite func(s *config.Settings) (io.Closer, error)
@@ -50,20 +50,95 @@ type Database struct {
 // CMS is what the commands need of the CMS's driver.
 type CMS interface {
 	cms.Content
-	cms.Lookup
-	cms.Eraser
-}
-
-// CRM is what the commands need of the CRM's driver.
-type CRM interface {
-	crm.Lookup
-	crm.Eraser
+	leads.CMS
 }
 
 // Commands returns all commands of this package.
 func Commands(d Deps) []*cobra.Command {
+	all := boolFlag("all", "all that are in review")
 	return []*cobra.Command{
-		d.leads(), d.deliveries(), d.funnel(), d.doctor(), d.ready(), d.backup(), d.restore(), d.migrate(), d.store(), d.cms(), d.crm(), sdl(),
+		group("leads", "list, show, export, release, reject and erase leads", "siteapi leads list --since 7d",
+			d.onDatabase(listLeads, "list", "list leads, newest first",
+				"siteapi leads list --search 'ana pop'\nsiteapi leads list --state in-review",
+				leadFlags, jsonFlag(), limitFlag(50)),
+			d.onDatabase(showLeads, "show", "show a lead, or all of an address, with its deliveries",
+				"siteapi leads show LR4LB5AK\nsiteapi leads show ana@example.com",
+				arguments("<id, PDF reference or e-mail address>"), jsonFlag()),
+			d.onDatabase(exportLeads, "export", "write leads as CSV or NDJSON, oldest first",
+				"siteapi leads export --since 30d --output leads.csv\nsiteapi leads export --format ndjson | jq .contact.email",
+				leadFlags, enumFlag("format", "the `format`, csv unless it is given", []string{"csv", "ndjson"}),
+				outputFlags("`file` to write, readable by you only; left out: standard output")),
+			d.onDatabase(releaseLeads, "release", "deliver leads that are in review or were rejected",
+				"siteapi leads list --state in-review\nsiteapi leads release LR4LB5AK",
+				arguments("<id or PDF reference> … | --all"), all),
+			d.onDatabase(rejectLeads, "reject", "reject leads that are in review: they are never delivered, unless released after all",
+				"siteapi leads reject LR4LB5AK", arguments("<id or PDF reference> … | --all"), all),
+			d.command(append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), eraseLeads,
+				"erase", "erase everything that is known of an e-mail address, everywhere",
+				"siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n"+
+					"siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
+				details("Without --yes it only says what it finds. If something can't be reached the exit code is 1: run the command\n"+
+					"again, it continues where it stopped."),
+				textFlag("email", "the `address`, in any letter case; -: the first line of standard input"),
+				boolFlag("yes", "erase: without it nothing is changed"),
+				textFlag("receipt", "also write the receipt to this `file`, as JSON"), serverFlag(), jsonFlag()),
+		),
+		group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook; nothing personal is printed",
+			"siteapi deliveries list\nsiteapi deliveries retry --all",
+			d.onDatabase(listDeliveries, "list", "list deliveries, oldest first; without --state those that have not arrived",
+				"siteapi deliveries list --state failed,retrying --target crm\nsiteapi deliveries list --state all --json",
+				statesFlag(), targetFlag(), jsonFlag(), limitFlag(100),
+				textFlag("submission", "only those of the `lead` with this id or PDF reference, in every state")),
+			d.onDatabase(retryDeliveries, "retry", "have the running service try deliveries now, failed ones too",
+				"siteapi deliveries retry 4711 4712\nsiteapi deliveries retry --all --target crm",
+				arguments("<delivery> … | --all"), statesFlag(), targetFlag(),
+				boolFlag("all", "all that have not arrived, or those that --state and --target leave")),
+			d.onDatabase(resendDeliveries, "resend", "deliver a lead to a target once more, if its delivery is forgotten after 30 days",
+				"siteapi deliveries resend LR4LB5AK --target crm",
+				arguments("<lead's id or PDF reference> --target cms|crm|webhook"), targetFlag()),
+			d.command(upstreamSettings(), verifyDeliveries,
+				"verify", "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
+				"siteapi deliveries verify --since 30d\nsiteapi deliveries verify --fix",
+				timeFlag("since", "only leads submitted since that"), targetFlag(), jsonFlag(), boolFlag("fix", "send again what is missing")),
+		),
+		d.onDatabase(printFunnel, "funnel", "report how far visitors get in the calculator, and what they choose",
+			"siteapi funnel --since 30d\nsiteapi funnel --since 2026-01-01 --until 2026-02-01 --json",
+			periodFlags("sessions last seen"), jsonFlag(),
+			enumFlag("locale", "only sessions whose lead is in this `language`", schema.AllLocale)),
+		d.command(nil, examine, "doctor", "check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
+			"siteapi doctor\nsiteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
+			details("Makes a real round trip to everything the service depends on. Exit code 2: something has to be repaired."),
+			jsonFlag(), boolFlag("strict", "exit code 2 for warnings too"), serverFlag()),
+		d.command([]string{"LISTEN_ADDR"}, isReady, "ready", "ask the running service whether it is ready; exit code 2: it is not",
+			"siteapi ready\nsiteapi ready --live",
+			serverFlag(), boolFlag("live", "ask /healthz, which is 200 while dependencies are down")),
+		d.command(databaseSettings(), writeBackup, "backup", "write everything in DATA_DIR to one file, while the service runs",
+			"siteapi backup --output /backups/siteapi-$(date +%F).tar.gz\nsiteapi backup --output - | age -r age1… > siteapi.tar.gz.age",
+			details("The file is checked before it gets its name. It holds personal data: encrypt it, and remove old ones."),
+			outputFlags("`file` to write, readable by you only; -: standard output")),
+		d.command(databaseSettings(), restoreBackup, "restore", "replace what is in DATA_DIR by a backup, and keep it aside",
+			"siteapi restore --from /backups/siteapi-2026-01-31.tar.gz",
+			details("Stop the service first: a database that is open is refused. The backup is checked before anything is touched."),
+			textFlag("from", "the `file` to restore; -: standard input")),
+		d.command(databaseSettings(), migrate, "migrate", "create the tables or bring them up to date, as every start does, and stop",
+			"DATABASE_URL=postgres://owner@db/siteapi siteapi migrate"),
+		group("store", "move what is stored to another database", "siteapi store copy --from data --to postgres://siteapi@db/siteapi",
+			d.command(databaseSettings(), copyStore, "copy", "copy sessions, submissions and unfinished deliveries into another database",
+				"siteapi store copy --from data --to postgres://siteapi@db/siteapi",
+				details("Stop the service before the last copy. A copy that was interrupted is repeated: what is there stays."),
+				textFlag("from", "the old `database`: a data folder, or postgres://…; left out: DATA_DIR"),
+				textFlag("to", "the new `database`: a data folder, or postgres://…; left out: DATABASE_URL"))),
+		group("cms", "prepare the CMS", "siteapi cms setup",
+			d.command([]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "SITE_URL"}, setUpCMS,
+				"setup", "print the webhook that the CMS needs and what is missing here, or create it; safe to repeat",
+				"CMS_DRIVER=sanity SANITY_PROJECT_ID=… SITE_URL=https://api.example siteapi cms setup",
+				boolFlag("create", "create the webhook, unless one for this address exists; the token must have the right to"))),
+		group("crm", "prepare the CRM", "siteapi crm setup",
+			d.command([]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
+				"setup", "create the properties that leads are stored in; safe to repeat",
+				"CRM_DRIVER=hubspot HUBSPOT_TOKEN=… siteapi crm setup")),
+		d.command([]string{"(none)"}, printSDL, "sdl", "print the GraphQL schema, for code generators and other tools",
+			"siteapi sdl > schema.graphql"),
 	}
 }
 
@@ -80,7 +155,6 @@ type call struct {
 	Deps
 	flags    *pflag.FlagSet
 	args     []string
-	in       io.Reader
 	out      io.Writer
 	settings *config.Settings
 	db       *Database      // of a command that works on it
@@ -102,30 +176,51 @@ func (c *call) on(name string) bool {
 // say prints a line.
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// command completes a command. Only problems with the settings that it names count; without names all do.
-func (d Deps) command(c *cobra.Command, settings []string, run func(context.Context, *call) error, flags ...flag) *cobra.Command {
-	if c.Args == nil {
-		c.Args = NoArguments
-	}
-	for _, add := range flags {
-		add(c.Flags())
-	}
+// option adds flags to a command, or text to its help.
+type option func(*cobra.Command)
+
+// arguments has a command take arguments.
+func arguments(names string) option {
+	return func(c *cobra.Command) { c.Use, c.Args = c.Use+" "+names, cobra.ArbitraryArgs }
+}
+
+func details(text string) option { return func(c *cobra.Command) { c.Long = c.Short + "\n\n" + text } }
+
+// action is what a command does.
+type action func(context.Context, *call) error
+
+// command returns a command. Only problems with the settings that it names count; without names all do.
+func (d Deps) command(settings []string, do action, name, summary, examples string, options ...option) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: summary, Example: indented(examples), Args: NoArguments}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		s, err := config.Read(d.Getenv, settings...)
 		if err != nil {
 			return err
 		}
-		return run(c.Context(), &call{Deps: d, flags: c.Flags(), args: args, in: c.InOrStdin(), out: c.OutOrStdout(), settings: s})
+		return do(c.Context(), &call{Deps: d, flags: c.Flags(), args: args, out: c.OutOrStdout(), settings: s})
+	}
+	for _, apply := range options {
+		apply(c)
 	}
 	return c
 }
 
-// databaseCommand completes a command that works on the database and nothing else.
-func (d Deps) databaseCommand(c *cobra.Command, run func(context.Context, *call) error, flags ...flag) *cobra.Command {
-	return d.command(c, databaseSettings(), func(ctx context.Context, c *call) error {
-		return c.withDatabase(ctx, func() error { return run(ctx, c) })
-	}, flags...)
+// onDatabase returns a command that works on the database and nothing else.
+func (d Deps) onDatabase(do action, name, summary, examples string, options ...option) *cobra.Command {
+	return d.command(databaseSettings(), func(ctx context.Context, c *call) error {
+		return c.withDatabase(ctx, func() error { return do(ctx, c) })
+	}, name, summary, examples, options...)
 }
+
+// group returns a command that only holds others.
+func group(name, summary, examples string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: summary, Example: indented(examples), Args: NoArguments, DisableFlagsInUseLine: true}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(commands...)
+	return c
+}
+
+func indented(lines string) string { return "  " + strings.ReplaceAll(lines, "\n", "\n  ") }
 
 // withDatabase runs a part of a command that works on the database.
 func (c *call) withDatabase(ctx context.Context, run func() error) (err error) {
@@ -151,20 +246,6 @@ func (c *call) withUpstreams(ctx context.Context, run func() error) error {
 		return run()
 	})
 }
-
-// openExisting opens the database of a service. It never creates a SQLite file: an empty list would hide a wrong DATA_DIR.
-func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
-	if s.DatabaseURL == nil && !exists(databasePath(s)) {
-		return nil, noDatabase(s)
-	}
-	return d.OpenDatabase(ctx, s)
-}
-
-func noDatabase(s *config.Settings) error {
-	return fmt.Errorf("DATA_DIR: there is no database at %s: set DATA_DIR to the folder of the service, or start it once", databasePath(s))
-}
-
-func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
 // finding is the outcome of a command that did its work and found something wrong.
 type finding string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,32 +13,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/formatter"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
 
-// ready is `siteapi ready`.
-func (d Deps) ready() *cobra.Command {
-	return d.command(&cobra.Command{
-		Use: "ready", Short: "ask the running service whether it is ready; exit code 2: it is not",
-		Long:    "It is the health check of containers, which hold no other program that could ask.",
-		Example: "  siteapi ready\n  siteapi ready --live",
-	}, []string{"LISTEN_ADDR"}, isReady, serverFlag(), boolFlag("live", "ask /healthz, which is 200 while dependencies are down"))
-}
-
 func isReady(ctx context.Context, c *call) error {
-	server, err := c.server()
-	if err != nil {
-		return err
-	}
 	path := "/readyz"
 	if c.on("live") {
 		path = "/healthz"
 	}
-	status, body, err := ask(ctx, http.MethodGet, server+path, "")
+	status, body, err := ask(ctx, http.MethodGet, c.server()+path, "")
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}
@@ -48,17 +38,15 @@ func isReady(ctx context.Context, c *call) error {
 	return nil
 }
 
-// server reads --server, by default the address of this machine that LISTEN_ADDR names.
-func (c *call) server() (string, error) {
-	server := strings.TrimSuffix(c.text("server"), "/")
-	if server == "" {
-		return localAddress(c.settings), nil
-	}
-	if err := config.WebAddress(server); err != nil {
-		return "", fmt.Errorf("--server: %w", err)
-	}
-	return server, nil
+func serverFlag() option {
+	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
+	return checkedFlag("server", usage, func(given string) (string, error) {
+		return strings.TrimSuffix(given, "/"), config.WebAddress(given)
+	})
 }
+
+// server returns the value of --server, by default the address of this machine that LISTEN_ADDR names.
+func (c *call) server() string { return cmp.Or(c.text("server"), localAddress(c.settings)) }
 
 // localAddress is the address of this machine that LISTEN_ADDR names.
 func localAddress(s *config.Settings) string {
@@ -89,22 +77,87 @@ func ask(ctx context.Context, method, address, token string) (status int, body [
 	return resp.StatusCode, body, err
 }
 
-// sdl is `siteapi sdl`. It prints the schema without @rest, which describes routes in the service's own operation
-// documents and means nothing to clients.
-func sdl() *cobra.Command {
-	return &cobra.Command{
-		Use: "sdl", Short: "print the GraphQL schema, for code generators and other tools",
-		Example: "  siteapi sdl > schema.graphql", Args: NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			public := *schema.AST()
-			public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
-			delete(public.Types, "RestMethod")
-			delete(public.Types, "RestAnswer")
-			delete(public.Directives, "rest")
-			var text bytes.Buffer
-			formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(&public)
-			_, err := c.OutOrStdout().Write(text.Bytes())
-			return err
-		},
+// printSDL prints the schema without @rest, which describes routes in the service's own operation documents and means
+// nothing to clients.
+func printSDL(_ context.Context, c *call) error {
+	public := *schema.AST()
+	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
+	delete(public.Types, "RestMethod")
+	delete(public.Types, "RestAnswer")
+	delete(public.Directives, "rest")
+	var text bytes.Buffer
+	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(&public)
+	_, err := c.out.Write(text.Bytes())
+	return err
+}
+
+func setUpCRM(ctx context.Context, c *call) error {
+	contacts, err := c.OpenCRM(c.settings)
+	if err != nil {
+		return fmt.Errorf("opening the CRM: %w", err)
 	}
+	driver, ok := contacts.(crm.Setup)
+	if !ok {
+		c.say("CRM_DRIVER=%s needs no preparation: nothing was done", c.settings.CRMDriver)
+		return nil
+	}
+	lines, err := driver.Setup(ctx)
+	for _, line := range lines {
+		c.say("%s", line)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case upstream.KindOf(err) == upstream.Refused:
+		return fmt.Errorf("%w\n(the token must be valid and have the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+	}
+	return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
+}
+
+func setUpCMS(ctx context.Context, c *call) error {
+	s := c.settings
+	driver, err := c.OpenCMS(s)
+	if err != nil {
+		return fmt.Errorf("opening the CMS: %w", err)
+	}
+	setup, ok := driver.(cms.WebhookSetup)
+	if !ok {
+		c.say("CMS_DRIVER=%s needs no webhook: nothing was done", s.CMSDriver)
+		return nil
+	}
+	tokens := s.WebhookSecrets
+	if len(tokens) > 0 && tokens[0] == config.DevWebhookSecret {
+		tokens = nil
+	}
+	hook := cms.Webhook{URL: s.SiteURL + "/api/webhooks/cms", Token: append(tokens, "")[0], Secret: append(s.SigningSecrets, "")[0]}
+	if s.SiteURL == "" {
+		hook.URL = "https://<this service>" + hook.URL
+	}
+	c.say("webhook of the CMS")
+	for _, line := range setup.DescribeWebhook(hook) {
+		c.say("  %s", line)
+	}
+	for _, missing := range []struct{ value, advice string }{
+		{s.SiteURL, "SITE_URL: the address at which the CMS reaches this service"},
+		{hook.Token, "CMS_WEBHOOK_SECRET: a long random value, which the webhook sends as its token"},
+		{hook.Secret, "CMS_WEBHOOK_SIGNING_SECRET: a long random value, with which the webhook signs what it sends (recommended)"},
+	} {
+		if missing.value == "" {
+			c.say("  missing here: %s", missing.advice)
+		}
+	}
+	if !c.on("create") {
+		return nil
+	}
+	if s.SiteURL == "" || hook.Token == "" {
+		return errors.New("creating the webhook: set SITE_URL and CMS_WEBHOOK_SECRET first")
+	}
+	outcome, err := setup.CreateWebhook(ctx, hook)
+	switch {
+	case upstream.KindOf(err) == upstream.Refused:
+		return fmt.Errorf("%w\n(the token may not manage webhooks: create it by hand with the settings above)", err)
+	case err == nil:
+		c.say("%s", outcome)
+	}
+	return err
 }

@@ -11,29 +11,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers/leads"
 )
 
-// migrate is `siteapi migrate`.
-func (d Deps) migrate() *cobra.Command {
-	return d.command(&cobra.Command{
-		Use: "migrate", Short: "create the tables or bring them up to date, and stop",
-		Long:    "The service does this whenever it starts. Run it by itself if the service's database user may not change tables.",
-		Example: "  DATABASE_URL=postgres://owner@db/siteapi siteapi migrate",
-	}, databaseSettings(), func(ctx context.Context, c *call) error {
-		db, err := c.openOrCreate(ctx, c.settings)
-		if err != nil {
-			return err
-		}
-		c.say("the tables are up to date")
-		return db.Close()
-	})
+func migrate(ctx context.Context, c *call) error {
+	db, err := c.openOrCreate(ctx, c.settings)
+	if err != nil {
+		return err
+	}
+	c.say("the tables are up to date")
+	return db.Close()
 }
+
+// openExisting opens the database of a service.
+func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
+	if err := existing(s); err != nil {
+		return nil, err
+	}
+	return d.OpenDatabase(ctx, s)
+}
+
+// existing refuses to begin a SQLite database: an empty list would hide a wrong DATA_DIR.
+func existing(s *config.Settings) error {
+	if s.DatabaseURL != nil || exists(databasePath(s)) {
+		return nil
+	}
+	return fmt.Errorf("DATA_DIR: there is no database at %s: set DATA_DIR to the folder of the service, or start it once", databasePath(s))
+}
+
+func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
 // openOrCreate opens a database, and creates its folder with SQLite.
 func (d Deps) openOrCreate(ctx context.Context, s *config.Settings) (*Database, error) {
@@ -41,18 +50,6 @@ func (d Deps) openOrCreate(ctx context.Context, s *config.Settings) (*Database, 
 		return nil, fmt.Errorf("making the data folder: %w", err)
 	}
 	return d.OpenDatabase(ctx, s)
-}
-
-// store is `siteapi store`.
-func (d Deps) store() *cobra.Command {
-	return group("store", "move what is stored to another database", "  siteapi store copy --from data --to postgres://siteapi@db/siteapi",
-		d.command(&cobra.Command{
-			Use: "copy", Short: "copy sessions, submissions and unfinished deliveries into another database",
-			Long:    "Stop the service before the last copy. A copy that was interrupted is repeated: what is there stays.",
-			Example: "  siteapi store copy --from data --to postgres://siteapi@db/siteapi",
-		}, databaseSettings(), copyStore,
-			textFlag("from", "the old `database`: a data folder, or postgres://…; left out: DATA_DIR"),
-			textFlag("to", "the new `database`: a data folder, or postgres://…; left out: DATABASE_URL")))
 }
 
 func copyStore(ctx context.Context, c *call) (err error) {
