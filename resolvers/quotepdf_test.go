@@ -21,7 +21,6 @@ type oneQuote struct {
 	store.Quotes
 	reads  atomic.Int64
 	erased atomic.Bool
-	locale string
 }
 
 func (q *oneQuote) Submission(_ context.Context, id string) (quote.Submission, error) {
@@ -29,7 +28,7 @@ func (q *oneQuote) Submission(_ context.Context, id string) (quote.Submission, e
 	if id != "one" || q.erased.Load() {
 		return quote.Submission{}, store.ErrNotFound
 	}
-	return quote.Submission{ID: id, Locale: q.locale}, nil
+	return quote.Submission{ID: id}, nil
 }
 
 // blank draws empty pages.
@@ -102,35 +101,6 @@ func TestPdfOfAnErasedSubmission(t *testing.T) {
 		var coded *schema.Error
 		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) || coded.Code != schema.CodeNotFound {
 			t.Errorf("%s: %v, want NOT_FOUND", id, err)
-		}
-	}
-}
-
-func TestPdfLocale(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		asked, submitted, accept string
-		want                     schema.Locale
-	}{
-		{"es", "ro", "en", "es"},
-		{"", "ro", "es", "ro"},
-		{"", "", "es-MX,es;q=0.9,en;q=0.8", "es"},
-		{"", "", "tlh,ro;q=0.5", "ro"},
-		{"", "", "ro-MD", "ro"},
-		{"", "", "tlh", "en"},
-		{"", "", "", "en"},
-		{"", "", "*", "en"},
-		{"", "", ";;;=q", "en"},
-	} {
-		r, quotes, _ := newPdfResolver(t, nil)
-		quotes.locale = tt.submitted
-		var asked *schema.Locale
-		if l, ok := schema.ParseLocale(tt.asked); ok {
-			asked = &l
-		}
-		got, err := r.quotePdf(schema.WithCaller(t.Context(), &schema.Caller{AcceptLanguage: tt.accept}), "one", asked)
-		if err != nil || got.Locale != tt.want {
-			t.Errorf("%+v: got %+v, %v", tt, got, err)
 		}
 	}
 }

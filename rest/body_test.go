@@ -25,6 +25,9 @@ func TestHostileBodies(t *testing.T) {
 		{"array", `[]`, 400, "has to be a JSON object"},
 		{"null", `null`, 400, "has to be a JSON object"},
 		{"name twice", `{"sessionId":"a","sessionId":"b"}`, 400, "the same name twice"},
+		{"two values", `{"sessionId":"s"} {}`, 400, "something follows the value"},
+		{"invalid UTF-8", "{\"sessionId\":\"s\xff\"}", 400, "not UTF-8"},
+		{"60 KB of one field", `{"sessionId":"` + strings.Repeat("s", 60_000) + `"}`, 400, "invalid fields"},
 		{"name in another letter case", `{"SESSIONID":"a"}`, 400, "invalid fields"},
 		{"half a surrogate", `{"sessionId":"\ud800"}`, 400, "invalid fields"},
 		{"escaped NUL", `{"sessionId":"a\u0000"}`, 400, "invalid fields"},
@@ -114,12 +117,17 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 	if string(encoded) != body {
 		t.Errorf("got  %s\nwant %s", encoded, body)
 	}
-	for body, want := range map[string]string{`{}`: "body empty", `null`: "body required", `[]`: "body empty", ``: "", `{"a":1`: ""} {
+	for body, want := range map[string]string{`{}`: "body empty", `null`: "body required", `[]`: "body empty", ``: "", `{"a":1`: "",
+		`{"many values":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}`: ""} {
 		got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader)
 		p := got.problem(t)
 		if got.status != 400 || want != "" && (len(p.Errors) != 1 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != want) {
 			t.Errorf("%s: got %d %s", body, got.status, got.body)
 		}
+	}
+	brackets := `{"_type":"x","a":"` + strings.Repeat(`[,\"`, 20_000) + `"}`
+	if got := send(t, srv, "POST", "/api/webhooks/cms", brackets, "Authorization", bearerHeader); got.status != 200 {
+		t.Errorf("brackets in a text: got %d", got.status)
 	}
 	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`
 	if got := send(t, srv, "POST", "/api/webhooks/cms", large, "Authorization", bearerHeader); got.status != 200 {

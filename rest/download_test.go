@@ -6,26 +6,6 @@ import (
 	"siteapi/schema"
 )
 
-func TestDownloadHeaders(t *testing.T) {
-	t.Parallel()
-	srv, _ := newServer(t)
-	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "")
-	for name, want := range map[string]string{
-		"Content-Type":        "application/pdf",
-		"Content-Length":      "21",
-		"Content-Disposition": `attachment; filename=quote-abc.pdf`,
-		"Content-Language":    "ro",
-		"ETag":                `"v1"`,
-		"Cache-Control":       "private, no-cache",
-		"Vary":                "Accept-Language",
-		"X-Robots-Tag":        "noindex",
-	} {
-		if got.header.Get(name) != want {
-			t.Errorf("%s: %q, want %q", name, got.header.Get(name), want)
-		}
-	}
-}
-
 func TestConditionalDownload(t *testing.T) {
 	t.Parallel()
 	srv, _ := newServer(t)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -67,20 +66,6 @@ func TestContractSiteSettings(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestContractMissingDocumentForGraphQLResponseClients(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	for _, accept := range []string{
-		"application/graphql-response+json,application/json;q=0.9",
-		"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed",
-	} {
-		got := s.query(`{ SiteSettings(id: "other") { contactPhone } }`, nil, "Accept: "+accept)
-		if string(got.body) != `{"data":{"SiteSettings":null}}` || !strings.HasPrefix(got.header.Get("Content-Type"), "application/graphql-response+json") {
-			t.Errorf("Accept %s: %s %s", accept, got.header.Get("Content-Type"), got.body)
-		}
 	}
 }
 

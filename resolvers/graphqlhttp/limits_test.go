@@ -54,7 +54,7 @@ func TestLargeBodies(t *testing.T) {
 		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge || code != "PAYLOAD_TOO_LARGE" {
 			t.Errorf("%s: %d %.200s", name, got.status, got.body)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s took %v", name, took)
 		}
 	}
