@@ -30,66 +30,51 @@ const (
 
 // Settings are the checked values of all settings.
 type Settings struct {
-	ListenAddr  string
-	DrainDelay  time.Duration // from the signal to stop until no more connections are accepted
-	MaxConns    int
-	MaxRequests int
-	AdminAddr   string // empty: no admin listener
-	Environment string
-	LogLevel    zerolog.Level
-	LogFormat   string // json or console
-	TracesURL   string // of an OpenTelemetry collector; empty: nothing is traced
+	Environment           string
+	ListenAddr, AdminAddr string // an empty AdminAddr: no admin listener
+	DrainDelay            time.Duration
+	MaxConns, MaxRequests int
+	TrustedProxies        []netip.Prefix
+	CORSOrigins           []string
+	RateLimits            bool
+	LogLevel              zerolog.Level
+	LogFormat             string // json or console
+	TracesURL             string // of an OpenTelemetry collector; empty: nothing is traced
+
 	DataDir     string
 	DatabaseURL *url.URL // nil: SQLite in DataDir
 	CacheURL    *url.URL
 	CachePrefix string
 
-	CacheTokens    []string
-	WebhookSecrets []string
-	SigningSecrets []string
+	CacheTokens, WebhookSecrets, SigningSecrets []string
 
 	AdminTokens []string // of operators; none: the operator's part of the schema is closed
 	AdminPage   bool     // operators are served on ListenAddr too
-	FrontPage   bool
 
 	LeadWebhookURL     string   // empty: new leads are not announced
 	LeadWebhookFormat  string   // json or slack
 	LeadWebhookSecrets []string // whsec_…, each signs every event
 
-	CMSDriver        string
-	CMSFile          string // empty: content.json in DataDir
-	SanityProjectID  string
-	SanityDataset    string
-	SanityAPIVersion string
-	SanityToken      string
-	SanityAPIURL     string
+	CMSDriver, CMSFile                                             string
+	SanityProjectID, SanityDataset, SanityAPIVersion, SanityAPIURL string
+	SanityToken                                                    string
+	CRMDriver, HubSpotToken, HubSpotAPIURL, HubSpotVersion         string
 
-	CRMDriver      string
-	HubSpotToken   string
-	HubSpotAPIURL  string
-	HubSpotVersion string
-
-	SiteURL        string // absolute address of this service, for links sent to the CRM
-	ContentTypes   []string
-	ContentTTL     time.Duration
-	CORSOrigins    []string
-	TrustedProxies []netip.Prefix
-	RateLimits     bool
-	TrackRetention time.Duration // 0: kept for good
-	LeadRetention  time.Duration // 0: kept for good
-	SpamMinTime    time.Duration // 0: any
-	TurnstileKey   string        // empty: no bot check
-	TurnstileURL   string
-	LogoHosts      []string
+	SiteURL                    string // absolute address of this service, for links sent to the CRM
+	ContentTypes               []string
+	ContentTTL                 time.Duration
+	TrackRetention             time.Duration // 0: kept for good
+	LeadRetention              time.Duration // 0: kept for good
+	SpamMinTime                time.Duration // 0: any
+	TurnstileKey, TurnstileURL string        // an empty key: no bot check
+	LogoHosts                  []string
 
 	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
-	CMSRate          float64       // leads a second; 0: any number
-	CRMRate          float64
+	CMSRate, CRMRate float64       // leads a second; 0: any number
 
-	Introspection  bool
-	Playground     bool
-	Operations     string // any or trusted
-	OperationsPath string // of trusted documents; empty: there are none
+	FrontPage, Introspection, Playground bool
+	Operations                           string // any or trusted
+	OperationsPath                       string // of trusted documents; empty: there are none
 
 	values map[string]string // by name, as read or by default
 }
@@ -162,24 +147,25 @@ func (s *Settings) checkRequired(report func(name string, err error)) {
 	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", strings.Join(s.LeadWebhookSecrets, ","), "LEAD_WEBHOOK_SECRET",
 		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
 	need(s.AdminPage, strings.Join(s.AdminTokens, ","), "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
-	if s.Environment == Development {
-		return
-	}
-	token := func(name string, values []string, known string, required bool) {
+}
+
+// tokens takes comma-separated tokens. In production they are hard to guess.
+func (s *Settings) tokens(known string, required bool, least int) func(string) ([]string, error) {
+	return func(v string) ([]string, error) {
+		tokens := split(v)
 		switch {
-		case required && len(values) == 0:
-			report(name, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, "+
-				"or set ENVIRONMENT=development to try the service out"))
-		case slices.Contains(values, known):
-			report(name, errors.New("holds the value that everyone knows from development: replace it"))
-		case name == "ADMIN_API_TOKEN" && slices.ContainsFunc(values, func(v string) bool { return len(v) < 16 }):
-			report(name, errors.New("opens personal data and is easy to guess: take 16 characters or more, "+
-				"for instance from `openssl rand -hex 32`"))
+		case s.Environment == Development:
+		case required && len(tokens) == 0:
+			return nil, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, " +
+				"or set ENVIRONMENT=development to try the service out")
+		case slices.Contains(tokens, known):
+			return tokens, errors.New("holds the value that everyone knows from development: replace it")
+		case slices.ContainsFunc(tokens, func(t string) bool { return len(t) < least }):
+			return tokens, errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
+				"for instance from `openssl rand -hex 32`")
 		}
+		return tokens, nil
 	}
-	token("CACHE_API_TOKEN", s.CacheTokens, DevCacheToken, true)
-	token("CMS_WEBHOOK_SECRET", s.WebhookSecrets, DevWebhookSecret, true)
-	token("ADMIN_API_TOKEN", s.AdminTokens, DevAdminToken, false)
 }
 
 // checkTracing checks the standard variables of OpenTelemetry that decide whether and how

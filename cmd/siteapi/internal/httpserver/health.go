@@ -25,35 +25,43 @@ type Dependency struct {
 	Ping     func(ctx context.Context) error
 	Interval time.Duration // between two checks, however often the state is asked for
 
-	mu      sync.Mutex // held during a check: others wait for its result
-	err     error
-	checked time.Time
+	mu    sync.Mutex // held during a check: others wait for its result
+	state dependencyState
 }
 
-// check returns the state of the dependency and when it was found.
-func (d *Dependency) check(ctx context.Context, log zerolog.Logger) (time.Time, error) {
+// dependencyState is the state of one dependency in the answer of /readyz.
+type dependencyState struct {
+	Status   string    `json:"status"` // ok or unavailable
+	Required bool      `json:"required"`
+	AskedAt  time.Time `json:"askedAt"`
+}
+
+// check returns the state of the dependency, which it finds out where that was long ago.
+func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencyState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	interval, known := d.Interval, !d.checked.IsZero()
-	if d.err != nil {
+	interval, wasDown := d.Interval, d.state.Status == "unavailable"
+	if wasDown {
 		interval = min(interval, downInterval)
 	}
-	if known && time.Since(d.checked) < interval {
-		return d.checked, d.err
+	if time.Since(d.state.AskedAt) < interval {
+		return d.state
 	}
 	// The result is for others as well, who may have more patience than this request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CheckTimeout)
 	defer cancel()
-	before := d.err
-	d.err = d.Ping(ctx)
-	d.checked = time.Now()
+	err := d.Ping(ctx)
+	d.state = dependencyState{Status: "ok", Required: d.Required, AskedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	switch {
-	case d.err != nil && before == nil:
-		log.Warn().Str("dependency", d.Name).Err(d.err).Msg("dependency unavailable")
-	case d.err == nil && before != nil:
+	case err != nil && !wasDown:
+		log.Warn().Str("dependency", d.Name).Err(err).Msg("dependency unavailable")
+	case err == nil && wasDown:
 		log.Info().Str("dependency", d.Name).Msg("dependency available again")
 	}
-	return d.checked, d.err
+	if err != nil {
+		d.state.Status = "unavailable"
+	}
+	return d.state
 }
 
 // Health answers /healthz and /readyz.
@@ -70,10 +78,10 @@ func NewHealth(log zerolog.Logger, m prometheus.Registerer, dependencies ...*Dep
 		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "siteapi_dependency_up", Help: "1 while a dependency works.", ConstLabels: prometheus.Labels{"dependency": d.Name},
 		}, func() float64 {
-			if _, err := d.check(context.Background(), log); err != nil {
-				return 0
+			if d.check(context.Background(), log).Status == "ok" {
+				return 1
 			}
-			return 1
+			return 0
 		}))
 	}
 	return &Health{dependencies: dependencies, log: log}
@@ -84,13 +92,6 @@ func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// dependencyState is the state of one dependency in the answer of /readyz.
-type dependencyState struct {
-	Status   string    `json:"status"` // ok or unavailable
-	Required bool      `json:"required"`
-	AskedAt  time.Time `json:"askedAt"`
-}
-
 // ready answers /readyz: 200 while the service should be sent requests, with the state
 // of each dependency by name. Why one is unavailable is in the log, not for clients.
 func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
@@ -98,13 +99,7 @@ func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
 	states := make([]dependencyState, len(h.dependencies))
 	var group sync.WaitGroup
 	for i, d := range h.dependencies {
-		group.Go(func() {
-			checked, err := d.check(r.Context(), h.log)
-			states[i] = dependencyState{Status: "ok", Required: d.Required, AskedAt: checked.UTC().Truncate(time.Millisecond)}
-			if err != nil {
-				states[i].Status = "unavailable"
-			}
-		})
+		group.Go(func() { states[i] = d.check(r.Context(), h.log) })
 	}
 	group.Wait()
 	all := map[string]dependencyState{}

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,9 +48,9 @@ func newMetrics(r prometheus.Registerer, requests, large *slots, c *connections)
 }
 
 // request counts one request, and what became of the operation of GraphQL in it.
-func (m *metrics) request(route string, r *http.Request, response *recorder, took time.Duration) {
-	m.latency.WithLabelValues(route, strconv.Itoa(response.status)).Observe(took.Seconds())
-	if route != GraphQLPath {
+func (m *metrics) request(r *http.Request, response *recorder, took time.Duration) {
+	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).Observe(took.Seconds())
+	if r.Pattern != GraphQLPath {
 		return
 	}
 	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"

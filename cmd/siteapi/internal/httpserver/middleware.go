@@ -36,12 +36,17 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// withCaller puts the caller into the context, and the request id into the response.
+// withCaller puts the caller into the context and the request id into the response, and names the route for metrics and
+// traces.
 func (s *Server) withCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := s.proxies.caller(r)
 		w.Header().Set("X-Request-Id", caller.RequestID)
-		next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+		r = r.WithContext(schema.WithCaller(r.Context(), caller))
+		if s.names[r.URL.Path] {
+			r.Pattern = r.URL.Path
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -64,7 +69,7 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 				}
 			}
 			took := time.Since(began)
-			s.metrics.request(s.routeName(r), r, response, took)
+			s.metrics.request(r, response, took)
 			s.logRequest(r, response, took)
 			if failure != nil && begun {
 				panic(http.ErrAbortHandler)

@@ -96,9 +96,9 @@ func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path
 
 // routeNames returns the paths that name a route in metrics and traces.
 func routeNames(o Options) map[string]bool {
-	names := map[string]bool{GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true}
-	for _, path := range []string{inbox.Path, inbox.SessionPath, inbox.GraphQLPath} {
-		names[path] = true
+	names := map[string]bool{
+		GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true,
+		inbox.Path: true, inbox.SessionPath: true, inbox.GraphQLPath: true,
 	}
 	for _, route := range o.REST.Routes() {
 		names[route.Path] = true
@@ -107,12 +107,4 @@ func routeNames(o Options) map[string]bool {
 		names[path] = true
 	}
 	return names
-}
-
-// routeName names the route of a request: few different values, whatever clients ask for.
-func (s *Server) routeName(r *http.Request) string {
-	if s.names[r.URL.Path] {
-		return r.URL.Path
-	}
-	return "other"
 }

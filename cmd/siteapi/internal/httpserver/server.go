@@ -36,7 +36,7 @@ type Options struct {
 	CORSOrigins    []string
 	DrainDelay     time.Duration // from the signal to stop until no more connections are accepted
 
-	Trace   func(next http.Handler, route func(*http.Request) string) http.Handler
+	Trace   func(next http.Handler) http.Handler
 	Metrics prometheus.Registerer
 	Log     zerolog.Logger
 }
@@ -65,9 +65,8 @@ func New(o Options) *Server {
 	}
 	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
 	// The first is the outermost.
-	trace := func(next http.Handler) http.Handler { return o.Trace(next, s.routeName) }
-	s.handler = chain(s.router(o.ServeOperators), s.withCaller, trace, s.logAccess, s.setHeaders, s.allowOrigins, s.limitRequests)
-	s.admin = chain(s.router(true), s.withCaller, trace, s.logAccess, s.setHeaders, s.limitRequests)
+	s.handler = chain(s.router(o.ServeOperators), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.allowOrigins, s.limitRequests)
+	s.admin = chain(s.router(true), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.limitRequests)
 	return s
 }
 

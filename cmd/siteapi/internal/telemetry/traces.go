@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -94,15 +93,13 @@ func (t *Traces) options(more ...otelhttp.Option) []otelhttp.Option {
 
 // Handler makes a span of each request but for probes. A trace that the client has begun
 // goes on.
-func (t *Traces) Handler(next http.Handler, route func(*http.Request) string) http.Handler {
+func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
 	}
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		span := trace.SpanFromContext(r.Context())
-		span.SetAttributes(attribute.String("http.route", route(r)))
+		span, caller := trace.SpanFromContext(r.Context()), schema.CallerFrom(r.Context())
 		redact(span, "url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original")
-		caller := schema.CallerFrom(r.Context())
 		span.SetAttributes(attribute.String("siteapi.request_id", caller.RequestID))
 		next.ServeHTTP(w, r)
 		if caller.Summary.Cached {
@@ -111,16 +108,7 @@ func (t *Traces) Handler(next http.Handler, route func(*http.Request) string) ht
 	})
 	return otelhttp.NewHandler(described, "", t.options(
 		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return methodName(r.Method) + " " + route(r) }),
 	)...)
-}
-
-// methodName is a request's method, of few different values.
-func methodName(method string) string {
-	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, method) {
-		return method
-	}
-	return "_OTHER"
 }
 
 // Operations is an extension of gqlgen's executor that makes a span of each operation. Its
