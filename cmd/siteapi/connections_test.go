@@ -19,7 +19,7 @@ func dialAndSend(t *testing.T, r *running, text string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(40 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestSlowClients(t *testing.T) {
 				}
 			}()
 			answer, _ := io.ReadAll(c)
-			if took := time.Since(began); took < tt.limit-time.Second || took > tt.limit+20*time.Second {
+			if took := time.Since(began); took < tt.limit-time.Second || took > tt.limit+time.Minute {
 				t.Errorf("the connection ended after %v, want about %v", took, tt.limit)
 			}
 			if strings.Contains(string(answer), "HTTP/1.1 5") {

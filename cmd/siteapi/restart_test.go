@@ -42,8 +42,8 @@ func newTraffic(t *testing.T, address string) *traffic {
 	t.Cleanup(keeping.CloseIdleConnections)
 	return &traffic{
 		t: t, base: "http://" + address,
-		keeping: &http.Client{Transport: keeping, Timeout: 10 * time.Second},
-		single:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
+		keeping: &http.Client{Transport: keeping, Timeout: time.Minute},
+		single:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
 	}
 }
 
@@ -202,7 +202,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
 	word := make([]byte, 64)
-	_ = told.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = told.SetReadDeadline(time.Now().Add(time.Minute))
 	n, _, err := told.ReadFrom(word)
 	if err != nil || string(word[:n]) != "READY=1" {
 		t.Fatalf("systemd received %q, %v", word[:n], err)

@@ -46,16 +46,13 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 		if got := a.do("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); got.status != 200 {
 			t.Fatalf("invalidating: %d %s", got.status, got.body)
 		}
-		for !strings.Contains(b.query(askHero), title) {
-			if time.Since(began) > time.Second {
-				t.Fatalf("after a second the other instance still has old content in round %d", i)
-			}
-		}
+		eventually(t, title+" is served by the other instance", func() bool { return strings.Contains(b.query(askHero), title) })
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	t.Logf("an invalidation on one instance shows in the next answer of the other after %s at the median, %s at most",
-		took[len(took)/2].Round(10*time.Microsecond), took[len(took)-1].Round(10*time.Microsecond))
+	if median := took[len(took)/2]; median > time.Second { // of single ones a busy machine may be the reason
+		t.Errorf("an invalidation on one instance shows in the other's answers after %v, want a second at most", median)
+	}
 }
 
 // TestSeveralCacheServerAway stops and starts the cache server under a service.

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** How long the service may take to be ready, in milliseconds. */
-const patience = 20_000;
+const patience = 60_000;
 
 /** Tokens that the service brings along in development. */
 export const tokens = { cache: "dev-cache-token", webhook: "dev-webhook-secret" };

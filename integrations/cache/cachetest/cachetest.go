@@ -52,7 +52,7 @@ func Run(t *testing.T, open Open) {
 }
 
 // patience is how long a case waits for what has to happen in the end.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // source stands for the system that content comes from.
 type source struct {

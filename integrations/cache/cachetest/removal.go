@@ -33,11 +33,7 @@ func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
 		t.Fatal(err)
 	}
 	get(t, a, "k", s, "new")
-	began := time.Now()
-	serves(t, b, "k", s, "new")
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("the other instance served the old value for %v more", took)
-	}
+	serves(t, b, "k", s, "new") // by a message, since the old value stays fresh
 }
 
 // overtakenFill removes the key, at either instance, while a fill of it is under way.

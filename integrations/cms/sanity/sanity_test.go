@@ -187,8 +187,11 @@ func TestOutcomes(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
-			impatient := driver(t, stub, sanity.Options{Timeout: time.Second})
-			fault := o.fault
+			fault, patience := o.fault, time.Minute
+			if fault.Mode == sanitytest.Hang || fault.Mode == sanitytest.Drip {
+				patience = time.Second
+			}
+			impatient := driver(t, stub, sanity.Options{Timeout: patience})
 			fault.On, fault.RetryAfter = "mutate", "7"
 			stub.Fail(fault)
 			submission := cmstest.Submission("abc")

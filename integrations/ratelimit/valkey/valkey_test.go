@@ -50,11 +50,11 @@ func TestServerAway(t *testing.T) {
 			t.Errorf("request %d while away: %v", i+1, ok)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("three decisions took %v while the server is frozen", took)
 	}
 	server.Resume(t)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		l.Allow(t.Context(), "again", rule)
 		if reply, err := server.Do("EXISTS", "p:rate:again"); err == nil && reply == int64(1) {
 			break

@@ -13,8 +13,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// patience is more than any request may take while the database is away.
-const patience = postgres.AcquireTimeout + postgres.OperationTimeout + time.Second
+// patience is more than any request may take while the database is away, on a busy machine.
+const patience = postgres.AcquireTimeout + postgres.OperationTimeout + 20*time.Second
 
 func wantUnavailable(t *testing.T, what string, try func() error) {
 	t.Helper()
@@ -100,7 +100,7 @@ func TestStartWhileAway(t *testing.T) {
 		if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
 			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)
 		}
-		if took := time.Since(begin); took > postgres.AcquireTimeout+5*time.Second {
+		if took := time.Since(begin); took > patience {
 			t.Errorf("%s: it took %v", name, took)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {

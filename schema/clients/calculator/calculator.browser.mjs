@@ -141,7 +141,7 @@ test("the keyboard is enough, and what is not tracked yet is sent on leaving", a
   assert.ok(!requests.includes("/api/quote/track"));
   await page.goto(`${service.base}/healthz`); // the page is gone before 800 ms are over
   let chosen;
-  for (let tries = 0; tries < 40 && !chosen; tries++) {
+  for (let tries = 0; tries < 1200 && !chosen; tries++) {
     await page.waitForTimeout(50);
     chosen = (await funnel()).choices.find(({ field, value }) => field === "projectType" && value === "website");
   }

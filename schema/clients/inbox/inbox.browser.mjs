@@ -7,7 +7,6 @@ import { openBrowser, picture, watchedPage } from "../../playground/test/browser
 import { startService } from "../service.mjs";
 
 const token = "dev-admin-token"; // of development
-const patience = { timeout: 30_000 }; // for what happens in the service meanwhile
 const blank = 60; // a page with text has more colours than this
 const people = [
   { firstName: "Ana", lastName: "Țurcanu", email: "ana@example.com", phone: "+40 721 000 111", company: "Casa Verde" },
@@ -61,7 +60,6 @@ async function open(t, hash = "", context = browser.context) {
   await context.clearCookies();
   const watched = await watchedPage(context, service.base);
   t.after(() => watched.page.close());
-  watched.page.setDefaultTimeout(10_000);
   await watched.page.goto(`${service.base}/admin${hash}`);
   await logIn(watched.page);
   return watched;
@@ -88,7 +86,7 @@ test("a lead is found by its reference as one types, and read", async (t) => {
   assert.match(mail, /^mailto:tom%2Bsales%40example\.com\?subject=/);
   assert.equal(await page.getByRole("link", { name: "+44 20" }).getAttribute("href"), "tel:+442079460018");
   await page.getByText("€9,000 – €14,000").first().waitFor();
-  await page.getByText("The CRM has it.").waitFor(patience);
+  await page.getByText("The CRM has it.").waitFor();
 
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "PDF").click()]);
   assert.match(download.suggestedFilename(), /^quote-.*\.pdf$/);
@@ -122,7 +120,7 @@ test("a lead in review is released, another one rejected", async (t) => {
   await page.getByText("A field that people can't see was filled in.").waitFor();
   assert.ok((await picture(page, "inbox-review")).colours > blank);
   await button(page, "Release it").click();
-  await page.getByText("The CMS has it.").waitFor(patience);
+  await page.getByText("The CMS has it.").waitFor();
   await row(page, "Robo").click();
   await button(page, "Reject it").click();
   await page.getByRole("heading", { name: "Rejected in review" }).waitFor();
@@ -136,12 +134,12 @@ test("a delivery that waits says why, and is retried", async (t) => {
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   const { page, faults } = await open(t, "#deliveries");
   const card = page.locator(".card", { hasText: "Late Arrival" });
-  await card.getByText(/Waiting for the CRM: .*next try/).waitFor(patience);
+  await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
   await rm(crm);
   await rename(`${crm}.away`, crm);
   await card.getByRole("button", { name: "Try now" }).click();
-  await card.waitFor({ state: "detached", ...patience });
+  await card.waitFor({ state: "detached" });
   assert.deepEqual(faults, []);
 });
 
@@ -161,7 +159,7 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   await submit({ firstName: "Forget", lastName: "Me", email: "forget@example.com" });
   const { page, faults } = await open(t);
   await row(page, "Forget").click();
-  await page.getByText("The CRM has it.").waitFor(patience);
+  await page.getByText("The CRM has it.").waitFor();
   await button(page, "Erase this person").click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("row", { name: /crm/i }).waitFor();

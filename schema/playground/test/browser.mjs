@@ -26,6 +26,7 @@ export async function openBrowser(options = {}) {
     ],
     ...options,
   });
+  context.setDefaultTimeout(60_000); // a busy machine is no fault of the page's
   return {
     context,
     async close() {

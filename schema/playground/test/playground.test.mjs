@@ -42,7 +42,7 @@ const textOf = async (editor) => (await editor.innerText()).replace(/\s+/g, " ")
 /** Waits until the text of an editor matches. */
 async function shows(editor, pattern) {
   const text = () => textOf(editor);
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (!pattern.test(await text())) {
     assert.ok(Date.now() < deadline, `${pattern} is not in:\n${await text()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

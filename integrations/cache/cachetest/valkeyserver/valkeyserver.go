@@ -24,7 +24,7 @@ import (
 var ErrNoBinary = errors.New("neither valkey-server nor redis-server is installed")
 
 // startTimeout is how long a server may take until it answers.
-const startTimeout = 10 * time.Second
+const startTimeout = time.Minute
 
 // Server is one server process. Its port stays the same over stops and starts.
 type Server struct {

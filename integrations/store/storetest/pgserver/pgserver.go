@@ -33,7 +33,7 @@ import (
 const admin = "siteapi"
 
 // patience is how long the server may take to start or to stop.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Server is a running PostgreSQL, or one that has been stopped.
 type Server struct {
