@@ -7,6 +7,7 @@ import (
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/queue"
 )
 
 // fault is one way of both targets to fail, which lasts until they recover.
@@ -62,8 +63,9 @@ func faultTable() []fault {
 
 // column is a call of the service that is made to fail.
 type column struct {
-	name, target string
-	fail         func(f *vendorStubs, row fault)
+	name   string
+	target queue.Target
+	fail   func(f *vendorStubs, row fault)
 	// harmless are rows after which the lead arrives although nothing has recovered.
 	harmless map[string]bool
 }
@@ -113,7 +115,7 @@ func faultCase(t *testing.T, s *service, stubs *vendorStubs, col column, row fau
 	}
 	stubs.recover()
 	// A call that hangs takes ten seconds to be given up.
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		d := s.deliveries(id)
 		if len(d) == 2 && d["cms"].State == "delivered" && d["crm"].State == "delivered" {
 			break

@@ -12,6 +12,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream/faulttest"
 )
 
@@ -90,7 +91,7 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 		stub.Fail(row.fault)
 		id := s.submit(t, strings.ReplaceAll(row.name, " ", "-"))
 		if row.state != "" {
-			eventually(t, row.name+" is kept", func() bool { return s.deliveries(id)["webhook"].State == row.state })
+			eventually(t, row.name+" is kept", func() bool { return s.deliveries(id)["webhook"].State == queue.State(row.state) })
 			if out, err := s.siteapi("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

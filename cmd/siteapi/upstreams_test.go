@@ -14,6 +14,7 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/queue"
 )
 
 // vendorStubs are stubs of both vendors.
@@ -177,22 +178,17 @@ func (s *service) submit(t *testing.T, session string) string {
 	return id
 }
 
-// deliveries returns what `siteapi deliveries list` says of a submission, by target.
-func (s *service) deliveries(id string) map[string]listedDelivery {
+// deliveries returns the deliveries of a submission, by target.
+func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
 	s.t.Helper()
-	out, err := s.siteapi("deliveries", "list", "--json", "--submission", id)
+	list, err := s.app.queue.List(context.WithoutCancel(s.t.Context()), queue.Filter{Submissions: []string{id}})
 	if err != nil {
 		s.t.Error(err)
-		return nil
 	}
-	var list []listedDelivery
-	if err := json.Unmarshal([]byte(out), &list); err != nil {
-		s.t.Errorf("not JSON: %s", out)
-	}
-	byTarget := map[string]listedDelivery{}
+	byTarget := map[queue.Target]queue.Delivery{}
 	for _, d := range list {
 		if _, again := byTarget[d.Target]; again {
-			s.t.Errorf("a second delivery of %s to the %s: %s", id, d.Target, out)
+			s.t.Errorf("a second delivery of %s to the %s: %v", id, d.Target, list)
 		}
 		byTarget[d.Target] = d
 	}
