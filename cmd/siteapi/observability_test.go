@@ -37,9 +37,14 @@ func described(t *testing.T) map[string][]string {
 		all[m[1]] = labels
 	}
 	families, err := s.app.metrics.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the database answers in time for its metrics", func() bool {
+		families, err = s.app.metrics.Registry.Gather()
+		names := map[string]bool{}
+		for _, f := range families {
+			names[f.GetName()] = true
+		}
+		return err == nil && names["siteapi_deliveries"] && names["siteapi_leads_in_review"]
+	})
 	for _, f := range families {
 		labels := []string{"instance", "job"}
 		for _, l := range f.GetMetric()[0].GetLabel() {
