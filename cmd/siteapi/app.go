@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +23,6 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/queue"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/graphqlhttp"
@@ -47,12 +47,10 @@ type app struct {
 	settings *config.Settings
 	log      zerolog.Logger
 	server   *httpserver.Server
-	health   *httpserver.Health
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces // nil: nothing is traced
 	routes   []rest.Route
 	data     *database
-	queue    *queue.Queue
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
 	closers  []func() error
@@ -110,13 +108,13 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.close)
-	a.queue = a.data.queue
-	a.metrics.WatchQueue(a.queue)
-	a.metrics.WatchDatabase(a.data.archive, a.data.load, a.data.files...)
-	if a.resolver, err = a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
+	a.metrics.Registry.MustRegister(telemetry.Gauges{
+		Queue: a.data.queue, Archive: a.data.archive, Load: a.data.load, Files: a.data.files,
+	})
+	if err := a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
 	}
-	a.health = httpserver.NewHealth(log, a.metrics.Registry,
+	health := httpserver.NewHealth(log, a.metrics.Registry,
 		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.quotes.Ping, Interval: nearInterval},
 		&httpserver.Dependency{Name: "cache", Interval: nearInterval, Ping: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
@@ -127,63 +125,46 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: remoteInterval},
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: remoteInterval},
 	)
-	return a, a.newServer(newRateLimits(s, conn))
+	return a, a.newServer(health, newRateLimits(s, conn))
 }
 
 // newResolver joins the rules with what they need.
-func (a *app) newResolver(
-	content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier,
-) (*resolvers.Resolver, error) {
+func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier) error {
 	s := a.settings
 	renderer, err := pdf.New(pdf.Options{Log: a.log})
 	if err != nil {
-		return nil, fmt.Errorf("preparing the PDF renderer: %w", err)
+		return fmt.Errorf("preparing the PDF renderer: %w", err)
 	}
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
-		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
+		return fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
-	return resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, Logo: logo,
-		PDF:         &boundedRenderer{renderer, semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0)))},
-		FallbackDir: filepath.Join(s.DataDir, "content"), Log: a.log,
+	a.resolver = resolvers.New(resolvers.Deps{
+		CMS: content, Cache: store, Quotes: a.data.quotes, Logo: logo, Log: a.log, Version: versionText(),
+		PDF: &boundedRenderer{renderer, semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0)))},
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
-		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets,
-		AdminTokens: s.AdminTokens, Operators: a.newOperators(content, contacts, store), Version: versionText(),
+		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
+		Operators: &leads.Service{
+			Archive: a.data.archive, Deliveries: a.data.queue, CMS: content, CRM: contacts, Truncate: a.data.truncate,
+			ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
+		},
 		Examine:      func(ctx context.Context) []*schema.HealthCheck { return operatorDeps(os.Getenv).Examine(ctx, s, "") },
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
-		Development: s.Environment == config.Development, MinTime: s.SpamMinTime, Challenge: verifier,
-		Count: a.metrics.Event, Trace: a.traces.Parent(),
-	}), nil
-}
-
-// newOperators joins the rules of operators with what they need.
-func (a *app) newOperators(content cmsDriver, contacts crmDriver, store cache.Cache) *leads.Service {
-	return &leads.Service{
-		Archive: a.data.archive, Deliveries: a.queue, CMS: content, CRM: contacts,
-		ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
-		Truncate:  a.data.truncate,
-	}
+		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
+		MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: a.traces.Parent(),
+	})
+	return nil
 }
 
 // newServer puts both endpoints over one executor, and the HTTP server before them.
-func (a *app) newServer(limits *httpserver.RateLimits) error {
+func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits) error {
 	s := a.settings
-	documents := graphqlhttp.DocumentOptions{
-		Schema: schema.AST(), Introspection: s.Introspection, TrustedOnly: s.Operations == "trusted",
-	}
-	if s.OperationsPath != "" {
-		var err error
-		if documents.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
-			return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
-		}
-	}
-	docs, err := graphqlhttp.NewDocuments(documents)
+	documents, open, err := newDocuments(s)
 	if err != nil {
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
 	options := resolvers.ExecutorOptions{
-		Documents: docs, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations(),
+		Documents: documents, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations(),
 	}
 	if limits != nil {
 		options.Charge = limits.Charge
@@ -194,24 +175,15 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 		return err
 	}
 	a.routes = api.Routes()
-	graphQL := graphqlhttp.New(graphqlhttp.Options{
-		Executor: executor, Documents: docs, Revision: a.resolver.Revision,
-	})
+	graphQL := func(d *graphqlhttp.Documents) http.Handler {
+		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
+	}
 	o := httpserver.Options{
-		GraphQL: graphQL, REST: api, Health: a.health, ServeOperators: s.AdminPage,
+		GraphQL: graphQL(documents), REST: api, Health: health, ServeOperators: s.AdminPage,
 		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
 		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
-	inboxGraphQL := graphQL
-	if documents.TrustedOnly { // not meant for operators, who have a session of the inbox
-		documents.TrustedOnly = false
-		open, err := graphqlhttp.NewDocuments(documents)
-		if err != nil {
-			return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
-		}
-		inboxGraphQL = graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: open, Revision: a.resolver.Revision})
-	}
-	if o.Inbox, err = newInbox(s, inboxGraphQL); err != nil {
+	if o.Inbox, err = newInbox(s, graphQL(open)); err != nil {
 		return err
 	}
 	if o.Pages, err = newPages(s); err != nil {
@@ -221,11 +193,28 @@ func (a *app) newServer(limits *httpserver.RateLimits) error {
 	return nil
 }
 
+// newDocuments returns the documents that clients may send, and those that operators may
+// send within a session of the inbox: any.
+func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
+	o := graphqlhttp.DocumentOptions{Schema: schema.AST(), Introspection: s.Introspection}
+	if s.OperationsPath != "" {
+		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
+			return nil, nil, err
+		}
+	}
+	if operators, err = graphqlhttp.NewDocuments(o); err != nil {
+		return nil, nil, err
+	}
+	o.TrustedOnly = s.Operations == "trusted"
+	clients, err = graphqlhttp.NewDocuments(o)
+	return clients, operators, err
+}
+
 // start begins the work beside answering requests.
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
-	if err := a.queue.Start(work); err != nil {
+	if err := a.data.queue.Start(work); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
 	if a.watcher != nil {
@@ -250,7 +239,7 @@ func (a *app) start(ctx context.Context) error {
 func (a *app) shutdown(ctx context.Context) error {
 	var errs []error
 	if a.stop != nil {
-		errs = append(errs, a.queue.Stop(ctx))
+		errs = append(errs, a.data.queue.Stop(ctx))
 		a.stop()
 		a.work.Wait()
 	}

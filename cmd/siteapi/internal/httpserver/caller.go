@@ -74,15 +74,13 @@ func (p proxies) address(r *http.Request) string {
 	if err != nil || !p.trusted(client) {
 		return host
 	}
-	for _, hop := range slices.Backward(list(r.Header.Values("X-Forwarded-For"))) {
-		addr, ok := parseHop(hop)
-		if !ok {
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0 && p.trusted(client); i-- {
+		addr, err := parseHop(strings.TrimSpace(hops[i]))
+		if err != nil {
 			break // what lies before a hop that can't be read can't be believed
 		}
 		client = addr
-		if !p.trusted(addr) {
-			break
-		}
 	}
 	return client.String()
 }
@@ -92,35 +90,19 @@ func (p proxies) trusted(addr netip.Addr) bool {
 }
 
 // parseHop reads an address with or without a port, IPv6 with or without brackets.
-func parseHop(hop string) (netip.Addr, bool) {
-	if ap, err := netip.ParseAddrPort(hop); err == nil {
-		return ap.Addr().Unmap(), true
+func parseHop(hop string) (netip.Addr, error) {
+	if host, _, err := net.SplitHostPort(hop); err == nil {
+		hop = host
 	}
 	addr, err := netip.ParseAddr(strings.Trim(hop, "[]"))
-	return addr.Unmap(), err == nil
-}
-
-// list splits comma-separated header values and drops empty parts.
-func list(values []string) []string {
-	var parts []string
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
+	return addr.Unmap(), err
 }
 
 // clientKey is what counts as one client: an IPv4 address, or the /64 network that an
 // IPv6 host is given as a rule.
 func clientKey(address string) string {
-	addr, err := netip.ParseAddr(address)
-	if err != nil || addr.Is4() {
-		return address
+	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
+		return netip.PrefixFrom(addr, 64).Masked().String()
 	}
-	prefix, err := addr.Prefix(64)
-	if err != nil {
-		return address
-	}
-	return prefix.String()
+	return address
 }

@@ -4,7 +4,6 @@ package httpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -108,20 +107,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	// rather than in the middle of a request.
 	s.Health.draining.Store(true)
 	time.Sleep(s.DrainDelay)
-	err := errors.Join(ignoreClosed(listener.Close()), ignoreClosed(<-failed))
+	_ = listener.Close() // the server returns
+	<-failed
 	// Shutdown drops requests that are read after it has begun: those of the connections that
 	// were accepted last are under way.
 	time.Sleep(min(s.DrainDelay, lastRequests))
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(rest))
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return server.Shutdown(rest)
 }
 
 // Listen opens the service's listener: the socket that systemd has opened where there is
@@ -147,10 +140,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	mux.HandleFunc("GET "+livePath, s.Health.live)
-	mux.HandleFunc("GET "+readyPath, s.Health.ready)
 	mux.Handle("/debug/pprof/", http.DefaultServeMux)
-	for _, path := range []string{GraphQLPath, AdminPath, AdminPath + "/"} {
+	for _, path := range []string{GraphQLPath, AdminPath, AdminPath + "/", livePath, readyPath} {
 		mux.Handle(path, s.admin)
 	}
 	handler := http.Handler(mux)
