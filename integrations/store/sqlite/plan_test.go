@@ -1,0 +1,83 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/store"
+	"siteapi/integrations/store/internal/sqlstore"
+)
+
+// planner is a database that answers no query, and notes how SQLite would.
+type planner struct {
+	*sql.DB
+	steps []string
+}
+
+func (p *planner) Query(ctx context.Context, query string, args []any, _ func(sqlstore.Scan) error) error {
+	rows, err := p.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var step string
+		if err := rows.Scan(new(int), new(int), new(int), &step); err != nil {
+			return err
+		}
+		p.steps = append(p.steps, step)
+	}
+	return rows.Err()
+}
+
+func (*planner) Exec(context.Context, string, ...any) (int64, error) { return 0, nil }
+
+func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error) error { return nil }
+
+// A page of leads is read by an index, however many there are.
+func TestPagesOfLeadsUseAnIndex(t *testing.T) {
+	t.Parallel()
+	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.Close() })
+	now := time.Now()
+	for name, f := range map[string]store.Filter{
+		"newest":    {},
+		"next page": {After: &store.Position{SubmittedAt: now, ID: "x"}},
+		"time":      {Since: now.Add(-time.Hour), Until: now},
+		"in review": {InReview: true},
+		"rejected":  {Rejected: true},
+		"address":   {Email: "ana@example.com"},
+		"reference": {Reference: "lr4lb5ak"},
+		"ids":       {IDs: []string{"a", "b"}},
+		"locale":    {Locale: "ro"},
+		"search":    {Search: "ana pop"},
+		"all":       {Search: "ana", Locale: "ro", InReview: true, Since: now, After: &store.Position{SubmittedAt: now, ID: "x"}},
+	} {
+		for _, newest := range []bool{false, true} {
+			f.Newest, f.Limit = newest, 50
+			p := &planner{DB: o.pool}
+			for _, err := range sqlstore.New(p).Submissions(t.Context(), f) {
+				t.Fatalf("%s: %v", name, err)
+			}
+			scans := 0
+			for _, step := range p.steps {
+				switch {
+				case step == "CO-ROUTINE submissions": // the newest, whose number is limited
+					scans--
+				case step == "SCAN submissions", strings.HasPrefix(step, "SCAN search_terms"),
+					strings.HasPrefix(step, "SCAN ") && f.Email+f.Reference != "":
+					scans++
+				}
+			}
+			if len(p.steps) == 0 || scans > 0 {
+				t.Errorf("%s (newest first: %v) reads every row: %s", name, newest, strings.Join(p.steps, "; "))
+			}
+		}
+	}
+}
