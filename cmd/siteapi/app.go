@@ -109,13 +109,13 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	a.closers = append(a.closers, a.data.close)
 	a.metrics.Registry.MustRegister(telemetry.Gauges{
-		Queue: a.data.queue, Archive: a.data.archive, Load: a.data.load, Files: a.data.files,
+		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.load, Files: a.data.files,
 	})
 	if err := a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
 	}
 	health := httpserver.NewHealth(log, a.metrics.Registry,
-		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.quotes.Ping, Interval: nearInterval},
+		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: nearInterval},
 		&httpserver.Dependency{Name: "cache", Interval: nearInterval, Ping: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
 				return cache.ErrUnavailable
@@ -140,12 +140,12 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		return fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.quotes, Logo: logo, Log: a.log, Version: versionText(),
+		CMS: content, Cache: store, Quotes: a.data.Quotes, Logo: logo, Log: a.log, Version: versionText(),
 		PDF: &boundedRenderer{renderer, semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0)))},
 		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
 		Operators: &leads.Service{
-			Archive: a.data.archive, Deliveries: a.data.queue, CMS: content, CRM: contacts, Truncate: a.data.truncate,
+			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,
 			ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
 		},
 		Examine:      func(ctx context.Context) []*schema.HealthCheck { return operatorDeps(os.Getenv).Examine(ctx, s, "") },
@@ -214,7 +214,7 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
-	if err := a.data.queue.Start(work); err != nil {
+	if err := a.data.Queue.Start(work); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
 	if a.watcher != nil {
@@ -239,7 +239,7 @@ func (a *app) start(ctx context.Context) error {
 func (a *app) shutdown(ctx context.Context) error {
 	var errs []error
 	if a.stop != nil {
-		errs = append(errs, a.data.queue.Stop(ctx))
+		errs = append(errs, a.data.Queue.Stop(ctx))
 		a.stop()
 		a.work.Wait()
 	}

@@ -77,7 +77,7 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	} {
 		s.through("REST", "trackQuote", object{"input": state})
 	}
-	got, err := s.app.data.quotes.Session(t.Context(), "v-1")
+	got, err := s.app.data.Quotes.Session(t.Context(), "v-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			})
 		})
 	}
-	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 0 {
+	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions are stored after refused requests, %v", n, err)
 	}
 }
@@ -207,7 +207,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {
 		t.Error("another visitor who happens to use the same key lost his lead")
 	}
-	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 4 {
+	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d submissions are stored, want 4, %v", n, err)
 	}
 	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")}, "Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {

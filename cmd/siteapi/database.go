@@ -23,19 +23,14 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
-	"siteapi/integrations/store/storecopy"
 )
 
 // database is the store with the queue of deliveries on top of it.
 type database struct {
-	quotes   store.Quotes
-	archive  store.Archive
-	queue    *queue.Queue
-	tables   *storecopy.Store // what can be copied elsewhere
-	load     func() store.Load
-	files    []string                        // of SQLite
-	truncate func(ctx context.Context) error // has SQLite forget what was removed: its log keeps that for a while
-	closers  []func() error
+	operator.Database
+	load    func() store.Load
+	files   []string // of SQLite
+	closers []func() error
 }
 
 // work is what the queue does for this process. The zero value does nothing, which is
@@ -50,8 +45,9 @@ type work struct {
 // date. A command that only looks has no senders.
 func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (d *database, err error) {
 	d = &database{}
+	d.Close = d.close
 	options := queue.Options{
-		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.quotes.Submission(ctx, id) },
+		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.Quotes.Submission(ctx, id) },
 		Targets:  targets(s, w.senders),
 		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
 	}
@@ -84,8 +80,8 @@ func (d *database) openPostgres(ctx context.Context, url string, o queue.Options
 		return err
 	}
 	d.closers = append(d.closers, tables.Close)
-	d.quotes, d.archive, d.queue, d.tables, d.load = tables, tables, deliveries, tables.Store, tables.Load
-	d.truncate = func(context.Context) error { return nil }
+	d.Quotes, d.Archive, d.Queue, d.Tables, d.load = tables, tables, deliveries, tables.Store, tables.Load
+	d.Truncate = func(context.Context) error { return nil }
 	return nil
 }
 
@@ -113,9 +109,9 @@ func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.O
 		return err
 	}
 	d.closers = append(d.closers, file.Close)
-	d.quotes, d.archive, d.queue, d.tables, d.load = file, file, deliveries, file.Store, file.Load
+	d.Quotes, d.Archive, d.Queue, d.Tables, d.load = file, file, deliveries, file.Store, file.Load
 	d.files = []string{path, path + "-wal"}
-	d.truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
+	d.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
 	return nil
 }
 

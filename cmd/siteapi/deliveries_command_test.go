@@ -69,9 +69,9 @@ func TestDeliveriesCommands(t *testing.T) {
 
 	s.stubs.recover()
 	s.says(
-		said{"deliveries retry " + failed, []string{"delivery " + failed + " is due now"}, nil},
+		said{"deliveries retry " + failed, []string{"1 deliveries are due now"}, nil},
 		said{"deliveries retry --all --target cms", []string{"deliveries are due now"}, nil},
-		said{"deliveries retry " + done, []string{"is due now"}, nil}, // it changes nothing at the CRM
+		said{"deliveries retry " + done, []string{"1 deliveries are due now"}, nil}, // it changes nothing at the CRM
 	)
 	s.arrives(rejected)
 	s.arrives(waiting)

@@ -116,15 +116,13 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	observe := observer{metrics: telemetry.NewMetrics(versionText())} // its metrics are not served
 	return operator.Deps{
-		Version: versionText(), Getenv: getenv,
+		Getenv: getenv,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
 			d, err := openDatabase(ctx, s, work{}, log)
 			if err != nil {
 				return nil, err
 			}
-			return &operator.Database{
-				Quotes: d.quotes, Archive: d.archive, Queue: d.queue, Tables: d.tables, Truncate: d.truncate, Close: d.close,
-			}, nil
+			return &d.Database, nil
 		},
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, observe) },
 		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, observe) },

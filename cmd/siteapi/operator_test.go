@@ -170,12 +170,12 @@ func (s *site) keep(visits []quote.Visit, submissions ...quote.Submission) {
 		s.t.Fatal(err)
 	}
 	for _, v := range visits {
-		if err := db.quotes.Track(s.t.Context(), v); err != nil {
+		if err := db.Quotes.Track(s.t.Context(), v); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	for _, q := range submissions {
-		if _, _, err := db.quotes.Submit(s.t.Context(), store.NewSubmission{Submission: q, ContentKey: q.ID}); err != nil {
+		if _, _, err := db.Quotes.Submit(s.t.Context(), store.NewSubmission{Submission: q, ContentKey: q.ID}); err != nil {
 			s.t.Fatal(err)
 		}
 	}

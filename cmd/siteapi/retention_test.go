@@ -20,7 +20,7 @@ func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 		Estimate:   quote.Estimate{Min: 1, Max: 2, Currency: "EUR"}, Locale: "ro",
 		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond), InReview: id == "review",
 	}
-	if _, _, err := s.app.data.quotes.Submit(t.Context(), store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
+	if _, _, err := s.app.data.Quotes.Submit(t.Context(), store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -28,7 +28,7 @@ func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 // has reports whether a submission is stored.
 func (s *service) has(t *testing.T, id string) bool {
 	t.Helper()
-	_, err := s.app.data.quotes.Submission(t.Context(), id)
+	_, err := s.app.data.Quotes.Submission(t.Context(), id)
 	return err == nil
 }
 
@@ -43,7 +43,7 @@ func TestRetention(t *testing.T) {
 	for _, v := range []quote.Visit{
 		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()}, {SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
 	} {
-		if err := s.app.data.quotes.Track(t.Context(), v); err != nil {
+		if err := s.app.data.Quotes.Track(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestRetention(t *testing.T) {
 			t.Errorf("the one that is %s was forgotten too", id)
 		}
 	}
-	if _, err := s.app.data.quotes.Session(t.Context(), "young"); err != nil {
+	if _, err := s.app.data.Quotes.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
 	}
 	if n := len(s.deliveries("old")); n != 0 {
@@ -88,7 +88,7 @@ func TestRetention(t *testing.T) {
 	}
 
 	stubs.recover()
-	if _, err := s.app.data.archive.Release(t.Context(), "review"); err != nil {
+	if _, err := s.app.data.Archive.Release(t.Context(), "review"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"stuck", "review"} {

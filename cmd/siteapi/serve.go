@@ -122,8 +122,8 @@ func (a *app) upkeep(ctx context.Context) {
 	ticker := time.NewTicker(upkeepInterval)
 	defer ticker.Stop()
 	for {
-		a.forget(ctx, "sessions", a.settings.TrackRetention, a.data.archive.PruneSessions)
-		a.forget(ctx, "submissions", a.settings.LeadRetention, a.data.archive.PruneSubmissions)
+		a.forget(ctx, "sessions", a.settings.TrackRetention, a.data.Archive.PruneSessions)
+		a.forget(ctx, "submissions", a.settings.LeadRetention, a.data.Archive.PruneSubmissions)
 		a.reportOverdue(ctx)
 		select {
 		case <-ctx.Done():
@@ -150,7 +150,7 @@ func (a *app) forget(ctx context.Context, what string, kept time.Duration, prune
 
 // reportOverdue logs which targets lack leads that are older than queue.OverdueAge.
 func (a *app) reportOverdue(ctx context.Context) {
-	counts, err := a.data.queue.Counts(ctx)
+	counts, err := a.data.Queue.Counts(ctx)
 	if err != nil && ctx.Err() == nil {
 		a.log.Warn().Err(err).Msg("looking for overdue deliveries")
 	}

@@ -146,7 +146,7 @@ func TestSeveralDatabaseAway(t *testing.T) {
 	eventually(t, "submissions are taken again", func() bool {
 		return s.through("REST", "submitQuote", object{"input": validSubmission("after")}).status == 200
 	})
-	if n, err := s.app.data.archive.CountSubmissions(t.Context()); err != nil || n != 2 {
+	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d submissions are stored, want 2: nothing of those that were refused, %v", n, err)
 	}
 	eventually(t, "all deliveries arrive", func() bool { return len(s.files("cms")) == 2 })
@@ -231,7 +231,7 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 		if got := moved.through("REST", "submitQuote", object{"input": again}, fmt.Sprintf("Idempotency-Key: k-%d", i)); got.data["submissionId"] != id {
 			t.Errorf("an idempotency key was lost: %s", got.raw)
 		}
-		session, err := moved.app.data.quotes.Session(t.Context(), fmt.Sprintf("move-%d", i))
+		session, err := moved.app.data.Quotes.Session(t.Context(), fmt.Sprintf("move-%d", i))
 		if err != nil || session.Visits != 1 {
 			t.Errorf("a session was lost: %+v, %v", session, err)
 		}

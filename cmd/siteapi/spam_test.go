@@ -102,7 +102,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 					t.Fatalf("the answer is %s", got.raw)
 				}
 				id := got.data["submissionId"].(string)
-				stored, err := s.app.data.quotes.Submission(t.Context(), id)
+				stored, err := s.app.data.Quotes.Submission(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -225,7 +225,7 @@ func TestTracesOff(t *testing.T) {
 			t.Errorf("%s: requests are traced", name)
 		}
 		got := s.through("REST", "submitQuote", object{"input": validSubmission("off")}, traceparent)
-		stored, err := s.app.data.quotes.Submission(t.Context(), got.data["submissionId"].(string))
+		stored, err := s.app.data.Quotes.Submission(t.Context(), got.data["submissionId"].(string))
 		if err != nil || stored.Trace != "" {
 			t.Errorf("%s: stored with the trace %q, %v", name, stored.Trace, err)
 		}

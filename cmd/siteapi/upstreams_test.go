@@ -181,7 +181,7 @@ func (s *service) submit(t *testing.T, session string) string {
 // deliveries returns the deliveries of a submission, by target.
 func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
 	s.t.Helper()
-	list, err := s.app.data.queue.List(context.WithoutCancel(s.t.Context()), queue.Filter{Submissions: []string{id}})
+	list, err := s.app.data.Queue.List(context.WithoutCancel(s.t.Context()), queue.Filter{Submissions: []string{id}})
 	if err != nil {
 		s.t.Error(err)
 	}

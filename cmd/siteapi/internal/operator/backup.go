@@ -138,11 +138,9 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 		}
 	}
 	defer func() { _ = archive.Close() }()
-	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
-		return fmt.Errorf("DATA_DIR: %w", err)
-	}
-	staging, err := newStaging(s.DataDir)
-	if err != nil {
+	err = os.MkdirAll(s.DataDir, 0o750)
+	staging, stagingErr := newStaging(s.DataDir)
+	if err := errors.Join(err, stagingErr); err != nil {
 		return fmt.Errorf("DATA_DIR: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
@@ -193,7 +191,10 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		if header.Name == DatabaseFile {
 			made = header.ModTime
 		}
-		err = unpackFile(archive, filepath.Join(folder, filepath.FromSlash(header.Name)))
+		path := filepath.Join(folder, filepath.FromSlash(header.Name))
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = writeFile(path, false, func(f *os.File) error { _, err := io.Copy(f, archive); return err })
+		}
 	}
 	if errors.Is(err, io.EOF) {
 		_, err = io.Copy(io.Discard, compressed) // its checksum comes after the last file
@@ -202,18 +203,6 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		return made, fmt.Errorf("the backup is damaged or cut short: %w", err)
 	}
 	return made, nil
-}
-
-func unpackFile(content io.Reader, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // swap moves what is in dataDir aside, and the unpacked backup into its place, the database last. It does all of it
@@ -239,9 +228,6 @@ func swap(staging, dataDir string) (aside string, err error) {
 		done = append(done, m)
 	}
 	if err == nil {
-		err = syncFolder(dataDir)
-	}
-	if err == nil {
 		return aside, nil
 	}
 	for _, m := range slices.Backward(done) {
@@ -249,13 +235,4 @@ func swap(staging, dataDir string) (aside string, err error) {
 	}
 	_ = os.Remove(aside) // it is empty, unless something could not be moved back
 	return "", err
-}
-
-// syncFolder brings the names in a folder to the disk.
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -56,47 +56,39 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 }
 
 func retryDeliveries(ctx context.Context, c *call) error {
-	switch {
-	case c.on("all") == (len(c.args) > 0):
+	if c.on("all") == (len(c.args) > 0) {
 		return errors.New("name deliveries, or say --all: see `siteapi deliveries retry --help`")
-	case c.on("all"):
-		return c.retryAll(ctx)
 	}
-	var errs []error
-	for _, text := range c.args {
+	ids := c.args
+	if c.on("all") {
+		unfinished := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
+		list, err := c.db.Queue.List(ctx, queue.Filter{States: c.states(unfinished), Target: queue.Target(c.text("target"))})
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			if d.State != queue.Delivered { // `siteapi deliveries verify --fix` sends what a target has lost
+				ids = append(ids, strconv.FormatInt(d.ID, 10))
+			}
+		}
+	}
+	due, unknown := 0, error(nil)
+	for _, text := range ids {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			err = fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
-		} else if err = c.db.Queue.Retry(ctx, id); errors.Is(err, store.ErrNotFound) {
-			err = fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id)
+			return fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
 		}
-		if errs = append(errs, err); err == nil {
-			c.say("delivery %d is due now: the running service tries it", id)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// retryAll makes all deliveries due that have not arrived.
-func (c *call) retryAll(ctx context.Context) error {
-	unfinished := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
-	list, err := c.db.Queue.List(ctx, queue.Filter{States: c.states(unfinished), Target: queue.Target(c.text("target"))})
-	due := 0
-	for _, d := range list {
-		if d.State == queue.Delivered {
-			continue // `siteapi deliveries verify --fix` sends what a target has lost
-		}
-		switch err := c.db.Queue.Retry(ctx, d.ID); {
+		switch err := c.db.Queue.Retry(ctx, id); {
 		case err == nil:
 			due++
-		case !errors.Is(err, store.ErrNotFound): // it arrived meanwhile
-			return fmt.Errorf("after %d of %d deliveries: %w", due, len(list), err)
+		case errors.Is(err, store.ErrNotFound):
+			unknown = fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id)
+		default:
+			return fmt.Errorf("after %d of %d deliveries: %w", due, len(ids), err)
 		}
 	}
-	if err == nil {
-		c.say("%d deliveries are due now: the running service tries them", due)
-	}
-	return err
+	c.say("%d deliveries are due now: the running service tries them", due)
+	return unknown
 }
 
 func resendDeliveries(ctx context.Context, c *call) error {
@@ -117,42 +109,34 @@ func resendDeliveries(ctx context.Context, c *call) error {
 	return nil
 }
 
-func verifyDeliveries(ctx context.Context, c *call) (err error) {
-	var v *leads.Verification
-	err = c.withUpstreams(ctx, func() error {
-		v, err = c.rules.Verify(ctx, c.time("since"), queue.Target(c.text("target")), c.on("fix"))
+func verifyDeliveries(ctx context.Context, c *call) error {
+	if err := c.openAll(ctx); err != nil {
 		return err
-	})
+	}
+	v, err := c.rules.Verify(ctx, c.time("since"), queue.Target(c.text("target")), c.on("fix"))
 	if err != nil {
 		return err
 	}
 	if c.on("json") {
-		return errors.Join(printJSON(c.out, v), verified(v, c.on("fix")))
+		err = printJSON(c.out, v)
+	} else {
+		c.say("%d submissions compared", v.Submissions)
+		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "ERROR"}
+		printTable(c.out, header, v.Targets, func(t *leads.VerifiedTarget) table.Row {
+			return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.Error}
+		})
 	}
-	c.say("%d submissions compared", v.Submissions)
-	header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "ERROR"}
-	printTable(c.out, header, v.Targets, func(t *leads.VerifiedTarget) table.Row {
-		return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.Error}
-	})
-	return verified(v, c.on("fix"))
-}
-
-// verified is nil if nothing is missing, a finding if something is, and an error if a target could not be asked.
-func verified(v *leads.Verification, fix bool) error {
-	var errs []error
 	missing := 0
 	for _, t := range v.Targets {
 		missing += t.Missing
 		if t.Error != "" {
-			errs = append(errs, fmt.Errorf("the %s could not be asked: %s", t.Target, t.Error))
+			err = errors.Join(err, fmt.Errorf("the %s could not be asked: %s", t.Target, t.Error))
 		}
 	}
 	switch {
-	case len(errs) > 0:
-		return errors.Join(errs...)
-	case missing == 0:
-		return nil
-	case fix:
+	case err != nil || missing == 0:
+		return err
+	case c.on("fix"):
 		return finding(fmt.Sprintf("%d deliveries were missing: they are sent again while the service runs; verify again later", missing))
 	}
 	return finding(fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing))

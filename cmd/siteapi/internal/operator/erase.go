@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,6 @@ import (
 // receipt is what an erasure prints.
 type receipt struct {
 	*schema.ErasureReceipt
-	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`
 }
 
@@ -35,27 +35,34 @@ func eraseLeads(ctx context.Context, c *call) error {
 		return err
 	}
 	idle := c.databaseIdle(c.settings) // before this process has the database open itself
-	r := receipt{StartedAt: time.Now().UTC().Truncate(time.Second)}
-	err = c.withUpstreams(ctx, func() error {
-		c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
-			if c.settings.CacheURL.Scheme == "memory" {
-				return clearMemory(ctx, c.server(), c.settings.CacheTokens, ids, idle)
-			}
-			shared, err := c.OpenCache(ctx, c.settings)
-			if err != nil {
-				return 0, err
-			}
-			n, err := leads.ClearPDFs(ctx, shared, ids)
-			return n, errors.Join(err, shared.Close())
-		}
-		r.ErasureReceipt, err = c.rules.Erase(ctx, email, !c.on("yes"))
+	if err := c.openAll(ctx); err != nil {
 		return err
-	})
+	}
+	c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
+		if c.settings.CacheURL.Scheme == "memory" {
+			return clearMemory(ctx, c.server(), c.settings.CacheTokens, ids, idle)
+		}
+		shared, err := c.OpenCache(ctx, c.settings)
+		if err != nil {
+			return 0, err
+		}
+		n, err := leads.ClearPDFs(ctx, shared, ids)
+		return n, errors.Join(err, shared.Close())
+	}
+	erased, err := c.rules.Erase(ctx, email, !c.on("yes"))
 	if err != nil {
 		return err
 	}
-	r.FinishedAt = time.Now().UTC().Truncate(time.Second)
-	return errors.Join(r.print(c), r.outcome())
+	r := receipt{erased, time.Now().UTC().Truncate(time.Second)}
+	if path := c.text("receipt"); path != "" {
+		err = writeFile(path, true, func(f *os.File) error { return printJSON(f, r) })
+	}
+	if c.on("json") {
+		err = errors.Join(err, printJSON(c.out, r))
+	} else {
+		r.print(c)
+	}
+	return errors.Join(err, r.outcome())
 }
 
 // address reads --email. Errors don't repeat it: even a malformed address may be personal.
@@ -74,32 +81,7 @@ func (c *call) address() (string, error) {
 	return email, nil
 }
 
-// outcome is nil if everything was erased, or if there was nothing to erase.
-func (r receipt) outcome() error {
-	found, failed := false, false
-	for _, p := range r.Places {
-		found = found || p.Found != nil && *p.Found > 0
-		failed = failed || p.State == "failed"
-	}
-	switch {
-	case failed && r.DryRun:
-		return errors.New("not every place could be searched")
-	case failed:
-		return errors.New("not everything could be erased: run the command again when what failed can be reached")
-	case found && r.DryRun:
-		return finding("nothing was erased: add --yes to erase it")
-	}
-	return nil
-}
-
-// print prints the receipt, and writes it to the file that --receipt names.
-func (r receipt) print(c *call) (err error) {
-	if path := c.text("receipt"); path != "" {
-		err = writeFile(path, true, func(f *os.File) error { return printJSON(f, r) })
-	}
-	if c.on("json") {
-		return errors.Join(err, printJSON(c.out, r))
-	}
+func (r receipt) print(c *call) {
 	header := table.Row{"PLACE", "WHAT", "FOUND", "ERASED", "STATE", "DETAIL"}
 	printTable(c.out, header, r.Places, func(p *schema.ErasurePlace) table.Row {
 		found := "?"
@@ -112,14 +94,27 @@ func (r receipt) print(c *call) (err error) {
 		c.say("complete: nothing is left in these places")
 	}
 	c.say("out of reach:\n  %s", strings.Join(r.Remains, "\n  "))
-	return err
+}
+
+// outcome is nil if everything was erased, or if there was nothing to erase.
+func (r receipt) outcome() error {
+	failed := slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == "failed" })
+	switch {
+	case failed && r.DryRun:
+		return errors.New("not every place could be searched")
+	case failed:
+		return errors.New("not everything could be erased: run the command again when what failed can be reached")
+	case slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == "found" }):
+		return finding("nothing was erased: add --yes to erase it")
+	}
+	return nil
 }
 
 // clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
 func clearMemory(ctx context.Context, server string, tokens, ids []string, idle bool) (int, error) {
 	const advice = "PDFs stay in the memory of a running service for an hour: run the command again with --server, or restart the service"
 	address := server + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
-	status, body, err := ask(ctx, http.MethodPost, address, append(tokens, "")[0])
+	resp, err := ask(ctx, http.MethodPost, address, append(tokens, "")[0])
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 		return 0, nil
 	}
@@ -127,8 +122,8 @@ func clearMemory(ctx context.Context, server string, tokens, ids []string, idle 
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", server, err, advice)
-	case status != http.StatusOK, json.Unmarshal(body, &answer) != nil, answer.Cleared == nil:
-		return 0, fmt.Errorf("the service at %s answers %d to CACHE_API_TOKEN (%s)", server, status, advice)
+	case resp.StatusCode() != http.StatusOK, json.Unmarshal(resp.Body(), &answer) != nil, answer.Cleared == nil:
+		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)", server, resp.Status(), advice)
 	}
 	return *answer.Cleared, nil
 }

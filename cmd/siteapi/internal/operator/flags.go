@@ -48,28 +48,28 @@ func targetFlag() option { return enumFlag("target", "only this `target`", queue
 func statesFlag() option {
 	values := append(queue.States(), "all")
 	return checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(given string) (string, error) {
-		var list []string
-		for _, word := range strings.Split(given, ",") {
-			state, err := parse(word, values)
+		list := strings.Split(given, ",")
+		for i, typed := range list {
+			state, err := parse(typed, values)
 			if err != nil {
 				return "", err
 			}
-			list = append(list, state)
+			list[i] = state
 		}
 		return strings.Join(list, ","), nil
 	})
 }
 
-// states returns the value of such a flag, or otherwise if it is not given.
+// states returns the value of such a flag, or otherwise if it is not given. None are all.
 func (c *call) states(otherwise []queue.State) (list []queue.State) {
 	if !c.flags.Changed("state") {
 		return otherwise
 	}
-	for _, state := range strings.Split(c.text("state"), ",") {
-		if state == "all" {
-			return queue.States()
-		}
+	for state := range strings.SplitSeq(c.text("state"), ",") {
 		list = append(list, queue.State(state))
+	}
+	if slices.Contains(list, "all") {
+		return nil
 	}
 	return list
 }
@@ -175,16 +175,13 @@ func UsageError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return NoArguments(c, args)
 	}
-	text := err.Error() + "."
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		text = fmt.Sprintf("--%s %s: %v.", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
-	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		name, names := "--"+unknown.GetSpecifiedName(), []string(nil)
+	suggestion := ""
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		text = fmt.Sprintf("there is no flag %s.%s", name, didYouMean(name, names))
+		suggestion = didYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
-	return fmt.Errorf("%s See `%s --help`", text, c.CommandPath())
+	return fmt.Errorf("%w.%s See `%s --help`", err, suggestion, c.CommandPath())
 }
 
 // didYouMean suggests the name that is spelled most like what was typed.

@@ -9,9 +9,6 @@ import (
 	"siteapi/schema"
 )
 
-// choicesShown is how many values of a field are printed.
-const choicesShown = 10
-
 func printFunnel(ctx context.Context, c *call) error {
 	since, until, err := c.period()
 	if err != nil {
@@ -36,13 +33,7 @@ func printFunnel(ctx context.Context, c *call) error {
 		return table.Row{word(s.Name), s.Count, share}
 	})
 	c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
-	shown, n := f.Choices[:0], map[string]int{}
-	for _, choice := range f.Choices {
-		if n[choice.Field]++; n[choice.Field] <= choicesShown {
-			shown = append(shown, choice)
-		}
-	}
-	printTable(c.out, table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}, shown, func(c *schema.FunnelChoice) table.Row {
+	printTable(c.out, table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}, f.Choices, func(c *schema.FunnelChoice) table.Row {
 		return table.Row{c.Field, c.Value, c.Count, c.Submitted}
 	})
 	return nil

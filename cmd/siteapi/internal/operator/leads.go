@@ -213,7 +213,7 @@ func exportLeads(ctx context.Context, c *call) error {
 	return nil
 }
 
-// csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8.
+// csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8. Its writer has to keep its errors.
 func csvWriter(w io.Writer) func(*schema.Lead) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -221,23 +221,23 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		for i, cell := range cells {
 			cells[i] = inert(cell)
 		}
-		err := out.Write(cells)
+		_ = out.Write(cells)
 		out.Flush()
-		return errors.Join(err, out.Error())
+		return out.Error()
 	}
-	_, begun := io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
-	header := row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
+	_, _ = io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
+	_ = row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
 		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "state", "signals")
 	return func(l *schema.Lead) error {
 		signals := make([]string, len(l.Signals))
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
-		return errors.Join(begun, header, row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
+		return row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
 			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
 			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
 			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
-			strings.Join(signals, ";")))
+			strings.Join(signals, ";"))
 	}
 }
 

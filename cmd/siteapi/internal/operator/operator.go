@@ -27,7 +27,6 @@ const DatabaseFile = "siteapi.db"
 
 // Deps opens what the commands work on.
 type Deps struct {
-	Version      string
 	Getenv       func(name string) string // reads the settings
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	OpenCMS      func(s *config.Settings) (CMS, error)
@@ -42,8 +41,8 @@ type Database struct {
 	Quotes   store.Quotes
 	Archive  store.Archive
 	Queue    *queue.Queue
-	Tables   *storecopy.Store
-	Truncate func(ctx context.Context) error
+	Tables   *storecopy.Store                // what can be copied elsewhere
+	Truncate func(ctx context.Context) error // has SQLite forget what was removed: its log keeps that for a while
 	Close    func() error
 }
 
@@ -197,7 +196,12 @@ func (d Deps) command(settings []string, do action, name, summary, examples stri
 		if err != nil {
 			return err
 		}
-		return do(c.Context(), &call{Deps: d, flags: c.Flags(), args: args, out: c.OutOrStdout(), settings: s})
+		one := &call{Deps: d, flags: c.Flags(), args: args, out: c.OutOrStdout(), settings: s}
+		err = do(c.Context(), one)
+		if one.db != nil {
+			err = errors.Join(err, one.db.Close())
+		}
+		return err
 	}
 	for _, apply := range options {
 		apply(c)
@@ -208,7 +212,10 @@ func (d Deps) command(settings []string, do action, name, summary, examples stri
 // onDatabase returns a command that works on the database and nothing else.
 func (d Deps) onDatabase(do action, name, summary, examples string, options ...option) *cobra.Command {
 	return d.command(databaseSettings(), func(ctx context.Context, c *call) error {
-		return c.withDatabase(ctx, func() error { return do(ctx, c) })
+		if err := c.openDatabase(ctx); err != nil {
+			return err
+		}
+		return do(ctx, c)
 	}, name, summary, examples, options...)
 }
 
@@ -222,29 +229,23 @@ func group(name, summary, examples string, commands ...*cobra.Command) *cobra.Co
 
 func indented(lines string) string { return "  " + strings.ReplaceAll(lines, "\n", "\n  ") }
 
-// withDatabase runs a part of a command that works on the database.
-func (c *call) withDatabase(ctx context.Context, run func() error) (err error) {
-	if c.db, err = c.openExisting(ctx, c.settings); err != nil {
-		return err
+// openDatabase opens the database for the rest of the call.
+func (c *call) openDatabase(ctx context.Context) (err error) {
+	if c.db, err = c.openExisting(ctx, c.settings); err == nil {
+		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate}
 	}
-	c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate}
-	return errors.Join(run(), c.db.Close())
+	return err
 }
 
-// withUpstreams runs a part of a command that works on the database, the CMS and the CRM.
-func (c *call) withUpstreams(ctx context.Context, run func() error) error {
-	documents, err := c.OpenCMS(c.settings)
-	if err != nil {
-		return fmt.Errorf("opening the CMS: %w", err)
+// openAll opens the database, the CMS and the CRM.
+func (c *call) openAll(ctx context.Context) error {
+	documents, cmsErr := c.OpenCMS(c.settings)
+	contacts, crmErr := c.OpenCRM(c.settings)
+	if err := errors.Join(cmsErr, crmErr, c.openDatabase(ctx)); err != nil {
+		return err
 	}
-	contacts, err := c.OpenCRM(c.settings)
-	if err != nil {
-		return fmt.Errorf("opening the CRM: %w", err)
-	}
-	return c.withDatabase(ctx, func() error {
-		c.rules.CMS, c.rules.CRM = documents, contacts
-		return run()
-	})
+	c.rules.CMS, c.rules.CRM = documents, contacts
+	return nil
 }
 
 // finding is the outcome of a command that did its work and found something wrong.

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/go-resty/resty/v2"
 	"github.com/vektah/gqlparser/v2/formatter"
 
 	"siteapi/cmd/siteapi/internal/config"
@@ -27,12 +27,12 @@ func isReady(ctx context.Context, c *call) error {
 	if c.on("live") {
 		path = "/healthz"
 	}
-	status, body, err := ask(ctx, http.MethodGet, c.server()+path, "")
+	answer, err := ask(ctx, http.MethodGet, c.server()+path, "")
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}
-	c.say("%s", bytes.TrimSpace(body))
-	if status != http.StatusOK {
+	c.say("%s", answer)
+	if answer.StatusCode() != http.StatusOK {
 		return finding("the service is not ready")
 	}
 	return nil
@@ -57,24 +57,10 @@ func localAddress(s *config.Settings) string {
 	return "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
 }
 
-// ask sends a request to a service, with a token unless that is empty, and returns the answer, which is short.
-func ask(ctx context.Context, method, address, token string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, address, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	return resp.StatusCode, body, err
+// ask sends a request to a service, with a token unless that is empty. The answer is short.
+func ask(ctx context.Context, method, address, token string) (*resty.Response, error) {
+	client := resty.New().SetTimeout(10 * time.Second).SetResponseBodyLimit(64 << 10)
+	return client.R().SetContext(ctx).SetAuthToken(token).Execute(method, address)
 }
 
 // printSDL prints the schema without @rest, which describes routes in the service's own operation documents and means
@@ -94,7 +80,7 @@ func printSDL(_ context.Context, c *call) error {
 func setUpCRM(ctx context.Context, c *call) error {
 	contacts, err := c.OpenCRM(c.settings)
 	if err != nil {
-		return fmt.Errorf("opening the CRM: %w", err)
+		return err
 	}
 	driver, ok := contacts.(crm.Setup)
 	if !ok {
@@ -118,7 +104,7 @@ func setUpCMS(ctx context.Context, c *call) error {
 	s := c.settings
 	driver, err := c.OpenCMS(s)
 	if err != nil {
-		return fmt.Errorf("opening the CMS: %w", err)
+		return err
 	}
 	setup, ok := driver.(cms.WebhookSetup)
 	if !ok {

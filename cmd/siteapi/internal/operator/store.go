@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 )
 
 func migrate(ctx context.Context, c *call) error {
-	db, err := c.openOrCreate(ctx, c.settings)
+	db, err := c.OpenDatabase(ctx, c.settings)
 	if err != nil {
 		return err
 	}
@@ -44,14 +43,6 @@ func existing(s *config.Settings) error {
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
-// openOrCreate opens a database, and creates its folder with SQLite.
-func (d Deps) openOrCreate(ctx context.Context, s *config.Settings) (*Database, error) {
-	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
-		return nil, fmt.Errorf("making the data folder: %w", err)
-	}
-	return d.OpenDatabase(ctx, s)
-}
-
 func copyStore(ctx context.Context, c *call) (err error) {
 	old, fresh := cmp.Or(c.text("from"), c.settings.DataDir), c.text("to")
 	if fresh == "" && c.settings.DatabaseURL != nil {
@@ -68,7 +59,7 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return fmt.Errorf("--from: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := openAt(ctx, c.settings, fresh, c.openOrCreate)
+	to, err := openAt(ctx, c.settings, fresh, c.OpenDatabase)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
