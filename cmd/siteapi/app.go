@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +52,9 @@ type app struct {
 	data     *database
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
-	closers  []func() error
-	stop     context.CancelFunc // ends what start began
-	work     sync.WaitGroup
+	closers
+	stop context.CancelFunc // ends what start began
+	work sync.WaitGroup
 }
 
 // newApp builds the service without starting any work. Changes reach what no setting
@@ -245,13 +244,4 @@ func (a *app) shutdown(ctx context.Context) error {
 	}
 	errs = append(errs, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
 	return errors.Join(errs...)
-}
-
-func (a *app) close() error {
-	var err error
-	for _, c := range slices.Backward(a.closers) {
-		err = errors.Join(err, c())
-	}
-	a.closers = nil
-	return err
 }

@@ -28,9 +28,9 @@ import (
 // database is the store with the queue of deliveries on top of it.
 type database struct {
 	operator.Database
-	load    func() store.Load
-	files   []string // of SQLite
-	closers []func() error
+	closers
+	load  func() store.Load
+	files []string // of SQLite
 }
 
 // work is what the queue does for this process. The zero value does nothing, which is
@@ -115,13 +115,15 @@ func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.O
 	return nil
 }
 
-// close closes what was opened, the last first.
-func (d *database) close() error {
+// closers close what was opened, the last first.
+type closers []func() error
+
+func (c *closers) close() error {
 	var err error
-	for _, c := range slices.Backward(d.closers) {
-		err = errors.Join(err, c())
+	for _, closing := range slices.Backward(*c) {
+		err = errors.Join(err, closing())
 	}
-	d.closers = nil
+	*c = nil
 	return err
 }
 

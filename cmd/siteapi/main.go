@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/rs/zerolog"
@@ -69,18 +68,6 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			Long:    "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
 			Example: "  ENVIRONMENT=development siteapi serve\n  LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
 			Args:    operator.NoArguments, RunE: serving,
-		},
-		&cobra.Command{
-			Use: "config", Short: "print the effective settings, secrets redacted, and check them",
-			Example: "  siteapi config | grep RETENTION", Args: operator.NoArguments,
-			RunE: func(c *cobra.Command, _ []string) error {
-				s, err := config.Read(getenv)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(out, strings.Join(s.Lines(), "\n"))
-				return err
-			},
 		},
 		&cobra.Command{
 			Use: "version", Short: "print the version, as --version does", Example: "  siteapi version", Args: operator.NoArguments,

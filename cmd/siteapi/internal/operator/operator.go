@@ -108,6 +108,8 @@ func Commands(d Deps) []*cobra.Command {
 			"siteapi doctor\nsiteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
 			details("Makes a real round trip to everything the service depends on. Exit code 2: something has to be repaired."),
 			jsonFlag(), boolFlag("strict", "exit code 2 for warnings too"), serverFlag()),
+		d.command(nil, printConfig, "config", "print the effective settings, secrets redacted, and check them",
+			"siteapi config | grep RETENTION"),
 		d.command([]string{"LISTEN_ADDR"}, isReady, "ready", "ask the running service whether it is ready; exit code 2: it is not",
 			"siteapi ready\nsiteapi ready --live",
 			serverFlag(), boolFlag("live", "ask /healthz, which is 200 while dependencies are down")),

@@ -38,6 +38,11 @@ func isReady(ctx context.Context, c *call) error {
 	return nil
 }
 
+func printConfig(_ context.Context, c *call) error {
+	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
+	return nil
+}
+
 func serverFlag() option {
 	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
 	return checkedFlag("server", usage, func(given string) (string, error) {
