@@ -2,8 +2,8 @@
 // passes the conformance suite in cachetest.
 //
 // What a driver guarantees: concurrent misses of one key cause one fill; a fill that
-// began before an invalidation neither stores its value after it nor answers a Get
-// that began after it; an expired entry is served once more while one refresh runs
+// began before an invalidation does not store its value, and does not answer a Get
+// that began after the invalidation; an expired entry is served once more while one refresh runs
 // in the background; a pattern means the same in every driver.
 package cache
 
@@ -25,7 +25,7 @@ type Entry struct {
 
 // Lifetime says how long an entry is used.
 type Lifetime struct {
-	Fresh time.Duration // how long it is served without question; 0: for good
+	Fresh time.Duration // how long it is served as it is; 0: without limit
 	Stale time.Duration // how much longer it is served while it is refreshed in the background
 }
 
@@ -42,12 +42,12 @@ type Stats struct {
 
 // Cache keeps values by key. All methods may be called concurrently.
 type Cache interface {
-	// Get returns the entry under key; where there is none it calls fill, stores what it
-	// returns and answers with it. An error of fill is returned and nothing is stored. While
+	// Get returns the entry under key. On a miss it calls fill, stores the value and
+	// returns it. An error of fill is returned and nothing is stored. While
 	// the backend is away each instance fills for itself.
 	Get(ctx context.Context, key string, fill Fill) (Entry, error)
-	// Peek returns the entry under key if it is stored and fresh, without filling. What was
-	// read of late it knows without I/O.
+	// Peek returns the entry under key if it is stored and fresh, without filling. A value
+	// that was read recently needs no I/O.
 	Peek(ctx context.Context, key string) (Entry, bool)
 	// Invalidate removes the entries under keys everywhere, with all fills under way. When
 	// it returns nil they are guaranteed to be gone.

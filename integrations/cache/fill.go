@@ -13,7 +13,7 @@ import (
 // FillTimeout bounds one fill.
 const FillTimeout = 8 * time.Second
 
-// forever is the lifetime of an entry that was given none.
+// forever is the lifetime of an entry whose Fresh is 0.
 const forever = 10 * 365 * 24 * time.Hour
 
 // retryPause is the time from a failed refresh to the next.

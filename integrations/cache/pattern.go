@@ -46,8 +46,8 @@ func (p Pattern) Match(key string) bool {
 	if p.text == "" {
 		return false
 	}
-	// Only the latest star ever needs another try: whatever an earlier one could still
-	// give up, the latest one can take as well.
+	// Only the latest star needs to backtrack: it can match everything that an earlier
+	// one could.
 	at, star, resume := 0, -1, 0
 	for i := 0; i < len(key); {
 		if at < len(p.text) && p.text[at] == '*' {

@@ -77,11 +77,11 @@ type Lookup interface {
 
 // Eraser is a driver that can remove what it has stored.
 type Eraser interface {
-	// Erase removes the documents of the submission ids. One that does not exist is no error.
+	// Erase removes the documents of the submission ids. An id without a document is not an error.
 	Erase(ctx context.Context, ids []string) error
 }
 
-// Webhook is how the CMS is to tell this service of changes.
+// Webhook is how the CMS notifies this service of changes.
 type Webhook struct {
 	URL    string // of this service
 	Token  string // sent as "Authorization: Bearer"
@@ -90,8 +90,8 @@ type Webhook struct {
 
 // WebhookSetup is a driver whose CMS calls a webhook that has to be created.
 type WebhookSetup interface {
-	// DescribeWebhook returns the settings of the webhook, a line each, without its secrets.
+	// DescribeWebhook returns the settings of the webhook, one per line, without its secrets.
 	DescribeWebhook(w Webhook) []string
-	// CreateWebhook creates it unless it exists, and says which.
+	// CreateWebhook creates it unless it exists, and reports which was the case.
 	CreateWebhook(ctx context.Context, w Webhook) (string, error)
 }

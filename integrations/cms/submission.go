@@ -15,7 +15,7 @@ const SubmissionType = "quoteSubmission"
 func SubmissionID(id string) string { return SubmissionType + "." + id }
 
 // StoredSubmission is a submitted quote as a document of the CMS, the same in every driver.
-// It has no language, so no locale's content includes it, and its id says nothing of the person.
+// It has no language, so no locale's content includes it, and its id contains no personal data.
 type StoredSubmission struct {
 	ID           string           `json:"_id"`
 	Type         string           `json:"_type"`
@@ -38,7 +38,7 @@ func Stored(s *quote.Submission) StoredSubmission {
 	}
 }
 
-// CheckSubmissionID refuses an id that the CMS would not take in a document's id, or that
+// CheckSubmissionID rejects an id that the CMS would not accept in a document's id, or that
 // could lead out of a folder of documents.
 func CheckSubmissionID(id string) error {
 	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") || !validID.MatchString(SubmissionID(id)) {

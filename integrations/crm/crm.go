@@ -41,11 +41,11 @@ type Eraser interface {
 
 // Setup is a driver whose CRM has to be prepared for leads.
 type Setup interface {
-	// Setup creates what Upsert needs and reports what it did, a line each. Repeating it is safe.
+	// Setup creates what Upsert needs and reports each step on a line. Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
 }
 
-// Address returns the form of an e-mail address that contacts are told apart by: trimmed and in
+// Address returns the form of an e-mail address that identifies a contact: trimmed and in
 // lower case.
 func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 

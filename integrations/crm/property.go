@@ -103,7 +103,7 @@ func Properties() []Property {
 // would clear it.
 //
 // If the contact shows a newer submission, its quote properties stay, and the older lead only
-// fills what is empty about the person. The address is written to a new contact only: writing it
+// fills empty properties of the person. The address is written to a new contact only: writing it
 // again could turn a secondary address into the primary one.
 func Changes(l Lead, current map[string]string) map[string]string {
 	changes := map[string]string{}
@@ -132,7 +132,7 @@ func supersedes(l Lead, current map[string]string) bool {
 	return l.Submission.ID >= current[PropSubmissionID]
 }
 
-// decimal writes a number as CRMs take it: no exponent, no superfluous digits.
+// decimal formats a number for a CRM: without an exponent or trailing zeros.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // same reports whether two values mean the same. A CRM may return a time or a number in

@@ -1,5 +1,5 @@
-// Package leadwebhook announces new leads at an address of the operator's: by an event that is signed as
-// Standard Webhooks says, or by a message to Slack.
+// Package leadwebhook posts new leads to a configured URL, as an event signed according to
+// Standard Webhooks or as a message to Slack.
 package leadwebhook
 
 import (
@@ -27,8 +27,8 @@ const (
 
 // Options say where and how leads are announced.
 type Options struct {
-	URL     string                                     // one that resolves to a private network has to be the IP address itself
-	Secrets []string                                   // "whsec_…"; each signs every event, so that receivers can be given a new one
+	URL     string                                     // a host in a private network must be given as its IP address
+	Secrets []string                                   // "whsec_…"; each signs every event, so that secrets can be rotated
 	Slack   bool                                       // post a message in place of the event
 	Observe func(ctx context.Context, c upstream.Call) // handed to the HTTP client; may be nil
 }
@@ -41,7 +41,7 @@ type Webhook struct {
 	slack   bool
 }
 
-// Lead is a submission with what receivers show of it.
+// Lead is a submission with the reference and links that receivers show.
 type Lead struct {
 	quote.Submission
 	Reference string `json:"reference"` // printed on its PDF
@@ -83,14 +83,14 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 	}
 	resp, err := h.client.Do(ctx, request)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && upstream.StatusKind(e.Status) == "" {
-		return nil // the status says that it was taken, although the rest of the answer is missing or too large
+		return nil // accepted, although the body of the answer is missing or too large
 	}
 	if err != nil {
 		return err
 	}
 	kind := upstream.StatusKind(resp.Status)
 	if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
-		kind = upstream.Refused // true of every lead: the address is wrong
+		kind = upstream.Refused // would fail for every lead: the address is wrong
 	}
 	if kind == "" {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// longest bounds one text from outside, in characters. The service's own bounds are far
-// lower; this one holds for labels and settings from the CMS, and is marked with "…".
+// longest bounds a text of the CMS, such as a label, in characters; what is cut off is
+// marked with "…". Values of a submission have far lower bounds of their own.
 const longest = 400
 
 // clean makes a text from outside printable in the family, on one line: composed

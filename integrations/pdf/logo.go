@@ -17,8 +17,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// The box on the page that a logo is fitted into, in millimetres, and the resolutions
-// it is stored and at least printed with.
+// The box on the page that a logo is fitted into, in millimetres, the resolution
+// it is stored with and the least it is printed with.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
 	logoDPI, logoLeastDPI = 300.0, 96.0

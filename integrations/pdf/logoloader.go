@@ -91,7 +91,7 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	request.Header.Set("Accept", "image/png, image/jpeg, image/svg+xml")
 	response, err := l.client.Do(request)
 	if err != nil {
-		return nil, err // it names the address and the cause
+		return nil, err // names the address and the cause
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {

@@ -72,7 +72,7 @@ func (b *block) line(s style, x, y float64, line string, link *string) {
 	size := s.size * mmPerPt
 	y += (s.leading+capital*size)/2 - size
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000} // more than maroto could break
+		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000} // too wide for maroto to break
 		p.AddText(line, room, &props.Text{Family: s.family, Size: s.size, Color: &s.colour, Align: align.Left, Hyperlink: link})
 	})
 }
@@ -118,8 +118,8 @@ func paginate(blocks []block) [][]block {
 	return append(pages, now)
 }
 
-// layOut lays a document out in a family. It uses as few pages as possible, and on them
-// the most white space.
+// layOut lays a document out in a family, on as few pages as possible with as much white
+// space as fits there.
 func layOut(d *Document, family func() (*font.Family, error), accent string) (*sheet, error) {
 	f, err := family()
 	if err != nil {
@@ -143,7 +143,7 @@ func layOut(d *Document, family func() (*font.Family, error), accent string) (*s
 
 // drawing is the only component of a page.
 type drawing struct {
-	core.Component // an empty text, for what a component does beside drawing
+	core.Component // an empty text provides the methods besides drawing
 	draw           func(core.Provider)
 }
 

@@ -41,8 +41,8 @@ type Renderer struct {
 	wide   func() (*font.Family, error)
 }
 
-// sortCatalogs makes gofpdf write its objects in a fixed order, which it offers for the
-// whole process only.
+// sortCatalogs makes gofpdf write its objects in a fixed order. It is a setting of the whole
+// process.
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // New returns a renderer. The fonts are prepared in the background; the first document

@@ -52,7 +52,7 @@ var (
 	compact = spacing{letterhead: 24, above: 3, below: 2.6, row: 0.2}
 )
 
-// print makes a text from outside printable.
+// print cleans a text of the CMS or the visitor for printing.
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
 // label returns the printable text for a slug.
@@ -140,7 +140,7 @@ func (s *sheet) headline() (b block) {
 	return b
 }
 
-// price is the range on a tinted panel, the one thing everybody looks for.
+// price is the range on a tinted panel, the most prominent part of the document.
 func (s *sheet) price() (b block) {
 	const pad, stripe = 7.0, 1.3
 	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
@@ -233,7 +233,7 @@ func (s *sheet) features() []block {
 	return s.section(s.words.Features, rows...)
 }
 
-// next tells what happens next, in numbered steps.
+// next describes what happens next, in numbered steps.
 func (s *sheet) next() []block {
 	const indent = 6.0
 	body, number := s.scale.body, s.scale.heading

@@ -49,8 +49,8 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	return canvas, nil
 }
 
-// checkSVG refuses what is no SVG, what can't be drawn faithfully and what would keep
-// oksvg busy for ever.
+// checkSVG rejects files that are not SVG, that can't be drawn faithfully, or that would
+// make oksvg loop forever.
 func checkSVG(raw []byte) error {
 	var (
 		decoder = xml.NewDecoder(bytes.NewReader(raw))

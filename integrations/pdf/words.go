@@ -59,7 +59,7 @@ func wordsIn(locale string) (*words, error) {
 	return w, err
 }
 
-// dateOf spells a day out, as UTC has it.
+// dateOf formats the date of t in UTC.
 func (w *words) dateOf(t time.Time) string {
 	t = t.UTC()
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
@@ -68,7 +68,7 @@ func (w *words) dateOf(t time.Time) string {
 // nbsp keeps an amount and its currency on one line.
 const nbsp = "\u00a0"
 
-// span writes the range of an estimate the way the document's language does, as
+// span formats the range of an estimate as the document's language does:
 // "€12,000 – €18,000" in en and "12.000 – 18.000 €" in es; a range of one amount as
 // that amount. Cents are shown only where one of the two has some.
 func (s *sheet) span(e quote.Estimate) string {

@@ -68,7 +68,7 @@ type Attempt struct {
 	Error  string    `json:"error"` // redacted
 }
 
-// args are the arguments of a delivery's job: no personal data lies in River's tables.
+// args are the arguments of a delivery's job. River's tables contain no personal data.
 type args struct {
 	Submission string `json:"submission"`
 }
@@ -86,8 +86,8 @@ func (t *target) insertOpts(submissionID string) *river.InsertOpts {
 	}
 }
 
-// tagsOf returns the tags by which River lists the deliveries of submissions. The prefix
-// makes the shortest of ids a tag that River takes.
+// tagsOf returns the tags by which River lists the deliveries of submissions. With the prefix
+// even the shortest id is a valid tag.
 func tagsOf(submissionIDs []string) []string {
 	tags := make([]string, len(submissionIDs))
 	for i, id := range submissionIDs {
@@ -163,7 +163,7 @@ func broughtForward(job *rivertype.JobRow) bool {
 // pauseKey is the name of the note in a job's metadata.
 const pauseKey = "paused"
 
-// noteOf returns the note of a job, the zero one where there is none.
+// noteOf returns the note of a job, or the zero note.
 func noteOf(job *rivertype.JobRow) pauseNote {
 	var metadata struct {
 		Paused pauseNote `json:"paused"`

@@ -1,9 +1,9 @@
 // Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are
 // jobs of River in the same database: each is inserted in the transaction of its submission
-// and tried until its target has taken or rejected it, more than once if need be: targets
+// and retried until its target accepts or rejects it. A target may get it more than once and
 // must be idempotent. Each target is a River queue of its own.
 //
-// A delivery that fails is repeated after growing waits and delays no other. One that meets a
+// A failed delivery is retried with backoff and does not delay others. One that meets a
 // rate limit (429, or 503 with Retry-After) pauses its target: it is snoozed with all others
 // of the target, and its try does not count. A process that is killed leaves deliveries running;
 // River rescues them after [rescueAfter]. A clock that jumps makes deliveries early or late.
@@ -27,12 +27,12 @@ import (
 
 const (
 	tryTimeout   = 25 * time.Second // of one try, with its wait for the target's rate
-	rescueAfter  = 45 * time.Second // from the begin of a try that was never reported to its repetition
+	rescueAfter  = 45 * time.Second // from the start of an attempt that never reported back to the next one
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
-	stopTimeout  = 5 * time.Second            // for interrupted tries to be written down
+	stopTimeout  = 5 * time.Second            // for interrupted attempts to be stored
 	keepFinished = 30 * 24 * time.Hour        // how long delivered ones are listed
-	keepFailed   = 100 * 365 * 24 * time.Hour // River's own word for ever, -1, deletes at once on SQLite
+	keepFailed   = 100 * 365 * 24 * time.Hour // River's value for "keep", -1, deletes at once on SQLite
 )
 
 // Options are what a queue is built from.
@@ -58,7 +58,7 @@ type TargetConfig struct {
 	PerSecond   float64 // tries per second; 0: no limit
 }
 
-// Send brings a submission to a target, which may have it already. The kind of an
+// Send delivers a submission to a target, which may have it already. The kind of an
 // *upstream.Error decides what follows; any other error is tried again.
 type Send func(ctx context.Context, s *quote.Submission) error
 
@@ -72,7 +72,7 @@ const (
 	OutcomeInterrupted Outcome = "interrupted" // by the end of the process
 )
 
-// Queue works deliveries off, and shows and repeats them for operators.
+// Queue delivers submissions, and lists and retries deliveries for operators.
 type Queue struct {
 	Options
 	targets map[Target]*target
@@ -140,13 +140,13 @@ func riverLog(log zerolog.Logger) zerolog.Logger {
 		Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
 }
 
-// replaceStuckWorker keeps a send that ignores the end of its context from blocking others.
+// replaceStuckWorker keeps a Send that ignores the end of its context from blocking others.
 func (q *Queue) replaceStuckWorker(_ context.Context, p river.JobStuckHandlerParams) river.JobStuckHandlerResult {
 	q.Log.Error().Str("target", p.Queue).Int64("delivery", p.ID).Msg("a delivery ignores its deadline")
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }
 
-// Migrate brings River's tables up to date. It takes only reading rights where they are.
+// Migrate brings River's tables up to date. It needs only the right to read if they are.
 // Processes that migrate at the same time disturb each other: the one that fails tries again.
 func (q *Queue) Migrate(ctx context.Context) error {
 	for try := 1; ; try++ {
@@ -161,7 +161,7 @@ func (q *Queue) Migrate(ctx context.Context) error {
 	}
 }
 
-// Start begins to work deliveries off until Stop is called.
+// Start delivers in the background until Stop is called.
 func (q *Queue) Start(ctx context.Context) error {
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("starting the queue: %w", err)

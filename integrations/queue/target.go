@@ -22,13 +22,13 @@ func newTarget(c TargetConfig) *target {
 	t := &target{TargetConfig: c, limiter: rate.NewLimiter(rate.Inf, 1)}
 	if c.PerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond/4)))
-		// More workers than the rate feeds within a few seconds would only wait.
+		// More workers than the rate can keep busy would only wait.
 		t.MaxWorkers = max(1, min(c.MaxWorkers, int(c.PerSecond*5)))
 	}
 	return t
 }
 
-// pause keeps deliveries from the target until a time, unless a pause lasts longer already.
+// pause stops deliveries to the target until a time, unless it is paused for longer already.
 // It reports whether the target was not paused before.
 func (t *target) pause(now, until time.Time, reason string) (begun bool) {
 	t.mu.Lock()

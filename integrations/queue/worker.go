@@ -20,7 +20,7 @@ type worker struct {
 	*Queue
 }
 
-// Work tries one delivery, or puts it off while its target is paused.
+// Work attempts one delivery, or postpones it while its target is paused.
 func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	t := w.targets[Target(job.Queue)]
 	if err := t.limiter.Wait(ctx); err != nil {
@@ -50,10 +50,10 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	return now.Add(wait - jitter(wait/5))
 }
 
-// jitter returns a random part of a duration.
+// jitter returns a random fraction of a duration.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
 
-// send reads a submission and sends it. One that was erased meanwhile needs no sending.
+// send reads a submission and sends it, unless it was erased in the meantime.
 func (w *worker) send(ctx context.Context, t *target, submissionID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -72,7 +72,7 @@ func (w *worker) send(ctx context.Context, t *target, submissionID string) (err 
 	return t.Send(ctx, &s)
 }
 
-// settle tells River what to do with a delivery after a try that began at a time.
+// settle returns to River the result of an attempt that began at a time.
 func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err error, began time.Time) error {
 	switch outcome {
 	case OutcomeDelivered:
@@ -107,8 +107,8 @@ func (w *worker) pauseAfter(err error) time.Duration {
 	return e.RetryAfter
 }
 
-// postpone has a delivery come again when its target's pause is over, without counting the
-// try. It looks at the target again after RetryMax, since a long pause may end early.
+// postpone snoozes a delivery until its target's pause is over, without counting the
+// attempt. It looks at the target again after RetryMax, since a long pause may end early.
 func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration, reason string) error {
 	left = min(left, w.RetryMax)
 	left += jitter(min(left/5, 30*time.Second))

@@ -1,6 +1,5 @@
-// Package quote holds the nouns every integration speaks of: what a visitor chose
-// in the calculator and what was submitted in the end. It has no behaviour beyond
-// its own data and imports the standard library only.
+// Package quote holds the types that all integrations share: what a visitor chose in the
+// calculator and what was submitted. It imports the standard library only.
 package quote
 
 import "time"
@@ -29,7 +28,7 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Submission is an accepted quote request: a lead. But for InReview and Rejected it never changes once stored.
+// Submission is an accepted quote request: a lead. Once stored, only InReview and Rejected change.
 type Submission struct {
 	// ID is opaque, with at least 122 random bits, of the characters A-Z a-z 0-9 - only.
 	ID          string     `json:"id"`
@@ -39,18 +38,17 @@ type Submission struct {
 	Estimate    Estimate   `json:"estimate"`
 	Locale      string     `json:"locale,omitempty"` // empty: the visitor named none
 	SubmittedAt time.Time  `json:"submittedAt"`      // UTC, whole milliseconds
-	// Signals are what made it look as if a program had sent it; empty: nothing did.
+	// Signals are signs that a program may have sent it.
 	Signals []Signal `json:"signals,omitempty"`
-	// InReview says that a person has to look at it before it is delivered.
+	// InReview says that it is delivered only after an operator releases it.
 	InReview bool `json:"inReview,omitempty"`
-	// Rejected says that a person did, and rejected it: it is never delivered.
+	// Rejected says that an operator rejected it, so that it is never delivered.
 	Rejected bool `json:"rejected,omitempty"`
-	// Trace is the W3C traceparent of the request that brought it, empty where that was
-	// not traced.
+	// Trace is the W3C traceparent of the request that submitted it; empty: not traced.
 	Trace string `json:"trace,omitempty"`
 }
 
-// Personal lists what the submission says of a person, which must not get into logs and errors.
+// Personal lists the personal data of the submission, which must not appear in logs and errors.
 func (s *Submission) Personal() []string {
 	return []string{s.SessionID, s.Contact.FirstName, s.Contact.LastName, s.Contact.Email, s.Contact.Phone, s.Contact.Company}
 }
@@ -58,13 +56,13 @@ func (s *Submission) Personal() []string {
 // Signal is a sign that a program may have filled in the form.
 type Signal string
 
-// The signals. Untracked and Unchecked are weak: people give rise to them as well.
+// The signals. Untracked and Unchecked are weak: they also occur with real visitors.
 const (
 	Honeypot    Signal = "honeypot"     // a field that people don't see was filled in
-	TooFast     Signal = "too_fast"     // it came too soon after the session's first tracked state
+	TooFast     Signal = "too_fast"     // submitted too soon after the session's first tracked state
 	NoChallenge Signal = "no_challenge" // the token of the bot check is missing or was refused
 	Untracked   Signal = "untracked"    // the session was never tracked
-	Unchecked   Signal = "unchecked"    // the bot check could not be asked
+	Unchecked   Signal = "unchecked"    // the bot check was not reachable
 )
 
 // Signals lists all signals.

@@ -1,4 +1,4 @@
-// Package ratelimit is the contract with what counts requests per client. Drivers live
+// Package ratelimit is the contract for counting requests per client. Drivers live
 // in the folders below: memory counts for one instance, valkey for all of them. Each
 // passes the conformance suite in ratelimittest.
 package ratelimit

@@ -20,18 +20,18 @@ var (
 	// read-only). Where the connection broke during the commit it may have been stored all
 	// the same, whole: a submission sent again finds the first one.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrKeyReused means that the idempotency key stands for other content.
+	// ErrKeyReused means that the idempotency key was first sent with other content.
 	ErrKeyReused = errors.New("the idempotency key stands for other content")
 )
 
-// NewSubmission is a submission with what makes a repetition of it recognisable.
+// NewSubmission is a submission with the keys by which a repetition is recognized.
 type NewSubmission struct {
 	Submission quote.Submission
 	// ContentKey is a digest of session and content. A second submission with the same
 	// key is a repetition of the first.
 	ContentKey string
 	// IdempotencyKey is a digest of session and Idempotency-Key header, empty where the
-	// client sent none. It stands for the content it first came with.
+	// client sent none. It belongs to the content that it was first sent with.
 	IdempotencyKey string
 }
 
@@ -42,8 +42,8 @@ type Quotes interface {
 	Track(ctx context.Context, v quote.Visit) error
 	// Submit stores a submission together with its pending deliveries in one
 	// transaction; one that is in review gets no deliveries yet. A repetition returns the
-	// stored submission and false, and remembers a new idempotency key. A key that stands
-	// for other content is ErrKeyReused, and nothing is stored.
+	// stored submission and false, and remembers a new idempotency key. A key that was
+	// sent with other content is ErrKeyReused, and nothing is stored.
 	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
 	// Submission returns a stored submission, or ErrNotFound.
 	Submission(ctx context.Context, id string) (quote.Submission, error)
@@ -75,7 +75,7 @@ type Position struct {
 	ID          string
 }
 
-// Archive is what operators need.
+// Archive is what operators' commands and fields need.
 type Archive interface {
 	// Submissions yields stored submissions in the order that the filter asks for.
 	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
@@ -88,10 +88,10 @@ type Archive interface {
 	// was submitted; the zero time where there are none.
 	InReview(ctx context.Context) (number int64, oldest time.Time, err error)
 	// Reject ends the review of a submission so that it is never delivered, unless it is
-	// released after all. One that was not in review is left alone: false. An unknown id is ErrNotFound.
+	// released after all. One that was not in review is left alone, and false is returned. An unknown id is ErrNotFound.
 	Reject(ctx context.Context, id string) (rejected bool, err error)
 	// Release ends the review of a submission, or takes back that it was rejected, and creates
-	// its deliveries in one transaction. Any other is left alone: false. An unknown id is ErrNotFound.
+	// its deliveries in one transaction. Any other is left alone, and false is returned. An unknown id is ErrNotFound.
 	Release(ctx context.Context, id string) (released bool, err error)
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)

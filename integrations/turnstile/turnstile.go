@@ -62,7 +62,7 @@ func New(o Options) *Verifier {
 	})}
 }
 
-// reply is an answer of siteverify. Its status is 200 whatever it says.
+// reply is an answer of siteverify. Its status is always 200.
 type reply struct {
 	Success *bool    `json:"success"`
 	Errors  []string `json:"error-codes"`
@@ -96,15 +96,14 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	case has(r, "internal-error", "bad-request"), len(r.Errors) == 0:
 		return false, v.client.Failure(op, resp, upstream.Unavailable, codes, v.secret)
 	}
-	return false, nil // the token is forged, worn out or used up
+	return false, nil // the token is forged, expired or used
 }
 
 func has(r reply, codes ...string) bool {
 	return slices.ContainsFunc(r.Errors, func(e string) bool { return slices.Contains(codes, e) })
 }
 
-// unclear is the kind of an answer that can't be read: whatever its status says, the
-// token was not judged.
+// unclear is the kind of an answer that can't be read: the token was not judged.
 func unclear(status int) upstream.Kind {
 	if kind := upstream.StatusKind(status); kind != "" && kind != upstream.Rejected {
 		return kind

@@ -35,7 +35,7 @@ type Options struct {
 
 // Request is one call.
 type Request struct {
-	// Op says what is tried, for errors and observations: "storing the submission".
+	// Op says what is being done, for errors and observations: "storing the submission".
 	Op     string
 	Method string      // empty: GET
 	Path   string      // follows the base address; begins with a slash and is already escaped
@@ -65,7 +65,7 @@ func (r *Response) Decode(v any) error {
 	return nil
 }
 
-// Call is what an observer learns of a finished call. It holds nothing personal.
+// Call describes a finished call to an observer. It contains no personal data.
 type Call struct {
 	System   string
 	Op       string
@@ -123,7 +123,7 @@ func NewTransport() *http.Transport {
 // opKey is the key of a call's Op in the context of its HTTP request.
 type opKey struct{}
 
-// OpOf returns what is tried by an HTTP request of a client, for a transport that is interested.
+// OpOf returns the Op of a client's HTTP request, for use in a transport.
 func OpOf(ctx context.Context) string {
 	op, _ := ctx.Value(opKey{}).(string)
 	return op
@@ -150,7 +150,7 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 
 func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
 	body, err := encode(req.Body)
-	if err != nil || !strings.HasPrefix(req.Path, "/") { // such a path would take the token to another host
+	if err != nil || !strings.HasPrefix(req.Path, "/") { // such a path would send the token to another host
 		return nil, &Error{System: c.opts.System, Op: req.Op, Kind: Rejected, Detail: "the request can't be made"}
 	}
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)

@@ -4,8 +4,8 @@
 // tokens and e-mail addresses out of its errors. Every failure is an [Error], by whose
 // [Kind] the queue of deliveries decides whether and when to try again.
 //
-// An answer with any status is a success of [Client.Do]; [StatusKind] and [Client.Failure]
-// help a driver to judge it.
+// [Client.Do] succeeds with an answer of any status; a driver judges it with [StatusKind]
+// and [Client.Failure].
 package upstream
 
 import (
@@ -19,7 +19,7 @@ type Kind string
 
 // The kinds of failure.
 const (
-	// Unavailable is trouble that passes: time-outs, resets, 5xx. Try again later.
+	// Unavailable is a transient failure: time-outs, resets, 5xx. Try again later.
 	Unavailable Kind = "unavailable"
 	// Limited means too many requests. Try again after RetryAfter or Pause.
 	Limited Kind = "limited"
@@ -43,7 +43,7 @@ type Error struct {
 	Err        error         // cause; nil, or free of personal data as well
 }
 
-// Error names the system, what was tried and what came of it.
+// Error names the system, what was being done and what went wrong.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s: %s: %s", e.System, e.Op, e.Kind)
 	if e.Status != 0 {
@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of err. An error that isn't an [Error] is Unavailable:
-// unknown trouble is tried again rather than given up.
+// an unknown failure is retried.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -15,7 +15,7 @@ import (
 // ErrHostNotAllowed means that an address is not among the allowed hosts.
 var ErrHostNotAllowed = errors.New("the host is not among the allowed ones")
 
-// AllowedHosts are the hosts that addresses from outside may name.
+// AllowedHosts are the hosts that addresses of the content may name.
 type AllowedHosts struct {
 	hosts []*url.URL // a host with a leading dot stands for its subdomains
 }

@@ -13,8 +13,8 @@ const maxDetail = 300
 // maxScanned is how many characters are looked at; the rest is dropped unseen.
 const maxScanned = 4096
 
-// What is taken out of texts that others wrote. The order counts: an address with a
-// query may hold an e-mail address.
+// What is removed from texts of other systems. The order matters: a URL's query may contain
+// an e-mail address.
 var (
 	urlQuery = regexp.MustCompile(`(?i)(https?://[^\s"'<>?#]*)[?#][^\s"'<>]*`)
 	userInfo = regexp.MustCompile(`(?i)(https?://)[^\s/@"'<>]*@`)
@@ -39,8 +39,8 @@ func Redact(text string, private ...string) string {
 	return cut(text, maxDetail)
 }
 
-// without takes a private value out of a text. One of a letter or two is only taken
-// where it stands alone, or little would be left of the text.
+// without removes a private value from a text. A value of one or two letters is removed
+// only where it is a word of its own.
 func without(text, private string) string {
 	if private == "" {
 		return text

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a system may ask for: a broken header must not put a
-// lead off for years.
+// maxRetryAfter bounds what a system may ask for: a broken header must not delay a
+// lead for years.
 const maxRetryAfter = 24 * time.Hour
 
 // StatusKind is what a status means where the driver does not know better:
@@ -37,8 +37,8 @@ func StatusKind(status int) Kind {
 	return Unavailable
 }
 
-// Failure makes the error of an answer the driver is not content with. An empty kind
-// stands for that of the status, or Unavailable where the status is that of a success.
+// Failure returns the error for an unsuccessful answer. An empty kind means that of the
+// status, or Unavailable where the status is that of a success.
 // Detail is redacted; personal values the system may echo are given as private.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	if kind == "" {

@@ -1,6 +1,6 @@
 // Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6
-// or later) that may be away: it comes up when the server does, tells within a second
-// that the server is away, and notices when it is back. The cache and the rate limits
+// or later) that may be away: it connects when the server starts, detects within a second
+// that the server is away, and reconnects when it is back. The cache and the rate limits
 // share one.
 package valkeyconn
 
@@ -36,9 +36,9 @@ type Conn struct {
 }
 
 // Open connects to an address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis
-// and rediss mean the same. A server that is away is no error; an address that can't be used,
-// or a server that refuses for a reason which only an operator can change, is one. onState is
-// told when the server went away, and why, and when it came back.
+// and rediss mean the same. A server that is away is not an error; an address that can't be used,
+// or a refusal that only an operator can change, is one. onState is called when the server
+// goes away, with the reason, and when it is back.
 func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
 	settings, err := parse(url)
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *Conn) Client() (valkey.Client, bool) {
 	return nil, false
 }
 
-// Failed hears of the error of a command: one that means that the server is away ends
-// the use of the connection until the server answers again.
+// Failed reports the error of a command. If it means that the server is away, Client returns
+// false until the server answers again.
 func (c *Conn) Failed(err error) {
 	if meansAway(err) && c.up.CompareAndSwap(true, false) {
 		c.onState(false, err)
@@ -108,7 +108,7 @@ func (c *Conn) Close() {
 	}
 }
 
-// watch looks at the server with every heartbeat, more often while it is away.
+// watch pings the server with every heartbeat, more often while it is away.
 func (c *Conn) watch(ctx context.Context) {
 	for {
 		pause := retry
@@ -127,7 +127,7 @@ func (c *Conn) watch(ctx context.Context) {
 	}
 }
 
-// look connects if that is still to be done and asks for a sign of life.
+// look connects if there is no connection yet, and pings the server.
 func (c *Conn) look(ctx context.Context) error {
 	if c.client.Load() == nil {
 		client, err := valkey.NewClient(c.settings)

@@ -1,8 +1,8 @@
 // Package memory keeps the cache in the process: bounded in bytes, gone with the
 // process, and not shared with other instances. It is the default.
 //
-// Known limits: the bound is kept in the background, so it may be exceeded for a
-// moment; an entry greater than the whole room is filled anew by every Get.
+// Known limits: the bound is enforced in the background, so it may be exceeded for a
+// moment; an entry larger than the whole cache is filled again by every Get.
 package memory
 
 import (
@@ -43,7 +43,7 @@ type record struct {
 
 func (r *record) fresh() bool { return time.Now().Before(r.until) }
 
-// inFlight identifies one fill under way.
+// inFlight identifies one fill in progress.
 type inFlight struct{ key string }
 
 // New returns an empty cache.
@@ -74,7 +74,7 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	return r.Entry, nil
 }
 
-// load fills a missing entry once for all who ask at the same time.
+// load fills a missing entry once for all concurrent callers.
 func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	loaded := c.loads.DoChan(key, func() (any, error) {
 		if r, ok := c.entries.GetIfPresent(key); ok {
@@ -129,7 +129,7 @@ func (c *Cache) Invalidate(_ context.Context, keys ...string) error {
 	return nil
 }
 
-// forget keeps a fill under way from storing its value and from answering later reads.
+// forget makes fills in progress discard their values, so that they answer no later reads.
 // The caller holds the lock.
 func (c *Cache) forget(key string) {
 	delete(c.inFlight, key)

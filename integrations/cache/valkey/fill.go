@@ -12,10 +12,10 @@ import (
 	"siteapi/integrations/cache"
 )
 
-// pollPause is the time between two looks for the value that another instance fills.
+// pollPause is the time between two reads while another instance fills the key.
 const pollPause = 25 * time.Millisecond
 
-// leaseLife is how long others wait for an instance that died while it filled.
+// leaseLife is how long a lease outlives an instance that crashed during a fill.
 const leaseLife = cache.FillTimeout + time.Second
 
 // In each script the first key is an entry and the second its lease.
@@ -48,7 +48,7 @@ type filled struct {
 	stored bool // false: the key was removed meanwhile, or the server went away
 }
 
-// load fills a missing entry once for all who ask at the same time.
+// load fills a missing entry once for all concurrent callers of this instance.
 func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	for {
 		first := false
@@ -70,7 +70,7 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 }
 
 // fill takes the lease of key, fills and stores. While another instance holds the lease
-// it waits for that one's value; the refresh of an expired entry leaves it at that.
+// it waits for the value; the refresh of an expired entry returns instead.
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (filled, error) {
 	token := rand.Text()
 	for {
@@ -97,7 +97,7 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired s
 func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fill) (filled, error) {
 	entry, life, err := cache.Run(ctx, fill)
 	if err != nil {
-		// Should it fail, the lease ends by itself.
+		// If it fails, the lease expires by itself.
 		_, _ = c.run("giving a lease back", releaseScript, key, token)
 		return filled{}, err
 	}

@@ -110,7 +110,7 @@ func (c *Cache) read(key string) (r record, found bool, err error) {
 	return r, err == nil, err
 }
 
-// copiesLife bounds the life of the client's copies, which the server's pushes end.
+// copiesLife bounds the life of the client's copies, which the server otherwise invalidates.
 const copiesLife = time.Hour
 
 // failed translates the error of a command.
@@ -158,10 +158,10 @@ func (c *Cache) remove(op string, keys []string) (int, error) {
 	return removed, nil
 }
 
-// Clear implements [cache.Cache]. Entries that come while it runs may stay.
+// Clear implements [cache.Cache]. Entries stored while it runs may stay.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 	cleared := 0
-	// Leases first, so that no fill that began before is stored behind the walk.
+	// Leases first, so that no earlier fill stores its value after the scan.
 	for _, name := range []func(string) string{c.leaseName, c.entryName} {
 		err := c.scan(ctx, "clearing", name(""), func(keys []string) error {
 			matching := keys[:0]

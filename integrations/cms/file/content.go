@@ -37,15 +37,15 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	return found, nil
 }
 
-// read takes over the content file if it has changed. An error, which is logged once, leaves
-// the content as it was.
+// read loads the content file if it has changed. On an error, which is logged once, the
+// earlier content stays.
 func (d *Driver) read() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.readLocked(); err != nil {
 		if text := err.Error(); text != d.broken {
 			d.broken = text
-			d.log.Error().Err(err).Str("file", d.path).Msg("the content file cannot be used; the content stays as it was")
+			d.log.Error().Err(err).Str("file", d.path).Msg("cannot use the content file, serving the earlier content")
 		}
 		return err
 	}
@@ -111,7 +111,7 @@ func (d *Driver) current() [sha256.Size]byte {
 	return d.sum
 }
 
-// stamp is what tells one state of a file from another without reading it.
+// stamp identifies the state of a file without reading it.
 type stamp struct {
 	size int64
 	at   time.Time

@@ -76,7 +76,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		}
 		data, err := fs.ReadFile(folder, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // erased meanwhile
+			continue // erased in the meantime
 		}
 		if err != nil {
 			return nil, fail(op, err)
@@ -110,7 +110,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 }
 
 // file returns where a submission is stored. It refuses an id that could lead out of the
-// folder, and a call whose caller is gone.
+// folder, and a call whose context has ended.
 func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fail(op, err)

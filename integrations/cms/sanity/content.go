@@ -38,7 +38,7 @@ type groqQuery struct {
 }
 
 // Fetch returns the documents of a locale. Where Sanity refuses the token, a public dataset is
-// read without it: an expired token costs no visitor anything.
+// read without it, so that an expired token does not affect visitors.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.SubmissionType })
 	query := groqQuery{

@@ -89,7 +89,7 @@ func New(opts Options) *Driver {
 	}
 }
 
-// path is where an API of the dataset is.
+// path returns the path of an API of the dataset.
 func (d *Driver) path(api string) string {
 	return "/" + d.version + "/data/" + api + "/" + d.dataset
 }

@@ -15,7 +15,7 @@ import (
 var errExists = errors.New("the document exists")
 
 // problem is an error in either of Sanity's shapes: an object under "error" from the data
-// APIs, and flat fields from what stands in front of them.
+// APIs, and flat fields from the proxies in front of them.
 type problem struct {
 	Error     json.RawMessage `json:"error"` // a dataError or a string
 	ErrorCode string          `json:"errorCode"`

@@ -14,7 +14,7 @@ const (
 	webhookProjection = `{_id, _type, language, _updatedAt}`
 )
 
-// DescribeWebhook returns the settings of the webhook, a line each, without its secrets.
+// DescribeWebhook returns the settings of the webhook, one per line, without its secrets.
 func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 	return []string{
 		"at https://www.sanity.io/manage/project/" + d.project + "/api/webhooks",
@@ -29,7 +29,7 @@ func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 	}
 }
 
-// CreateWebhook creates the webhook unless one for this URL exists, and says which.
+// CreateWebhook creates the webhook unless one for this URL exists, and reports which was the case.
 func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
 	const op = "creating the webhook"
 	path := "/v2021-10-04/hooks/projects/" + d.project

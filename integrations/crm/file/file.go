@@ -1,10 +1,10 @@
 // Package file is the CRM driver that needs no CRM: a folder with one JSON file per contact,
-// named by a digest of the e-mail address, so that no file name gives personal data away. A lock
+// named by a digest of the e-mail address, so that no file name contains personal data. A lock
 // file makes read, merge and write one step among all processes; it is unreliable on some network
 // file systems, so the folder belongs on a local disk.
 //
-// A lead without a usable address, or a contact file that somebody damaged, is Rejected; a folder
-// that may not be written is Refused; everything else, a full disk included, is Unavailable.
+// A lead without a usable address, or a damaged contact file, is Rejected; a folder without write
+// permission is Refused; everything else, such as a full disk, is Unavailable.
 package file
 
 import (
@@ -31,7 +31,7 @@ import (
 // Driver implements crm.Contacts, crm.Lookup and crm.Eraser.
 type Driver struct {
 	dir string
-	mu  sync.Mutex // held with the lock file, so that one goroutine of a process asks for it
+	mu  sync.Mutex // held with the lock file, so that one goroutine of a process polls it
 }
 
 var (
@@ -130,7 +130,7 @@ func (d *Driver) path(email string) string {
 	return filepath.Join(d.dir, hex.EncodeToString(digest[:])+".json")
 }
 
-// lockPoll is how often a process asks for the lock that another one holds.
+// lockPoll is how often a process tries the lock while another one holds it.
 const lockPoll = 5 * time.Millisecond
 
 // locked runs f while no other goroutine or process changes the folder.

@@ -41,8 +41,7 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// failure translates an answer that is not what was asked for, as the table of the package
-// comment says.
+// failure translates an unsuccessful answer, as the table in the package comment says.
 func (d *Driver) failure(op string, resp *upstream.Response) error {
 	var p problem
 	// A field of the wrong type is skipped; a page that isn't JSON leaves all empty.
@@ -117,7 +116,7 @@ func refusedProperties(resp *upstream.Response, sent map[string]string) map[stri
 		return nil
 	}
 	if len(refused) == 0 && strings.Contains(string(resp.Body), codeUnknown) {
-		// It does not say which: any of those that no account has from the start.
+		// HubSpot does not say which: any of those that a new account lacks.
 		for _, p := range crm.Properties() {
 			if _, ok := sent[p.Name]; ok && p.Quote() {
 				refused[p.Name] = codeUnknown
@@ -140,8 +139,8 @@ func propertyCodes(resp *upstream.Response) map[string]string {
 	return found
 }
 
-// collect walks through an error of any shape and picks up what names a property and a code.
-// HubSpot puts that list into the text of the message as often as beside it.
+// collect walks an error of any shape and picks up each property name with its code.
+// HubSpot puts that list either into the text of the message or beside it.
 func collect(v any, found map[string]string) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,8 +12,8 @@
 //
 // A property that the account does not have is created if the token may (scope
 // crm.schemas.contacts.write). If it may not, or the account refuses the value, the contact is
-// stored without the property, which is reported. A property that exists and is still called
-// unknown, as happens to new ones, makes a young lead wait.
+// stored without the property, which is reported. While HubSpot still
+// reports an existing property as unknown, as happens to new ones, a recent lead waits.
 //
 // # Outcomes
 //
@@ -31,8 +31,8 @@
 //	429 SECONDLY                                  Limited, pause 1 s
 //	477 (the account is being moved), 3xx, 5xx    Unavailable
 //
-// Pauses are assumed; a Retry-After of HubSpot's own goes before them. Errors carry HubSpot's
-// codes and correlation id and nothing it says about a contact.
+// These pauses apply unless HubSpot sends a Retry-After. Errors carry HubSpot's codes and
+// correlation id, and nothing that it says about a contact.
 package hubspot
 
 import (
@@ -97,7 +97,7 @@ func New(o Options) *Driver {
 	}
 }
 
-// path is where an API for contacts is. A date stands behind its name, v3 before it.
+// path returns the path of an API for contacts. A version that is a date follows the name, v3 precedes it.
 func path(api, version string) string {
 	if strings.HasPrefix(version, "v") {
 		return "/crm/" + version + "/" + api + "/contacts"
@@ -105,7 +105,7 @@ func path(api, version string) string {
 	return "/crm/" + api + "/" + version + "/contacts"
 }
 
-// lock keeps other calls of this process for an address waiting until it is unlocked.
+// lock serializes the calls of this process for an address.
 func (d *Driver) lock(address string) (unlock func()) {
 	mu := &d.locks[maphash.String(d.seed, address)%uint64(len(d.locks))]
 	mu.Lock()

@@ -15,7 +15,7 @@ import (
 const (
 	batchSize     = 100              // addresses that HubSpot takes in one request
 	longestPause  = 20 * time.Second // of a rate limit that a lookup waits for
-	mostPauses    = 30               // before one request is given up
+	mostPauses    = 30               // before a request fails
 	propSecondary = "hs_additional_emails"
 )
 
@@ -148,7 +148,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	case http.StatusOK:
 		return d.unexpected(op, resp) // a deletion is answered with 204
 	case http.StatusNotFound:
-		// Either the contact is gone meanwhile or the endpoint does not exist.
+		// Either the contact no longer exists or the endpoint does not.
 		if _, err := d.byEmail(ctx, op, address); errors.Is(err, errNoContact) {
 			return nil
 		}

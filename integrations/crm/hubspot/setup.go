@@ -24,8 +24,8 @@ type definition struct {
 }
 
 // definitions returns the quote properties. Slugs are texts and not choices, because the CMS may
-// bring new ones at any time and HubSpot refuses choices it was not told of; an account that
-// prefers choices may define them so before the set-up.
+// add new ones at any time and HubSpot refuses values outside the list of choices. An account
+// that prefers choices can define them before the set-up.
 func definitions() []definition {
 	types := map[crm.Kind][2]string{
 		crm.Text: {"string", "text"}, crm.LongText: {"string", "textarea"},
@@ -77,7 +77,7 @@ func outcome(created bool) string {
 }
 
 // difference says how a property that exists differs from what it should be. A token that may
-// create but not read is no failure.
+// create but not read is not a failure.
 func (d *Driver) difference(ctx context.Context, op string, want definition) (string, error) {
 	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)})
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Driver) difference(ctx context.Context, op string, want definition) (st
 }
 
 // createProperties creates the quote properties and returns the names of those that exist
-// now: none if the token may not create any, which is no error.
+// now: none if the token may not create any, which is not an error.
 func (d *Driver) createProperties(ctx context.Context) (map[string]bool, error) {
 	const op = "creating properties"
 	existing := map[string]bool{}
@@ -113,7 +113,7 @@ func (d *Driver) createProperties(ctx context.Context) (map[string]bool, error) 
 	return existing, nil
 }
 
-// define creates a definition. One that exists is no error.
+// define creates a definition. One that exists already is not an error.
 func (d *Driver) define(ctx context.Context, op, path string, body any) (created bool, err error) {
 	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
 	if err != nil {
@@ -128,8 +128,8 @@ func (d *Driver) define(ctx context.Context, op, path string, body any) (created
 	return false, d.failure(op, resp)
 }
 
-// unlessFinal drops what a retry would not fix: a lead is better stored without a property
-// than not at all.
+// unlessFinal drops an error that a retry would not fix, since storing a lead without a
+// property is better than not storing it.
 func unlessFinal(err error) error {
 	if kind := upstream.KindOf(err); kind == upstream.Refused || kind == upstream.Rejected {
 		return nil

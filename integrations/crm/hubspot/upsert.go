@@ -67,7 +67,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 		err = d.update(ctx, op, c, l)
 	}
 	if errors.Is(err, errNoContact) {
-		// Deleted or merged since it was read: the next try finds out.
+		// Deleted or merged since it was read: the next attempt handles it.
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the contact vanished meanwhile"}
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 )
 
 // temporary is the name under which a file is written before it replaces the old one. The
-// caller lets one goroutine write a path at a time, so one name will do.
+// caller lets one goroutine write a path at a time, so one name is enough.
 func temporary(path string) string { return path + ".tmp" }
 
 // Write replaces a file, readable by this user only. When it returns nil the file is on disk.

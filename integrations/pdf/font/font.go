@@ -35,7 +35,7 @@ type Family struct {
 // block is an inclusive range of code points.
 type block struct{ first, last rune }
 
-// latin is what en, es and ro are written with, and nearly every European name.
+// latin has the letters of en, es and ro, and of nearly every European name.
 func latin() []block {
 	return []block{
 		{0x0020, 0x007e}, // Basic Latin

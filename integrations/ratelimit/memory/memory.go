@@ -1,7 +1,7 @@
-// Package memory counts requests in the process, for the clients seen of late.
+// Package memory counts requests in the process, for the clients seen recently.
 //
-// Known limit: the number of keys is bounded, and a key that is forgotten for want of
-// room begins anew. Keys that come often are kept, however many others come once.
+// Known limit: the number of keys is bounded, and an evicted key starts over. Frequent keys
+// stay, however many others occur once.
 package memory
 
 import (

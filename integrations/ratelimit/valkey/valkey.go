@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// Limiter counts for all who use the same server and prefix. Create it with New.
+// Limiter counts for all instances on the same server and prefix. Create it with New.
 type Limiter struct {
 	conn   *valkeyconn.Conn
 	prefix string
@@ -50,7 +50,7 @@ func (l *Limiter) Allow(ctx context.Context, key string, rule ratelimit.Rule) (b
 	return wait == 0, wait
 }
 
-// ask has the server decide.
+// ask runs the decision on the server.
 func (l *Limiter) ask(key string, rule ratelimit.Rule) (time.Duration, error) {
 	client, up := l.conn.Client()
 	if !up {

@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// tries is how often an operation is begun before its error is reported.
+// tries is how often an operation is attempted before its error is returned.
 const tries = 4
 
 // database is a [sqlstore.Database] with bounded waits.
@@ -26,7 +26,7 @@ type database struct {
 	queue store.Queue[pgx.Tx]
 }
 
-// Exec runs a statement that does no harm if it is carried out twice.
+// Exec runs a statement that is safe to run twice.
 func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = d.try(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
 		n, err = session{c}.Exec(ctx, query, args...)
@@ -35,7 +35,7 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Query runs a statement that reads. It is not begun again: rows may have been handed over.
+// Query runs a statement that reads. It is not retried: rows may have been handed over.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	err := d.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
 		return session{c}.Query(ctx, query, args, row)
@@ -61,8 +61,8 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	})
 }
 
-// errFinal marks an error after which the operation is not begun again, since it may
-// have been carried out.
+// errFinal marks an error after which the operation is not retried, since it may have
+// taken effect.
 var errFinal = errors.New("the outcome is unknown")
 
 // try calls fn with a connection, again after an error that left nothing behind.
@@ -89,8 +89,8 @@ func (d *database) once(ctx context.Context, deadline time.Time, fn func(context
 		return fmt.Errorf("%w: no connection: %w", store.ErrUnavailable, err)
 	}
 	defer conn.Release()
-	// What has begun is finished: the driver would close the connection of a request that
-	// ended, and the outcome would be unknown.
+	// An operation that has begun is completed: if ctx ended, the driver would close the
+	// connection and the outcome would be unknown.
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	return fn(ctx, conn)
@@ -125,7 +125,7 @@ func (s session) Query(ctx context.Context, query string, args []any, row func(s
 	return rows.Err()
 }
 
-// translate marks what may pass by itself as [store.ErrUnavailable].
+// translate marks transient errors as [store.ErrUnavailable].
 func translate(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
 		return err

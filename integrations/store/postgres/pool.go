@@ -20,8 +20,8 @@ const (
 // default is. Stronger settings than "on" stay.
 const durable = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
 
-// bounded adds limits that end a statement on the server before the request gives up on
-// it, so that one that was refused is not carried out later.
+// bounded adds limits that end a statement on the server before the request gives up,
+// so that a refused write does not take effect later.
 const bounded = durable +
 	`; SET statement_timeout = '4s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '10s'`
 

@@ -1,8 +1,7 @@
 // Package postgres is the store in PostgreSQL, for several instances of the service.
 //
-// A write begun is finished even if its request ends, so that the answer is the truth,
-// and takes no longer than [OperationTimeout]. It is begun again where it certainly left
-// nothing behind.
+// A write that has begun is completed even if its request ends, so that the answer is
+// correct, within [OperationTimeout]. It is retried where it certainly left nothing behind.
 //
 // Known limit: when the connection breaks while a commit is being answered, its outcome is
 // unknown. The request is refused although it may be stored; sent again it
@@ -59,7 +58,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 const migrationLock = 0x73697465617069 // "siteapi"
 
 // migrate changes the tables in one transaction. Instances that start at the same time
-// do it one after the other; a migration may take its time.
+// do it one after the other. No time limit applies to a migration.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`); err != nil {

@@ -76,9 +76,9 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 }
 
 // create makes the folder and the empty file, since SQLite would make them readable by
-// others. A file that is there is not opened: closing it again would drop the locks that
-// SQLite holds on it in this process, and the next program that looks at the database
-// would take the log away with what was acknowledged.
+// others. An existing file is not opened: closing it again would drop the locks that
+// SQLite holds on it in this process, and the next program that opens the database
+// would remove the log together with acknowledged writes.
 func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -93,7 +93,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// translate marks what may pass by itself as [store.ErrUnavailable].
+// translate marks transient errors as [store.ErrUnavailable].
 func translate(err error) error {
 	if err == nil || errors.Is(err, store.ErrUnavailable) || !passes(err) {
 		return err

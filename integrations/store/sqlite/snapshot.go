@@ -12,12 +12,12 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Snapshot writes a copy of the database file at path to another file, which must not be
-// there yet, as it stands at one moment; readers and writers go on meanwhile. The copy
-// holds nothing of what was deleted, is complete by itself, on the disk and checked.
+// Snapshot writes a copy of the database file at path to another file, which must not
+// exist yet, as of one moment, while readers and writers continue. The copy contains no
+// deleted data, needs no other file, is on disk and checked.
 func Snapshot(ctx context.Context, path, to string) (err error) {
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("opening the database: %w", err) // rather than begin a new one
+		return fmt.Errorf("opening the database: %w", err) // rather than create a new one
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copying the database: %w", errors.Join(fs.ErrExist, err))
@@ -46,7 +46,7 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 	return err
 }
 
-// flush brings a file to the disk.
+// flush syncs a file to disk.
 func flush(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
-// arrived while the one before it was being committed. A lone request waits for no other.
+// arrived while the one before it was being committed. A lone request does not wait.
 type database struct {
 	pool     *sql.DB // the one connection that writes
 	reads    *sql.DB
@@ -37,8 +37,8 @@ type database struct {
 // request is one call of Write.
 type request struct {
 	fn      func(context.Context, sqlstore.Tx) error
-	claimed atomic.Bool // by the writer that begins it, or by a caller who gives up before
-	refused error       // what fn said without having written anything
+	claimed atomic.Bool // by the writer that begins it, or by a caller that gives up before
+	refused error       // the error of an fn that wrote nothing
 	done    chan error
 }
 
@@ -92,12 +92,12 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 		end = sql.ErrConnDone
 	}
 	if r.claimed.CompareAndSwap(false, true) {
-		return fmt.Errorf("%w: the end came while it waited: %w", store.ErrUnavailable, end)
+		return fmt.Errorf("%w: the database was closed while it waited: %w", store.ErrUnavailable, end)
 	}
 	return <-r.done
 }
 
-// close writes what is waiting and closes the connections that read. Closing twice is no error.
+// close writes what is waiting and closes the connections that read. Closing twice is not an error.
 func (d *database) close() error {
 	d.once.Do(func() { close(d.closing) })
 	<-d.ended

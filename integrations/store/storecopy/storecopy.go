@@ -25,13 +25,13 @@ type Report struct {
 	Enqueued    int64 // of them with deliveries created anew
 }
 
-// Copy copies everything in from to the store to. unfinished returns which of some
-// submissions have deliveries that were not finished: they are created anew. Copy
-// returns what it got done also when it ends with an error.
+// Copy copies everything in from to the store to. unfinished returns those of some
+// submissions that have unfinished deliveries, which are created again. Copy returns
+// what it did even if it ends with an error.
 func Copy(
 	ctx context.Context, from, to *Store, unfinished func(ctx context.Context, submissionIDs []string) ([]string, error),
 ) (r Report, err error) {
-	// Leads first: should the copy be cut short, they are what matters.
+	// Leads first: they matter most if the copy is interrupted.
 	err = sqlstore.InChunks(from.Leads(ctx), func(leads []sqlstore.Lead) error {
 		var ids []string
 		for _, l := range leads {

@@ -61,7 +61,7 @@ func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []stri
 	return created, enqueued, err
 }
 
-// imported separates a content key from the id of the lead it was imported with.
+// imported stands between a content key and the id of the lead that it was imported with.
 const imported = "#"
 
 const importSubmission = `INSERT INTO submissions (` + submissionColumns + `)
@@ -75,7 +75,7 @@ func importLead(ctx context.Context, tx Tx, l Lead) (created bool, err error) {
 	n, err := tx.Exec(ctx, importSubmission, row.values()...)
 	if err == nil && n == 0 {
 		row.ContentKey += imported + row.ID
-		n, err = tx.Exec(ctx, importSubmission, row.values()...) // nothing again if it is the id that is there
+		n, err = tx.Exec(ctx, importSubmission, row.values()...) // inserts nothing if the id exists
 	}
 	if err != nil {
 		return false, fmt.Errorf("storing the submission: %w", err)

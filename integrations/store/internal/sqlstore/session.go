@@ -34,7 +34,7 @@ ON CONFLICT (id) DO UPDATE SET
   first_seen = CASE WHEN excluded.first_seen < sessions.first_seen THEN excluded.first_seen ELSE sessions.first_seen END, `
 
 	// TrackSession keeps the stored state where the new one is up to a minute older, and counts
-	// both. One that is older still means that the clock was set back: it is the latest.
+	// both. A greater difference means that the clock was set back: the new state wins.
 	TrackSession = insertSession + `
   state = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
     THEN sessions.state ELSE excluded.state END,
@@ -166,7 +166,7 @@ func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Sess
 	}
 }
 
-// typed reports whether the address was typed. No address is typed nowhere.
+// typed reports whether the session has this address as a hint; never for an empty one.
 func typed(h quote.Hints, email string) bool {
 	return h.Email != "" && strings.EqualFold(h.Email, email)
 }
@@ -175,7 +175,7 @@ func typed(h quote.Hints, email string) bool {
 // whether there was something. With an address it does so only if that was typed.
 func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	var text string
-	// The update locks the row before it is read: the visitor may go on meanwhile.
+	// The update locks the row before it is read, since the visitor may still be typing.
 	err := one(ctx, tx, `UPDATE sessions SET visits = visits WHERE id = $1 RETURNING state`, []any{id}, &text)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil

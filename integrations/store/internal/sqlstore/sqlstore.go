@@ -1,6 +1,6 @@
 // Package sqlstore is the store in SQL, the same for every driver: statements, rules and
 // migrations. A driver brings a [Database], which runs statements and transactions and
-// returns [store.ErrUnavailable] for trouble that passes.
+// returns [store.ErrUnavailable] for transient failures.
 //
 // Statements use $1, $2, … for arguments, which SQLite and PostgreSQL both take.
 package sqlstore
@@ -40,7 +40,7 @@ type Tx interface {
 type Database interface {
 	DB
 	// Write runs fn in a transaction and commits it, or leaves nothing behind. It may
-	// call fn again after an error that passes. Where fn returns [store.ErrNotFound] or
+	// call fn again after a transient error. Where fn returns [store.ErrNotFound] or
 	// [store.ErrKeyReused] it must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
@@ -51,7 +51,7 @@ type Store struct{ db Database }
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
-// write runs fn in a transaction. An error says what it was for.
+// write runs fn in a transaction. An error begins with what was being done.
 func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
 	if err := s.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -145,8 +145,8 @@ func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter
 	}
 }
 
-// chunk is how many rows are written in one transaction at most, so that others get
-// their turn in between.
+// chunk is the most rows written in one transaction, so that other writers run in
+// between.
 const chunk = 100
 
 // InChunks hands rows to do, up to a hundred at a time.

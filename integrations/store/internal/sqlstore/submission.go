@@ -97,7 +97,7 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 	return again, false, err
 }
 
-// ofKey returns the submission that an idempotency key stands for.
+// ofKey returns the submission of an idempotency key.
 func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission, bool, error) {
 	var first SubmissionRow
 	err := one(ctx, tx, selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
