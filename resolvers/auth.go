@@ -51,7 +51,7 @@ func (g *guard) directive(ctx context.Context, _ any, next graphql.Resolver, kin
 }
 
 // allow returns UNAUTHENTICATED unless the caller holds a token of the kind. Digests of
-// equal length are compared, all of them, so the time taken tells nothing of a token.
+// equal length are compared, all of them, so that the time taken reveals nothing about a token.
 func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 	caller := schema.CallerFrom(ctx)
 	if err := g.allowToken(caller, kind); err != nil {
@@ -106,12 +106,12 @@ var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
 // signatures verifies the header `sanity-webhook-signature`.
 type signatures struct {
-	secrets []string // any of them may have signed
+	secrets []string // a signature by any of them is valid
 	now     func() time.Time
 }
 
-// verify returns UNAUTHENTICATED unless one of the secrets signed this very body
-// within the last minutes. Source: the signature format of Sanity's webhooks.
+// verify returns UNAUTHENTICATED unless one of the secrets signed exactly this body
+// within signatureTolerance, in the format of Sanity's webhooks.
 func (s *signatures) verify(header string, body []byte) error {
 	refused := &schema.Error{Code: schema.CodeUnauthenticated, Message: "The webhook signature is missing or not valid."}
 	m := signatureForm.FindStringSubmatch(header)

@@ -7,7 +7,7 @@ import (
 	"siteapi/schema"
 )
 
-// cacheStats is the rule of the root field of that name.
+// cacheStats implements the root field of that name.
 func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
 	s := r.Cache.Stats(ctx)
 	return &schema.CacheStatsPayload{
@@ -17,7 +17,7 @@ func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
 }
 
 // clearCache removes all entries or those that match a pattern. A destructive request
-// must not be ambiguous, so exactly one of the two has to be asked for.
+// must not be ambiguous, so exactly one of the two must be given.
 func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
 	everything := all != nil && *all
 	switch {

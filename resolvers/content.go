@@ -75,7 +75,7 @@ func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snaps
 	}
 }
 
-// open decodes an entry once per revision. What it returns becomes the fallback copy.
+// open decodes an entry once per revision. The snapshot becomes the fallback copy.
 func (c *contentService) open(ctx context.Context, l *localeContent, entry cache.Entry) (*snapshot, error) {
 	if served := l.served.Load(); served != nil && served.revision == entry.Revision {
 		return served, nil
@@ -181,7 +181,7 @@ func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*s
 	return decodeSnapshot(value, cache.RevisionOf(value), l.locale, c.deps.Log.With().Ctx(ctx).Logger())
 }
 
-// invalidate removes the content of the given locales and returns their keys.
+// invalidate removes the content of the given locales from the cache and returns their keys.
 func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
 	keys := make([]string, len(locales))
 	for i, locale := range locales {
@@ -199,7 +199,7 @@ func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale
 	return keys, nil
 }
 
-// contentDocuments is the rule of the root field `content`.
+// contentDocuments implements the root field `content`.
 func (r *Resolver) contentDocuments(
 	ctx context.Context, documentType string, locale schema.Locale,
 ) ([]*schema.ContentDocument, error) {
@@ -213,8 +213,8 @@ func (r *Resolver) contentDocuments(
 	return snap.documents(documentType), nil
 }
 
-// Revision names the content of a locale that is served right now; false if a read would
-// have to fetch it. A response made from content is current as long as its revision is.
+// Revision identifies the content of a locale that is served now; false if a read would
+// have to fetch it. A response made from content is current as long as the revision is the same.
 func (r *Resolver) Revision(locale string) (string, bool) {
 	l, ok := schema.ParseLocale(locale)
 	if !ok {
@@ -288,8 +288,8 @@ func (s *snapshot) documents(documentType string) []*schema.ContentDocument {
 	return []*schema.ContentDocument{}
 }
 
-// decodeSnapshot reads what contentService.fetch wrote. A document it can't use is left out
-// and logged: one bad document must not take the others down.
+// decodeSnapshot reads what contentService.fetch wrote. A malformed document is left out
+// and logged, so that it does not affect the others.
 func decodeSnapshot(value []byte, revision string, locale schema.Locale, log zerolog.Logger) (*snapshot, error) {
 	var docs []cms.Document
 	if err := json.Unmarshal(value, &docs); err != nil {

@@ -47,8 +47,8 @@ func unavailable(message string, err error) *schema.Error {
 	}
 }
 
-// translate turns the sentinels of the contracts into coded errors. What it does not
-// know stays as it is and is presented as INTERNAL.
+// translate turns the sentinel errors of the contracts into coded errors. Any other error is
+// returned unchanged and presented as INTERNAL.
 func translate(err error) error {
 	switch {
 	case errors.Is(err, cache.ErrUnavailable):
@@ -72,7 +72,7 @@ func translate(err error) error {
 // to the log only.
 type presenter struct {
 	log         zerolog.Logger
-	suggestions bool // errors may name what a client may have meant
+	suggestions bool // errors may suggest names of the schema
 }
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {

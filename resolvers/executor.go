@@ -15,7 +15,7 @@ import (
 type ExecutorOptions struct {
 	// Documents is the query cache; nil: only pinned documents are cached.
 	Documents graphql.Cache[*ast.QueryDocument]
-	// Charge counts a root field against the rate limit of its REST route, so that no endpoint is a way around it; nil:
+	// Charge counts a root field against the rate limit of its REST route, so that GraphQL does not bypass it; nil:
 	// nothing is counted.
 	Charge func(ctx context.Context, field string) *schema.Error
 	// Suggestions adds "Did you mean …" to errors, which shows the schema's names to every client.
@@ -59,17 +59,17 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	return e
 }
 
-// Pin keeps a valid document of the service's own for good, by its exact text. It is called before any operation runs.
+// Pin caches a valid document of the service's own permanently, by its exact text. It is called before any operation runs.
 func (e *Executor) Pin(text string, doc *ast.QueryDocument) { e.documents.pinned[text] = doc }
 
-// Authorize returns UNAUTHENTICATED where a root field's guard refuses the caller. An endpoint asks it before it
-// complains of anything else.
+// Authorize returns UNAUTHENTICATED where a root field's guard refuses the caller. An endpoint calls it before it
+// reports any other error.
 func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) error {
 	return e.guard.allowField(ctx, def)
 }
 
 // Admit charges the root fields of a validated operation and checks its variables, to which defaults are added and from
-// which unusable hints are removed. Each endpoint asks it before it lets gqlgen's executor run the operation.
+// which unusable hints are removed. Each endpoint calls it before gqlgen's executor runs the operation.
 func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
@@ -86,7 +86,7 @@ func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, varia
 	if len(invalid) == 0 {
 		return nil
 	}
-	// What is wrong with the input is for callers who may use the operation.
+	// Only callers who may use the operation learn what is wrong with the input.
 	for _, field := range schema.Fields(op.SelectionSet) {
 		if err := e.guard.allowField(ctx, field.Definition); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, varia
 	return badInput(invalid...)
 }
 
-// queryCache adds the service's own documents, which stay for good, to a bounded cache.
+// queryCache adds the service's own documents, which are never evicted, to a bounded cache.
 type queryCache struct {
 	graphql.Cache[*ast.QueryDocument]
 	pinned map[string]*ast.QueryDocument

@@ -20,10 +20,10 @@ import (
 	"siteapi/schema"
 )
 
-// idForm is what the id of a lead looks like.
+// idForm is the form of a lead's id.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// leads is the rule of the root field of that name.
+// leads implements the root field of that name.
 func (r *Resolver) leads(ctx context.Context, f store.Filter, state schema.LeadState, after string) (*schema.LeadConnection, error) {
 	f.Newest = true
 	if after != "" {
@@ -50,7 +50,7 @@ func (r *Resolver) leads(ctx context.Context, f store.Filter, state schema.LeadS
 	return page, nil
 }
 
-// deliveryPage is the rule of the root field deliveries.
+// deliveryPage implements the root field deliveries.
 func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after string) (*schema.DeliveryConnection, error) {
 	f.Newest = true
 	if after != "" {
@@ -81,7 +81,7 @@ func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after strin
 
 func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// cursorText returns what a cursor was made of, or nothing.
+// cursorText decodes a cursor; the result is empty if it is malformed.
 func cursorText(cursor string) string {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -114,7 +114,7 @@ func asks(ctx context.Context, path ...string) bool {
 	return true
 }
 
-// lead is the rule of the root field of that name.
+// lead implements the root field of that name.
 func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 	lead, err := r.Operators.Find(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -127,7 +127,7 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 	return lead, nil
 }
 
-// changeLead changes where a lead is, and returns it as it is then.
+// changeLead changes the state of a lead and returns the lead.
 func (r *Resolver) changeLead(ctx context.Context, field, id string, change func(*schema.Lead) error) (*schema.Lead, error) {
 	lead, err := r.Operators.Find(ctx, id)
 	if err == nil {
@@ -143,7 +143,7 @@ func (r *Resolver) changeLead(ctx context.Context, field, id string, change func
 	return lead, nil
 }
 
-// retryDelivery is the rule of the root field of that name.
+// retryDelivery implements the root field of that name.
 func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	return list[0], nil
 }
 
-// eraseLeads is the rule of the root field of that name.
+// eraseLeads implements the root field of that name.
 func (r *Resolver) eraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	found, _, err := r.Operators.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *Resolver) eraseLeads(ctx context.Context, email string, dryRun bool) (*
 	return receipt, nil
 }
 
-// serviceHealth is the rule of the root field of that name.
+// serviceHealth implements the root field of that name.
 func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
@@ -192,7 +192,7 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	return health
 }
 
-// audit logs that an operator read or changed something, whatever LOG_LEVEL is. References tell nothing of a person.
+// audit logs that an operator read or changed something, whatever LOG_LEVEL is. References are not personal data.
 func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lead) {
 	references := zerolog.Arr()
 	for _, lead := range leads {
@@ -204,7 +204,7 @@ func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lea
 		Array("leads", references).Msg("audit")
 }
 
-// operatorError turns what the rules of leads refuse into coded errors.
+// operatorError turns the errors of package leads into coded errors.
 func operatorError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -19,7 +19,7 @@ import (
 const idempotencyKeyMax = 255
 
 // submitQuote stores a lead with its pending deliveries. It answers once both are
-// durable; CMS and CRM hear of it afterwards.
+// durable; they are delivered afterwards.
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	key := schema.CallerFrom(ctx).IdempotencyKey
 	if len(key) > idempotencyKeyMax {
@@ -56,7 +56,7 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }
 
-// newSubmission takes over a checked input: trimmed, each feature once.
+// newSubmission converts a checked input: texts are trimmed, and each feature occurs once.
 func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 	s := quote.Submission{
 		SessionID: in.SessionID,
@@ -92,8 +92,8 @@ func trimmed(s *string) string {
 	return strings.TrimSpace(*s)
 }
 
-// contentDigest is the same for submissions that say the same: the order in which
-// features were ticked does not matter.
+// contentDigest identifies the content of a submission, by which a repetition is recognized. The
+// order of features does not matter.
 func contentDigest(s *quote.Submission) (string, error) {
 	same := *s
 	same.Selections.Features = slices.Sorted(slices.Values(s.Selections.Features))

@@ -19,24 +19,24 @@ import (
 	"siteapi/schema"
 )
 
-// Lifetimes of a rendered document: one that was drawn without its logo is tried again soon.
+// Lifetimes of a rendered document: one without its logo is rendered again soon.
 const (
 	pdfFresh           = time.Hour
 	incompletePDFFresh = time.Minute
 )
 
-// logoWait is how long a document waits for its logo, which leaves time to draw it. A logo
-// is fetched again after an hour; the last one serves for a day where that fails.
+// logoWait is how long a document waits for its logo, which leaves time to render it. A logo
+// is fetched again after an hour; if that fails the previous one is used for a day.
 const logoWait = cache.FillTimeout / 2
 
 // maxIDLength is longer than any id of a submission.
 const maxIDLength = 64
 
-// pdfKey is a key in the cache of what belongs to a submission's documents. Erasing a
-// submission clears them all, so serving one asks the cache only.
+// pdfKey is the cache key of an item that belongs to a submission's documents. Erasing a
+// submission clears all of them, so a cached document is served without reading the database.
 func pdfKey(id, what string) string { return "quote:pdf:" + id + ":" + what }
 
-// quotePdf is the rule of the root field of that name.
+// quotePdf implements the root field of that name.
 func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
 		return nil, noSubmission()
@@ -115,15 +115,15 @@ func preferred(acceptLanguage string) schema.Locale {
 func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Locale) (cache.Entry, error) {
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
-		// A quote must not wait for the CMS: it is drawn with what the service knows itself.
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("drawing a quote without the site's settings")
+		// A quote must not fail with the CMS: it is rendered without the site settings.
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
 		snap = &snapshot{revision: "none"}
 	}
 	return r.render(ctx, id, locale, snap)
 }
 
-// render draws a document once for all who ask. The key names the content it was drawn
-// with, so an edit of the site's settings shows in the very next document.
+// render renders a document once for all concurrent requests. The cache key has the revision
+// of the content, so the next document reflects an edit of the site settings.
 func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, snap *snapshot) (cache.Entry, error) {
 	key := pdfKey(id, string(locale)+":"+snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
@@ -142,7 +142,7 @@ func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, 
 	return entry, translate(err)
 }
 
-// document returns what is drawn, and whether all of it could be had.
+// document returns the data of a document, and false if its logo is missing.
 func (r *Resolver) document(
 	ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot,
 ) (d pdf.Document, complete bool) {
@@ -163,15 +163,15 @@ func (r *Resolver) document(
 	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
-			r.Log.Warn().Ctx(ctx).Err(err).Msg("drawing a quote without the logo")
+			r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the logo")
 			return d, false
 		}
 	}
 	return d, true
 }
 
-// logo returns the company's logo, ready to be drawn. One that is late is fetched on, for
-// the next document.
+// logo returns the company's logo, ready to be drawn. If it takes longer than
+// logoWait, fetching continues for the next document.
 func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, logoWait)
 	defer cancel()
@@ -221,7 +221,7 @@ func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 	return lines
 }
 
-// telephoneLink makes an address to call of a number as people write it.
+// telephoneLink returns the tel: address of a number.
 func telephoneLink(number string) string {
 	return "tel:" + strings.Map(func(r rune) rune {
 		if r == '+' || r >= '0' && r <= '9' {

@@ -1,7 +1,7 @@
 // Package resolvers holds all behaviour of the service. The generated
-// *.resolvers.go files are thin: they call the plain functions and small methods of
-// the files beside them, which speak to the outside through the contracts in
-// integrations. Both endpoints, GraphQL and REST, run what is here through [Executor].
+// *.resolvers.go files only call the functions and methods of the files beside them, which
+// use outside systems through the contracts in integrations. Both endpoints, GraphQL and
+// REST, run them through [Executor].
 package resolvers
 
 import (
@@ -30,8 +30,8 @@ type LogoLoader interface {
 	Load(ctx context.Context, url string) ([]byte, error)
 }
 
-// Deps is everything the resolvers need from outside. All fields are required except
-// where they say otherwise.
+// Deps are the dependencies and settings of the resolvers. A field is required unless its
+// comment says otherwise.
 type Deps struct {
 	CMS    cms.Content
 	Cache  cache.Cache
@@ -48,12 +48,12 @@ type Deps struct {
 	SigningSecrets []string // empty: webhooks need no signature
 
 	Operators *leads.Service
-	Examine   func(ctx context.Context) []*schema.HealthCheck // what serviceHealth says
+	Examine   func(ctx context.Context) []*schema.HealthCheck // checks for serviceHealth
 	Version   string                                          // of the program
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content
-	FallbackDir  string         // keeps fallback copies of content beyond the process; empty: none are kept
+	FallbackDir  string         // stores fallback copies of the content for later processes; empty: none are stored
 
 	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
 	Challenge *turnstile.Verifier              // nil: submissions need no token of a bot check
@@ -66,7 +66,7 @@ type Deps struct {
 	Count       func(event Event) // nil: nothing is counted
 }
 
-// Event is something worth counting.
+// Event is a counted event.
 type Event struct {
 	Name   string // "content_fill", "content_fallback", "webhook", …
 	Detail string // locale, outcome; few different values
@@ -105,7 +105,7 @@ func (b *background) start(f func(ctx context.Context)) {
 	}
 }
 
-// Close waits for work begun in the background until ctx ends. Nothing may start any at the same time.
+// Close waits for background work until ctx ends. No operation may run at the same time.
 func (r *Resolver) Close(ctx context.Context) error {
 	r.work.stop()
 	done := make(chan struct{})

@@ -18,8 +18,8 @@ const (
 	displayFooter  = "footer"
 )
 
-// siteSettings is the settings document in the form clients get, with what only the
-// PDF uses of it.
+// siteSettings is the settings document as clients get it, with the values that only the
+// PDF uses.
 type siteSettings struct {
 	shown       *schema.SiteSettings
 	companyName string
@@ -27,7 +27,7 @@ type siteSettings struct {
 	website     string
 }
 
-// siteSettings is the rule of the root field `SiteSettings`. The document has no
+// siteSettings implements the root field `SiteSettings`. The document has no
 // language, so every locale's content holds it; that of the default locale is read.
 func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	if id != siteSettingsType {
@@ -44,7 +44,7 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 }
 
 // jsonObject is an object of the settings document. Its fields may be of any type: a malformed one is left out and
-// logged, and must not take the settings down.
+// logged, so that the others are still served.
 type jsonObject struct {
 	fields map[string]json.RawMessage
 	log    zerolog.Logger // with the place of the object
@@ -132,7 +132,7 @@ func phones(d jsonObject) []*schema.ContactPhoneNumber {
 	for i, entry := range entries {
 		o := jsonObject{log: d.log.With().Int("phone", i).Logger()}
 		if json.Unmarshal(entry, &o.fields) != nil {
-			o.log.Warn().Msg("leaving out a phone that is no object")
+			o.log.Warn().Msg("leaving out a phone that is not an object")
 			continue
 		}
 		number, shown := o.text("number"), places(o)

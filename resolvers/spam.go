@@ -13,9 +13,8 @@ import (
 	"siteapi/schema"
 )
 
-// signals returns what makes a submission look as if a program had sent it. A check that
-// could not be made, because the database or the bot check does not answer, is no
-// reason for a review.
+// signals returns the signs that a program sent a submission. A check that fails because
+// the database or the bot check does not answer is not a reason for a review.
 func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time) []quote.Signal {
 	found := []quote.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
@@ -41,7 +40,7 @@ func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time)
 }
 
 // challengeSignal verifies the token of the bot check. The same content sent again is the
-// same attempt, for which the token stays good.
+// same attempt, for which the token stays valid.
 func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInput, content string) quote.Signal {
 	if r.Challenge == nil {
 		return ""
@@ -58,7 +57,7 @@ func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInp
 	return ""
 }
 
-// countSignals counts what a new submission looked like.
+// countSignals counts the signals of a new submission.
 func (r *Resolver) countSignals(s *quote.Submission) {
 	for _, signal := range s.Signals {
 		r.Count(Event{"spam_signal", string(signal)})

@@ -12,8 +12,8 @@ import (
 	"siteapi/schema"
 )
 
-// trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development the
-// names of those are reported, so that they show while the form is built.
+// trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development their
+// names are reported, as a help for building the form.
 func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}
@@ -47,7 +47,7 @@ func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-// hints reads values that a visitor may still be typing. One that is not usable yet is dropped, and its name noted.
+// hints reads values that a visitor may still be typing. One that is not usable yet is dropped, and its name recorded.
 type hints struct {
 	formats *schema.Formats
 	dropped []string

@@ -9,8 +9,8 @@ import (
 	"siteapi/schema"
 )
 
-// webhookEvent is what the service reads of a webhook's payload, whose shape an editor of
-// the CMS chose.
+// webhookEvent is the part of a webhook's payload that the service reads. The shape of the
+// payload is configured in the CMS.
 type webhookEvent struct {
 	documentType string
 	locale       string
@@ -57,8 +57,8 @@ const (
 	secondRefetch = 2 * time.Second
 )
 
-// receiveCmsWebhook is the rule of the root field of that name. Trouble of our own is
-// answered with 503, which the CMS retries; any 4xx it would drop for good.
+// receiveCmsWebhook implements the root field of that name. A failure of the service is
+// answered with 503, which the CMS retries, unlike a 4xx.
 func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {

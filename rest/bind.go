@@ -16,7 +16,7 @@ import (
 )
 
 // convert makes a value of a type from a parameter. A text that is no such value stays a text: the executor refuses it,
-// together with all other invalid values. Booleans are taken in any letter case, as in addresses typed by hand.
+// together with all other invalid values. Booleans may be in any letter case, as in addresses typed by hand.
 func convert(typ, s string) any {
 	switch typ {
 	case "Boolean":
@@ -111,7 +111,7 @@ func (b *body) decode(raw []byte) (any, *schema.Error) {
 	return value, nil
 }
 
-// prune takes the fields away that an input type does not have: REST ignores them.
+// prune removes the fields that an input type does not have: REST ignores them.
 func (b *body) prune(typ *ast.Type, value any) {
 	switch value := value.(type) {
 	case []any:

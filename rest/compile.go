@@ -48,7 +48,7 @@ func (c *compiler) add(pos *ast.Position, format string, args ...any) {
 }
 
 // compile returns the routes of all documents, sorted by path and method. Its error has every problem of every
-// document, one a line: the place, what is wrong and what to do.
+// document, one per line: the place, what is wrong and what to do.
 func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 	c := &compiler{schema: s}
 	names, err := fs.Glob(documents, "*.graphql")
@@ -85,7 +85,7 @@ func (rt *route) withoutVariables() *ast.QueryDocument {
 	return &ast.QueryDocument{Operations: ast.OperationList{&op}, Fragments: rt.doc.Fragments, Position: rt.doc.Position}
 }
 
-// document compiles one file. It returns nil where the file is too broken to say which route it wants to be.
+// document compiles one file. It returns nil if the file does not define a route.
 func (c *compiler) document(name, text string) *route {
 	doc, err := parser.ParseQuery(&ast.Source{Name: name, Input: text})
 	if err != nil {
@@ -155,8 +155,8 @@ func (c *compiler) address(rt *route) {
 	}
 }
 
-// sources gives every variable its place in the request, and each of them an argument of the root field to go to, so
-// that errors can name what the client sent.
+// sources assigns each variable its place in the request and its argument of the root field, so that errors can name
+// the parameter or field that the client sent.
 func (c *compiler) sources(rt *route, args map[string]any) {
 	rt.sentAs = map[string]string{}
 	source := func(argument, name string) *ast.VariableDefinition {
@@ -199,7 +199,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 	}
 }
 
-// body checks the variable that takes the body and what goes with it.
+// body checks the variable that takes the body, and the arguments of @rest about it.
 func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]any) {
 	limit, _ := args["bodyLimit"].(int64)
 	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"]), schema: c.schema}
@@ -239,7 +239,7 @@ func (c *compiler) examples(rt *route) {
 	}
 }
 
-// answer checks that a download has what it is made of.
+// answer checks that a download selects the fields that it is made of.
 func (c *compiler) answer(rt *route, download bool) {
 	switch {
 	case download != (rt.produces != ""):
@@ -290,7 +290,7 @@ func (rt *route) selected(name string) *ast.Field {
 // guarded reports whether the schema lets only holders of a token use the root field.
 func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
 
-// builtInScalar tells the scalars of GraphQL itself from those of the schema.
+// builtInScalar reports whether a scalar is one of GraphQL's own.
 func builtInScalar(name string) bool {
 	return slices.Contains([]string{"Boolean", "Int", "Float", "String", "ID"}, name)
 }

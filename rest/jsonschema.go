@@ -22,7 +22,7 @@ type member struct {
 	value any
 }
 
-// with returns the object with a member more, or unchanged where the value is empty.
+// with returns the object with another member, or unchanged if the value is empty.
 func (o object) with(name string, value any) object {
 	switch v := value.(type) {
 	case nil:
@@ -65,7 +65,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// marshal encodes without escaping < > &, which the description's prose may hold.
+// marshal encodes without escaping < > &, which the description's texts may contain.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -172,7 +172,7 @@ func (t *types) input(def *ast.Definition) {
 	if _, known := t.named[def.Name]; known {
 		return
 	}
-	t.named[def.Name] = nil // in work: the type may hold itself
+	t.named[def.Name] = nil // in progress: the type may contain itself
 	properties, required := object{}, []any{}
 	for _, f := range def.Fields {
 		constraint := f.Directives.ForName("constraint")
@@ -227,7 +227,7 @@ func scalar(name string) object {
 	}[name]
 }
 
-// bounded adds what JSON Schema can say of a @constraint.
+// bounded adds the bounds of a @constraint that JSON Schema can express.
 func bounded(o object, d *ast.Directive, required bool) object {
 	notEmpty := required
 	for _, arg := range d.Arguments {
@@ -264,7 +264,7 @@ func format(name string) object {
 	}[name]
 }
 
-// describeBounds adds to a description what only words can say of a @constraint.
+// describeBounds adds to a description the bounds of a @constraint that JSON Schema cannot express.
 func describeBounds(description string, d *ast.Directive) string {
 	words := []string{oneLine(description)}
 	if d != nil {

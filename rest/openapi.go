@@ -15,7 +15,7 @@ import (
 	"siteapi/schema"
 )
 
-// introduction stands at the head of the description.
+// introduction is the text at the beginning of the description.
 const introduction = "Cache management, the quote calculator and the content webhook of a multilingual site. Every route is " +
 	"an operation of the service's GraphQL schema, so the same rules hold through both.\n\n" +
 	"A path answers `HEAD` wherever it answers `GET`, and `OPTIONS` with the methods it has in `Allow`; any other method " +
@@ -42,7 +42,7 @@ func headerTexts() map[string][2]string {
 			"A key of the client's for this request, up to 255 characters: sent again with the same content it changes nothing.",
 			"8e03978e-40d5-43e8-bc93-6894a57f9324",
 		},
-		"If-None-Match":            {"Entity tags the client holds; where one is still right the answer is 304.", `"3f2a"`},
+		"If-None-Match":            {"Entity tags of the client's copies; if one is current the answer is 304.", `"3f2a"`},
 		"Sanity-Webhook-Signature": {"Signature of the body, where the service has a signing secret.", "t=1700000000000,v1=kZ4…"},
 	}
 }
@@ -217,7 +217,7 @@ func (d *describer) responses(rt *route) object {
 	o := object{{"200", d.success(rt)}}
 	if rt.produces != "" {
 		o = append(o, member{"304", object{
-			{"description", "What the client holds is still right."},
+			{"description", "The client's copy is current."},
 			{"headers", headerRefs("ETag", "Cache-Control", "X-Request-Id")},
 		}})
 	}
@@ -228,7 +228,7 @@ func (d *describer) responses(rt *route) object {
 	return append(o, member{"default", ref("responses", "Problem")})
 }
 
-// success describes the answer where all went well.
+// success describes the successful answer.
 func (d *describer) success(rt *route) object {
 	if rt.produces != "" {
 		return object{
@@ -303,7 +303,7 @@ func problemText(code schema.Code) (when, detail string) {
 		return "The body is not sent as JSON in UTF-8 without a content coding.",
 			"The body has to be JSON, sent with the Content-Type application/json."
 	case schema.CodeIdempotencyKeyReused:
-		return "The Idempotency-Key stands for other content of this session. Nothing was stored.",
+		return "This session has sent the Idempotency-Key with other content. Nothing was stored.",
 			"This Idempotency-Key was used for other content. Send a new key for a new attempt."
 	case schema.CodeRateLimited:
 		return "This client sends too many requests.", "Too many requests. Please wait."
@@ -316,7 +316,7 @@ func problemText(code schema.Code) (when, detail string) {
 	}
 }
 
-// exampleRequestID stands in examples.
+// exampleRequestID is the request id in examples.
 const exampleRequestID = "ZB2IXOQ4T7AFYDKM5GH3VNC6RW"
 
 // problemResponses returns the responses that the routes refer to. Others are left out: linters take them for mistakes.
@@ -405,7 +405,7 @@ func headers() object {
 	}
 	return object{
 		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID)},
-		{"Cache-Control", header("Whether and how the answer may be kept.", "string", "no-store")},
+		{"Cache-Control", header("Whether and how the answer may be cached.", "string", "no-store")},
 		{schema.HeaderDropped, header("In development: hints that were left out.", "string", "formData.email")},
 		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
 		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},

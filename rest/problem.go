@@ -41,7 +41,7 @@ func newProblem(e *schema.Error, requestID string) Problem {
 // defaultRetryAfter is sent where an error has no time of its own.
 const defaultRetryAfter = 5 * time.Second
 
-// WriteProblem answers a request with a problem document. The Allow header of a 405 is the caller's to set beforehand.
+// WriteProblem answers a request with a problem document. For a 405 the caller sets the Allow header before.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary.Refuse(e.Code, e.Fields)
@@ -70,7 +70,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 func problemOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
 	var fields []schema.FieldError
-	// No secrets without a token, no bug hidden behind a mistake of the client.
+	// Callers without a token learn nothing else, and a bug is never hidden behind a client's error.
 	precedence := map[schema.Code]int{schema.CodeUnauthenticated: 2, schema.CodeInternal: 1}
 	for i, err := range list {
 		e := fromGraphQL(err)

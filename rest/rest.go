@@ -33,9 +33,9 @@ type Executor interface {
 	// Authorize returns an error where a root field's guard refuses the caller: by its token as long as the caller's Body
 	// is nil, and by the signature of the body as well from then on.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
-	// Admit returns the reason why an operation may not run with these variables, which it completes and cleans.
+	// Admit returns why an operation may not run with these variables, to which it adds defaults.
 	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
-	// Pin keeps a validated document for good, so that nothing is parsed while requests are served.
+	// Pin caches a validated document permanently, so that nothing is parsed while requests are served.
 	Pin(query string, doc *ast.QueryDocument)
 }
 
@@ -111,7 +111,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	isDescription := r.URL.Path == DescriptionPath
 	if r.URL.RawPath != "" || methods == nil && !isDescription {
 		WriteProblem(w, r, &schema.Error{
-			Code: schema.CodeNotFound, Message: "There is no route at this path. GET " + DescriptionPath + " lists them.",
+			Code: schema.CodeNotFound, Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
 		})
 		return
 	}

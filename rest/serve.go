@@ -17,7 +17,7 @@ import (
 	"siteapi/schema"
 )
 
-// serve answers a request with what a route's operation gives.
+// serve runs a route's operation and sends its answer.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary = schema.Summary{
@@ -107,19 +107,19 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 	case !ok1 || !ok2:
 		return nil, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("%s: the data is not its root field", rt.op.Name)}
 	case string(value) == "null":
-		return nil, &schema.Error{Code: schema.CodeNotFound, Message: "There is nothing to be found here with these parameters."}
+		return nil, &schema.Error{Code: schema.CodeNotFound, Message: "Nothing was found with these parameters."}
 	}
 	return value, nil
 }
 
-// writeDownload sends a file, or 304 to a client that has it. Ranges are not served: files are small.
+// writeDownload sends a file, or 304 if the client's copy is current. Ranges are not served: files are small.
 func writeDownload(w http.ResponseWriter, r *http.Request, value, content []byte) *schema.Error {
 	var file struct{ FileName, ContentType, Etag, Locale string }
 	if err := json.Unmarshal(value, &file); err != nil {
 		return &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the answer of a download: %w", err)}
 	}
 	h := w.Header()
-	h.Set("Cache-Control", "private, no-cache") // may be kept, has to be asked for again
+	h.Set("Cache-Control", "private, no-cache") // may be stored, must be revalidated
 	h.Set("X-Robots-Tag", "noindex")
 	if file.Locale != "" {
 		h.Set("Content-Language", file.Locale)
@@ -145,7 +145,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, contentType strin
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // the client may be gone
+		_, _ = w.Write(content) // fails only if the client has disconnected
 	}
 }
 

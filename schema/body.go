@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// ReadBody returns the whole body of a request, or why it is not taken: too large, refused by the server's limits on
-// requests in flight, or broken off. Those limits allow memory for the announced length to be set aside at once.
+// ReadBody returns the whole body of a request, or why it is refused: too large, too many requests in flight, or
+// incomplete. The server's limits on requests in flight make it safe to allocate the announced length at once.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(w, limit)
@@ -25,7 +25,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Err
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(w, limit)
 	}
-	return nil, &Error{Code: CodeBadUserInput, Message: "The body broke off before its end."}
+	return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
 }
 
 func tooLarge(w http.ResponseWriter, limit int64) *Error {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Caller is what an endpoint knows of the request that brought an operation.
+// Caller describes the request behind an operation.
 type Caller struct {
 	RequestID      string // accepted or made by the server; never empty at an endpoint
-	Address        string // client's IP address, behind proxies the one they vouch for
+	Address        string // client's IP address, as trusted proxies report it
 	Bearer         string // token of the Authorization header, empty where there is none
 	AcceptLanguage string // header of that name
 	IdempotencyKey string // header of that name, unquoted
 	Challenge      string // token of a bot check, header CF-Turnstile-Response
 	Signature      string // header sanity-webhook-signature
 	Operator       bool   // the endpoint answers operator fields
-	Session        bool   // a session of the inbox was verified, which stands for an operator's token
+	Session        bool   // a session of the inbox was verified, which counts as an operator's token
 	Charged        bool   // the request was counted against the limit of its own route
 	Body           []byte // raw request body as it was received, for signatures
 
@@ -38,14 +38,14 @@ type Summary struct {
 // HeaderDropped is the header that names the dropped fields of a request.
 const HeaderDropped = "X-Dropped-Fields"
 
-// SetHeaders adds what an answer says of its own making.
+// SetHeaders adds the headers that describe how an answer was made.
 func (s *Summary) SetHeaders(h http.Header) {
 	if len(s.DroppedFields) > 0 {
 		h.Set(HeaderDropped, strings.Join(s.DroppedFields, ", "))
 	}
 }
 
-// Refuse records an error that the client is answered with.
+// Refuse records the error that the client gets.
 func (s *Summary) Refuse(code Code, fields []FieldError) {
 	s.Code, s.InvalidFields = code, make([]string, len(fields))
 	for i, f := range fields {

@@ -11,8 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote` uses them to tell a usable
-// hint from half of one.
+// Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote` uses them to
+// recognize hints that are complete.
 const (
 	MaxEmailLength   = 254
 	MaxNameLength    = 100

@@ -9,7 +9,7 @@ import (
 )
 
 // Error is a failure that a client may see: what resolvers return and both endpoints present.
-// Any other error is presented as CodeInternal, with its text kept for the log.
+// Any other error is presented as CodeInternal, with its text in the log only.
 type Error struct {
 	Code       Code
 	Message    string        // for the client; complete sentence
@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Extensions returns what a GraphQL error says beside its message.
+// Extensions returns the extensions of a GraphQL error.
 func (e *Error) Extensions(requestID string) map[string]any {
 	extensions := map[string]any{ExtensionCode: string(e.Code), ExtensionRequestID: requestID}
 	if len(e.Fields) > 0 {
@@ -41,7 +41,7 @@ func (e *Error) Extensions(requestID string) map[string]any {
 	return extensions
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up so that a client never comes back too early.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up so that no client retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
 
 // MaxFieldErrors is how many invalid fields of a request are reported; looking for more stops there.

@@ -44,7 +44,7 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 
 // Check returns the invalid values in the arguments of the root fields of a validated operation, at most MaxFieldErrors.
 // Paths leave out the argument's name if it is the only one and named `input`. Two things change in the variables:
-// defaults are added, and hints (@hint) of a wrong type, which are no errors, are removed; their paths are returned.
+// defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed; their paths are returned.
 func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any) (invalid []FieldError, dropped []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
@@ -87,7 +87,7 @@ type inputCheck struct {
 // full reports whether no more invalid fields are looked for.
 func (c *inputCheck) full() bool { return len(c.invalid) >= MaxFieldErrors }
 
-// add notes what is wrong with the value that is being checked, or with one below it.
+// add records an error of the value that is being checked, or of one below it.
 func (c *inputCheck) add(e FieldError, below ...ast.PathElement) {
 	if e.Code != "" && !c.full() {
 		e.Field = cmp.Or(append(slices.Clip(c.path), below...).String(), "input")
@@ -127,7 +127,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	case c.full():
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
 		before := len(c.invalid)
-		c.object(def, map[string]any{}) // names all the fields that the missing object would have to have
+		c.object(def, map[string]any{}) // reports all required fields of the missing object
 		if len(c.invalid) == before {
 			c.add(Required(""))
 		}

@@ -40,9 +40,9 @@ type CacheStats struct {
 
 // Answer of `cacheStats`.
 type CacheStatsPayload struct {
-	// True: the question was answered.
+	// Always true.
 	Success bool `json:"success"`
-	// What the cache reports of itself.
+	// The state of the cache.
 	Stats *CacheStats `json:"stats"`
 }
 
@@ -60,7 +60,7 @@ type ContactPhoneNumber struct {
 	Number string `json:"number"`
 	// What the number is for, in the visitor's language.
 	Label *LocalizedString `json:"label"`
-	// Where the number is shown: `contact`, `footer` or both. Clients filter by it themselves.
+	// Where the number is shown: `contact`, `footer` or both. Filtering is left to the client.
 	DisplayLocation []string `json:"displayLocation"`
 }
 
@@ -70,9 +70,9 @@ type ContentDocument struct {
 	ID string `json:"id"`
 	// Document type in the CMS (`_type`).
 	Type string `json:"type"`
-	// Language of the document; null where it belongs to every locale.
+	// Language of the document; null if it belongs to every locale.
 	Locale *Locale `json:"locale"`
-	// When an editor last changed it (`_updatedAt`); null where the CMS does not say.
+	// When an editor last changed it (`_updatedAt`); null if the CMS does not say.
 	UpdatedAt *time.Time `json:"updatedAt"`
 	// All other fields as the CMS holds them, without those that begin with `_`.
 	Fields any `json:"fields"`
@@ -82,7 +82,7 @@ type ContentDocument struct {
 type ContentHealth struct {
 	// The language.
 	Locale Locale `json:"locale"`
-	// When it was fetched from the CMS; null where it was not, or is a copy of an earlier run.
+	// When it was fetched from the CMS; null if it was not, or is a fallback copy.
 	FetchedAt *time.Time `json:"fetchedAt"`
 	// Number of documents.
 	Documents int `json:"documents"`
@@ -94,23 +94,23 @@ type Delivery struct {
 	ID string `json:"id"`
 	// The system.
 	Target DeliveryTarget `json:"target"`
-	// Where it is.
+	// Its state.
 	State DeliveryState `json:"state"`
 	// When it was created.
 	CreatedAt time.Time `json:"createdAt"`
-	// When it is tried next; null where it is not waiting.
+	// When the next attempt is due; null if none is.
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
-	// When it arrived; null where it has not.
+	// When it arrived; null if it has not.
 	DeliveredAt *time.Time `json:"deliveredAt"`
 	// The failed attempts, the oldest first.
 	Attempts []*DeliveryAttempt `json:"attempts"`
-	// Number of attempts so far, with one that is being made.
+	// Number of attempts so far, including one that is being made.
 	AttemptCount int `json:"attemptCount"`
 	// Number of attempts after which it has failed.
 	MaxAttempts int `json:"maxAttempts"`
 	// Why it has not arrived: the last failure, or why its target is paused. Without personal data.
 	Reason *string `json:"reason"`
-	// The lead; null where it was erased.
+	// The lead; null if it was erased.
 	Lead *Lead `json:"lead"`
 }
 
@@ -118,11 +118,11 @@ type Delivery struct {
 type DeliveryAttempt struct {
 	// When it was made.
 	At time.Time `json:"at"`
-	// What was wrong, without personal data.
+	// The error, without personal data.
 	Error string `json:"error"`
 }
 
-// A page of deliveries. There is no total: counting would read them all.
+// A page of deliveries. There is no total, since counting would read all deliveries.
 type DeliveryConnection struct {
 	// The deliveries of the page.
 	Edges []*DeliveryEdge `json:"edges"`
@@ -138,13 +138,13 @@ type DeliveryEdge struct {
 	Node *Delivery `json:"node"`
 }
 
-// A place where something of a person may be stored.
+// A place where personal data may be stored.
 type ErasurePlace struct {
 	// The place: `deliveries`, `cms`, `crm`, `database` or `cache`.
 	Place string `json:"place"`
 	// What is counted there, such as `documents`.
 	Unit string `json:"unit"`
-	// How much was found; null where it is not known.
+	// How much was found; null if that is not known.
 	Found *int `json:"found"`
 	// How much was erased.
 	Erased int `json:"erased"`
@@ -154,17 +154,17 @@ type ErasurePlace struct {
 	Detail *string `json:"detail"`
 }
 
-// What an erasure found and removed. It names the address, and nothing else of the person.
+// What an erasure found and removed. It contains no personal data but the address.
 type ErasureReceipt struct {
 	// The address, in lower case.
 	Email string `json:"email"`
 	// True: nothing was changed.
 	DryRun bool `json:"dryRun"`
-	// True: all that was found is gone.
+	// True: everything that was found is erased.
 	Complete bool `json:"complete"`
-	// Where it was looked for.
+	// The places that were searched.
 	Places []*ErasurePlace `json:"places"`
-	// What is out of reach, in words.
+	// What the service cannot erase, in words.
 	Remains []string `json:"remains"`
 }
 
@@ -176,7 +176,7 @@ type Funnel struct {
 	Weeks []*FunnelWeek `json:"weeks"`
 	// What was chosen, by field and the most frequent first, at most 50 values each.
 	Choices []*FunnelChoice `json:"choices"`
-	// Number of leads submitted in that time, those in review or rejected not counted.
+	// Number of leads submitted in that time, without those in review or rejected.
 	Submissions int `json:"submissions"`
 	// Number of them whose session is not among the tracked ones.
 	Untracked int `json:"untracked"`
@@ -196,13 +196,14 @@ type FunnelChoice struct {
 	Submitted int `json:"submitted"`
 }
 
-// A step of the calculator, and how many got there.
+// A step of the calculator, and the number of sessions that reached it.
 type FunnelStep struct {
 	// The step.
 	Name FunnelStepName `json:"name"`
 	// Number of sessions that reached it.
 	Count int `json:"count"`
-	// Part of those at the step before that reached it, from 0 to 1; null for the first step, and where nobody was before.
+	// Share of the sessions at the previous step that reached this one, 0 to 1; null for the first step, and if the
+	// previous count is 0.
 	Conversion *float64 `json:"conversion"`
 }
 
@@ -212,7 +213,7 @@ type FunnelWeek struct {
 	Week string `json:"week"`
 	// Its Monday, 00:00 UTC.
 	Start time.Time `json:"start"`
-	// Language of the leads; null for the sessions without a lead, or whose visitor named none.
+	// Language of the leads; null for sessions without a lead, or whose lead has none.
 	Locale *Locale `json:"locale"`
 	// The steps, in their order.
 	Steps []*FunnelStep `json:"steps"`
@@ -220,13 +221,13 @@ type FunnelWeek struct {
 
 // The result of one check.
 type HealthCheck struct {
-	// What was examined, such as `database`.
+	// What was checked, such as `database`.
 	Name string `json:"name"`
 	// The result.
 	State HealthState `json:"state"`
 	// What was found.
 	Detail *string `json:"detail"`
-	// What to do about it; null where nothing has to be done.
+	// What to do about it; null if nothing needs to be done.
 	Advice *string `json:"advice"`
 }
 
@@ -238,8 +239,8 @@ type ImageAsset struct {
 
 // What `invalidateCache` should invalidate.
 type InvalidateCacheInput struct {
-	// Kind of target. Left out, it follows from the other fields: `documentType` where that
-	// is given, else `locale` where that is given, else `all` has to be said.
+	// Kind of target. Left out, it follows from the other fields: `documentType` if that is
+	// given, else `locale` if that is given. `all` must be given.
 	Type *InvalidationType `json:"type"`
 	// Document type in the CMS, such as `heroSection`. Required where `type` is `documentType`.
 	DocumentType *string `json:"documentType"`
@@ -247,7 +248,7 @@ type InvalidateCacheInput struct {
 	Locale *Locale `json:"locale"`
 }
 
-// Answer of whatever invalidates content.
+// Answer of the fields that invalidate content.
 type InvalidateCachePayload struct {
 	// True: the request was carried out.
 	Success bool `json:"success"`
@@ -261,11 +262,11 @@ type Lead struct {
 	ID string `json:"id"`
 	// What is printed on the PDF: the first eight letters and digits of the id, in capitals.
 	Reference string `json:"reference"`
-	// Where it is.
+	// Its state.
 	State LeadState `json:"state"`
 	// When the service accepted it, in UTC, to the millisecond.
 	SubmittedAt time.Time `json:"submittedAt"`
-	// Language of the visitor; null where it was not named.
+	// Language of the visitor; null: not given.
 	Locale *Locale `json:"locale"`
 	// Session of the visitor.
 	SessionID string `json:"sessionId"`
@@ -275,15 +276,15 @@ type Lead struct {
 	Selections *LeadSelections `json:"selections"`
 	// Estimated range that was shown.
 	Estimate *LeadEstimate `json:"estimate"`
-	// What made it look as if a program had sent it.
+	// Signs that a program may have sent it.
 	Signals []LeadSignal `json:"signals"`
 	// Path of the PDF on the public address.
 	PDFURL string `json:"pdfUrl"`
-	// Its deliveries, the oldest first; those that arrived are forgotten after 30 days.
+	// Its deliveries, the oldest first; delivered ones are deleted after 30 days.
 	Deliveries []*Delivery `json:"deliveries"`
 }
 
-// A page of leads. There is no total: counting would read them all.
+// A page of leads. There is no total, since counting would read all leads.
 type LeadConnection struct {
 	// The leads of the page.
 	Edges []*LeadEdge `json:"edges"`
@@ -351,7 +352,7 @@ type Logo struct {
 	Asset *ImageAsset `json:"asset"`
 }
 
-// Changes. The fields of one request run one after the other, in the order written.
+// Mutations. The fields of a request run one after the other, in the order written.
 type Mutation struct {
 }
 
@@ -377,7 +378,7 @@ type PostalAddress struct {
 	Country *string `json:"country"`
 }
 
-// Reads. Nothing below it changes anything.
+// Queries. They change nothing.
 type Query struct {
 }
 
@@ -433,11 +434,11 @@ type QuoteSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
-// State of the service and of what it depends on.
+// State of the service and its dependencies.
 type ServiceHealth struct {
-	// What was examined.
+	// The checks.
 	Checks []*HealthCheck `json:"checks"`
-	// The content at hand, by language.
+	// The content in memory, by language.
 	Content []*ContentHealth `json:"content"`
 	// State of the cache.
 	Cache *CacheStats `json:"cache"`
@@ -447,10 +448,10 @@ type ServiceHealth struct {
 
 // Global configuration of the site, edited in the CMS (document type `siteSettings`).
 type SiteSettings struct {
-	// Telephone numbers, in the editor's order. Null where only the legacy
-	// `contactPhone` is set; empty where neither is. Malformed entries are left out.
+	// Telephone numbers, in the editor's order. Null if only the legacy
+	// `contactPhone` is set; empty if neither is. Malformed entries are left out.
 	ContactPhones []*ContactPhoneNumber `json:"contactPhones"`
-	// Legacy single number, kept for older clients, which read it where `contactPhones` is empty or null.
+	// Legacy single number, for older clients, which read it if `contactPhones` is empty or null.
 	ContactPhone *string `json:"contactPhone"`
 	// Public e-mail address.
 	ContactEmail *string `json:"contactEmail"`
@@ -492,8 +493,8 @@ type SubmitQuoteInput struct {
 	Locale *Locale `json:"locale"`
 	// Leave this out.
 	Website *string `json:"website"`
-	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-	// `CF-Turnstile-Response` does as well.
+	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+	// the header `CF-Turnstile-Response` instead.
 	ChallengeToken *string `json:"challengeToken"`
 }
 
@@ -549,7 +550,7 @@ type TrackQuotePayload struct {
 type TrackSelectionsInput struct {
 	// Project type, a slug such as `web-app`.
 	ProjectType *string `json:"projectType"`
-	// Features, slugs. The first 50 different ones are kept.
+	// Features, slugs. Only the first 50 different ones are stored.
 	Features []*string `json:"features"`
 	// Complexity, a slug such as `medium`.
 	Complexity *string `json:"complexity"`
@@ -557,7 +558,7 @@ type TrackSelectionsInput struct {
 	Timeline *string `json:"timeline"`
 }
 
-// Who may keep an answer.
+// Who may cache an answer.
 type CacheScope string
 
 const (
@@ -682,17 +683,17 @@ func (e ConstraintFormat) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a delivery is.
+// State of a delivery.
 type DeliveryState string
 
 const (
 	// It waits for its first attempt.
 	DeliveryStatePending DeliveryState = "PENDING"
-	// It is being tried.
+	// An attempt is being made.
 	DeliveryStateRunning DeliveryState = "RUNNING"
 	// An attempt failed, and it will be tried again.
 	DeliveryStateRetrying DeliveryState = "RETRYING"
-	// It was refused for good, or tried too often. It is kept until it is retried.
+	// It was rejected by its target, or failed too often. It stays until an operator retries it.
 	DeliveryStateFailed DeliveryState = "FAILED"
 	// The target has it.
 	DeliveryStateDelivered DeliveryState = "DELIVERED"
@@ -823,7 +824,7 @@ const (
 	FieldCodeUnknownField FieldCode = "unknown_field"
 	// The value has another JSON type than `params.type`: string, number, integer, boolean or object.
 	FieldCodeWrongType FieldCode = "wrong_type"
-	// The value is none of `params.allowed`.
+	// The value is not one of `params.allowed`.
 	FieldCodeNotAllowed FieldCode = "not_allowed"
 	// The text has more than `params.max` characters.
 	FieldCodeTooLong FieldCode = "too_long"
@@ -932,7 +933,7 @@ const (
 	FunnelStepNameEstimated FunnelStepName = "ESTIMATED"
 	// Something of the contact form was typed.
 	FunnelStepNameTyped FunnelStepName = "TYPED"
-	// The quote was submitted, and not held in review or rejected.
+	// The quote was submitted, and is not in review or rejected.
 	FunnelStepNameSubmitted FunnelStepName = "SUBMITTED"
 )
 
@@ -993,7 +994,7 @@ type HealthState string
 const (
 	// It works.
 	HealthStateOk HealthState = "OK"
-	// It works, and should not stay so.
+	// It works, but needs attention.
 	HealthStateWarning HealthState = "WARNING"
 	// It does not work, or is dangerous.
 	HealthStateFailed HealthState = "FAILED"
@@ -1054,7 +1055,7 @@ type InvalidationType string
 const (
 	// Documents of one type, in one locale or in all.
 	InvalidationTypeDocumentType InvalidationType = "documentType"
-	// Another word for `documentType`.
+	// Synonym of `documentType`.
 	InvalidationTypeDocument InvalidationType = "document"
 	// All content of one locale.
 	InvalidationTypeLocale InvalidationType = "locale"
@@ -1116,15 +1117,15 @@ func (e InvalidationType) MarshalJSON() ([]byte, error) {
 type LeadSignal string
 
 const (
-	// A field that people don't see was filled in.
+	// A field that is hidden from people was filled in.
 	LeadSignalHoneypot LeadSignal = "honeypot"
-	// It came sooner after the session's first tracked state than `SPAM_MIN_TIME`.
+	// It came within `SPAM_MIN_TIME` of the session's first tracked state.
 	LeadSignalTooFast LeadSignal = "too_fast"
 	// The token of the bot check is missing or was refused.
 	LeadSignalNoChallenge LeadSignal = "no_challenge"
-	// The session was never tracked. Alone it is no reason for a review.
+	// The session was never tracked. Not a reason for a review by itself.
 	LeadSignalUntracked LeadSignal = "untracked"
-	// The bot check could not be asked. Alone it is no reason for a review.
+	// The bot check did not answer. Not a reason for a review by itself.
 	LeadSignalUnchecked LeadSignal = "unchecked"
 )
 
@@ -1179,17 +1180,17 @@ func (e LeadSignal) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a lead is.
+// State of a lead.
 type LeadState string
 
 const (
-	// It looks as if a program had sent it, and waits for a person's decision.
+	// It shows signs of a bot, and waits for an operator to release or reject it.
 	LeadStateInReview LeadState = "IN_REVIEW"
-	// A person rejected it in review.
+	// An operator rejected it.
 	LeadStateRejected LeadState = "REJECTED"
 	// A delivery has not arrived yet.
 	LeadStateUnderWay LeadState = "UNDER_WAY"
-	// A delivery was refused for good, or tried too often.
+	// A delivery was rejected by its target, or failed too often.
 	LeadStateFailed LeadState = "FAILED"
 	// All its deliveries arrived.
 	LeadStateDelivered LeadState = "DELIVERED"

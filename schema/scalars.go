@@ -12,11 +12,11 @@ import (
 )
 
 // JSON is the Go form of the scalar of that name: whatever encoding/json would
-// make of the value, or a json.RawMessage that is sent as it stands.
+// make of the value, or a json.RawMessage that is sent unchanged.
 type JSON = any
 
-// MarshalJSON writes any JSON value. A json.RawMessage is written as it stands and has
-// to be valid already.
+// MarshalJSON writes any JSON value. A json.RawMessage is written unchanged and must be
+// valid.
 func MarshalJSON(v any) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {
 		if raw, ok := v.(json.RawMessage); ok {
@@ -35,7 +35,7 @@ func MarshalJSON(v any) graphql.Marshaler {
 // UnmarshalJSON takes any JSON value as it was decoded.
 func UnmarshalJSON(v any) (any, error) { return v, nil }
 
-// BinarySink takes the bytes of a Base64 value in place of their text form. An
+// BinarySink receives the bytes of a Base64 value in place of their text form. An
 // endpoint that sends them raw puts one into the context, which spares encoding and decoding.
 type BinarySink struct {
 	// Bytes is the last value that was written.
@@ -45,7 +45,7 @@ type BinarySink struct {
 type binarySinkKey struct{}
 
 // WithBinarySink returns a context in which Base64 values go to sink and the
-// answer holds an empty string in their place.
+// answer has an empty string in their place.
 func WithBinarySink(ctx context.Context, sink *BinarySink) context.Context {
 	return context.WithValue(ctx, binarySinkKey{}, sink)
 }

@@ -12,12 +12,12 @@ import (
 type mediaType string
 
 const (
-	typeJSON    mediaType = "application/json"                  // what clients have always been sent
-	typeGraphQL mediaType = "application/graphql-response+json" // its status codes mean something
+	typeJSON    mediaType = "application/json"                  // the media type of older clients
+	typeGraphQL mediaType = "application/graphql-response+json" // with meaningful status codes
 )
 
 // negotiate returns the media type that a client prefers, or false where it takes neither. Without a preference
-// it is application/json; of two liked equally, the one named in full wins, then the one named first.
+// it is application/json; of two with equal quality, the one named in full wins, then the one named first.
 func negotiate(accept []string) (mediaType, bool) {
 	list := strings.Join(accept, ",")
 	if list == "" {
@@ -52,18 +52,18 @@ func negotiate(accept []string) (mediaType, bool) {
 	return typeJSON, json[0] > 0
 }
 
-// preference is how much a client likes a media type: the quality, how specific the range is, and minus its place.
+// preference ranks a media type: by quality, then how specific the range is, then the order in the header.
 type preference [3]float64
 
-// take notes a media range. The most specific one counts.
+// take applies a media range of the header. The most specific one counts.
 func (p *preference) take(other preference) {
 	if other[1] > p[1] {
 		*p = other
 	}
 }
 
-// isJSON reports whether a body is plain JSON in UTF-8. What a page of another site can send without asking
-// (forms, text, no type at all) is not.
+// isJSON reports whether a body is plain JSON in UTF-8. Bodies that a page of another site can send without
+// a CORS preflight (forms, text, no type at all) are not.
 func isJSON(header http.Header) bool {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false

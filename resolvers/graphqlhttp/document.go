@@ -43,7 +43,7 @@ type document struct {
 	operations []*operation // empty where it is refused
 }
 
-// Memory for parsed documents. What one takes is not known; these are on the safe side.
+// Memory for parsed documents. The size of one is estimated generously.
 const (
 	documentCacheBytes = 32 << 20
 	documentBase       = 2 << 10 // bytes for each document
@@ -106,7 +106,7 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 
 // check validates a parsed document and adds its operations, also if only values written into it are wrong.
 func (d *Documents) check(doc *document) gqlerror.List {
-	// The contract words the error about an unknown field, without suggestions.
+	// The contract fixes the text of the error about an unknown field, without suggestions.
 	quiet := rules.FieldsOnCorrectTypeRuleWithoutSuggestions
 	set := rules.NewDefaultRules()
 	set.ReplaceRule("FieldsOnCorrectType", quiet.RuleFunc)
@@ -147,8 +147,8 @@ func (doc *document) operation(name string) *operation {
 	return nil
 }
 
-// summarize notes in the access log what a document asks for, though it may be refused: of what the client wrote only a
-// name of the usual length, and fields that the schema knows.
+// summarize records for the access log what a document asks for, even if it is refused. Of the client's text it takes
+// only a name of the usual length, and fields of the schema.
 func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 	op := doc.ast.Operations.ForName(name)
 	if op == nil {
@@ -169,7 +169,7 @@ func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 	}
 }
 
-// onlyValues reports whether nothing but values written into a document is wrong.
+// onlyValues reports whether only values written into a document are wrong.
 func onlyValues(errs gqlerror.List) bool {
 	for _, err := range errs {
 		if err.Rule != "ValuesOfCorrectType" && err.Rule != "ProvidedRequiredArguments" {
@@ -179,11 +179,11 @@ func onlyValues(errs gqlerror.List) bool {
 	return true
 }
 
-// Bounds of what of a document is logged, and of the errors that are sent.
+// Bounds of names that are logged, and of errors that are sent.
 const (
 	maxName    = 64
 	maxErrors  = 20
-	maxMessage = 500 // bytes; the parser repeats what it stumbled over
+	maxMessage = 500 // bytes; the parser quotes the document
 )
 
 // shorten bounds the number of errors and the length of their messages.

@@ -21,15 +21,15 @@ import (
 // Executor runs operations.
 type Executor interface {
 	graphql.GraphExecutor
-	// Admit returns the reason why an operation may not run with these variables, which it completes and cleans.
+	// Admit returns why an operation may not run with these variables, to which it adds defaults.
 	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
 }
 
-// Options is what a handler is made of.
+// Options configures a handler.
 type Options struct {
 	Executor  Executor // its query cache is Documents
 	Documents *Documents
-	// Revision names the current content of a locale, false where none is at hand. It is asked before each use of
+	// Revision identifies the current content of a locale, false if none is loaded. It is called before each use of
 	// a cached response, so it must not do any I/O.
 	Revision func(locale string) (revision string, ok bool)
 }
@@ -119,7 +119,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		h.fail(w, r, m, errs)
 		return
 	}
-	// Read before anything runs: a response made while the content changes is filed under the old revision.
+	// Read before anything runs: a response made while the content changes is stored under the old revision.
 	revisions := h.responses.revisions(op, opCtx.Variables)
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
@@ -129,7 +129,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 			Code: schema.CodeUpstreamUnavailable, Message: "The operation took too long.", RetryAfter: time.Second,
 		})
 		return
-	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran after all
+	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
 		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(result.Errors[0])), result.Errors)
 		return
 	}

@@ -112,7 +112,7 @@ func (m *measurement) selection(set ast.SelectionSet) size {
 			m.directives += len(s.Directives)
 			f := m.fragments[s.Name]
 			if f == nil {
-				continue // reported by validation
+				continue // validation reports it
 			}
 			if measured, begun := m.sizes[s.Name]; begun && measured == nil {
 				m.cycle = s

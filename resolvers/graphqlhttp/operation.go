@@ -10,7 +10,7 @@ import (
 // settingsField is the root field whose missing document the contract answers with `"errors":[]`.
 const settingsField = "SiteSettings"
 
-// operation is a valid operation with what the endpoint knows of it before it runs.
+// operation is a valid operation with its properties that are known before it runs.
 type operation struct {
 	*ast.OperationDefinition
 	rootFields  []string // their names, each once
@@ -21,7 +21,7 @@ type operation struct {
 	locales     []*ast.Value // name the locale of the content that each root field is made of; nil: not known
 }
 
-// cachePolicy is what @cacheControl says of everything an operation asks for.
+// cachePolicy combines the @cacheControl of everything that an operation asks for.
 type cachePolicy struct {
 	cacheable bool
 	private   bool
@@ -40,7 +40,7 @@ func (p cachePolicy) header() string {
 	return scope + ", max-age=" + strconv.Itoa(max(p.maxAge, 0)) + ", must-revalidate"
 }
 
-// newOperation looks at a valid operation. Fields that @skip or @include may leave out count.
+// newOperation analyses a valid operation. Fields with @skip or @include count.
 func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
 	op := &operation{OperationDefinition: def, cache: cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1}}
 	op.visit(schema, def.SelectionSet, true)
@@ -51,7 +51,7 @@ func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
 	return op
 }
 
-// visit notes the root fields and narrows the cache policy by everything that is asked for.
+// visit collects the root fields and narrows the cache policy by every field.
 func (op *operation) visit(schema *ast.Schema, set ast.SelectionSet, root bool) {
 	for _, selection := range set {
 		switch s := selection.(type) {
@@ -114,10 +114,10 @@ func (p *cachePolicy) narrow(hint *ast.Directive) {
 	}
 }
 
-// listFactor is how often what lies below a list counts.
+// listFactor multiplies the cost of everything below a list.
 const listFactor = 10
 
-// cost adds up the weights of a selection: what @cost in the schema says of a field, else 1. The lists of the
+// cost adds up the weights of a selection: a field's @cost in the schema, else 1. The lists of the
 // schema's own description are short and count once.
 func cost(set ast.SelectionSet, introspection bool) int {
 	total := 0

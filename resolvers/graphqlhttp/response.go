@@ -35,11 +35,11 @@ func newResponse(m mediaType, cacheControl string, body []byte) response {
 	}}
 }
 
-// write sends the response, or 304 to a client that has it.
+// write sends the response, or 304 if the client's copy is current.
 func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	maps.Copy(header, res.header)
-	if r.Method != http.MethodPost { // no shared cache keeps the answer to a POST
+	if r.Method != http.MethodPost { // shared caches do not store answers to POST
 		header.Add("Vary", "Accept")
 		if matches(r.Header["If-None-Match"], res.etag) {
 			header.Del("Content-Type")
@@ -48,7 +48,7 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	_, _ = w.Write(res.body) // the client may be gone
+	_, _ = w.Write(res.body) // fails only if the client has disconnected
 }
 
 // matches compares an entity tag with If-None-Match.
@@ -62,7 +62,7 @@ func matches(header []string, etag string) bool {
 	return false
 }
 
-// writeUncached sends an answer that no cache may keep.
+// writeUncached sends an answer that must not be cached.
 func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", string(m)+"; charset=utf-8")
@@ -70,11 +70,11 @@ func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) 
 	header.Set("Cache-Control", "no-store")
 	header.Add("Vary", "Accept")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
-// encode returns the body of an answer. A settings document that is missing makes `"errors":[]`, which
-// application/graphql-response+json forbids.
+// encode returns the body of an answer. If the settings document is missing it has `"errors":[]`, except as
+// application/graphql-response+json, which forbids that.
 func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error) {
 	body := bytes.NewBuffer(make([]byte, 0, len(result.Data)+len(`{"data":,"errors":[]}`)))
 	body.WriteString(`{"data":`)
@@ -97,7 +97,7 @@ func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error
 // anyNull reports whether one of these members of an object is null.
 func anyNull(data []byte, names []string) bool {
 	for _, name := range names {
-		// Nearly always the bytes do not occur at all; where they do, they may stand further down.
+		// Usually the bytes do not occur at all; if they do, they may be on a deeper level.
 		if !bytes.Contains(data, []byte(`"`+name+`":null`)) {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 // used as long as the content it was made from is current: the revisions of the content are read before the
 // operation runs and compared before each use.
 //
-// The schema decides what can be in here (@cacheControl with a locale), so a response never depends on who asks. The
-// cache admits by frequency: requests that come once never push out those that come often.
+// The schema decides what can be in here (@cacheControl with a locale), so a response never depends on the caller. The
+// cache admits by frequency: rare requests do not evict frequent ones.
 type responseCache struct {
 	revision func(locale string) (string, bool)
 	cache    *otter.Cache[responseKey, *cachedResponse]
@@ -24,7 +24,7 @@ type responseKey struct {
 	request string
 }
 
-// revision names the content of a locale at one time.
+// revision identifies the content of a locale at one time.
 type revision struct{ locale, name string }
 
 type cachedResponse struct {

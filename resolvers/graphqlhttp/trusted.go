@@ -101,7 +101,7 @@ func readManifest(path string) ([]TrustedDocument, error) {
 	return list, nil
 }
 
-// addTrusted checks the trusted documents. All that would be refused are named.
+// addTrusted checks the trusted documents. Its error names all that would be refused.
 func (d *Documents) addTrusted() error {
 	d.byID, d.trusted = map[string]string{}, map[string]bool{}
 	var problems []error

@@ -18,29 +18,29 @@ import (
 // attemptTime is how long an erasure waits for deliveries that are being tried: longer than an attempt may take.
 const attemptTime = 45 * time.Second
 
-// States of a place in a receipt.
+// States of a receipt's entry.
 const (
 	stateUnknown = "unknown"
 	stateNothing = "nothing there"
 	stateFound   = "found" // and not erased
 	stateErased  = "erased"
 	stateFailed  = "failed" // could not be searched, or not erased
-	stateKept    = "kept"   // because another place failed, and a repetition needs it
+	stateKept    = "kept"   // because another entry failed, and a repetition needs it
 )
 
-// erasure removes everything that is known of an address.
+// erasure removes everything that is stored about an address.
 type erasure struct {
 	*Service
 	email   string
 	receipt *schema.ErasureReceipt
 	stored  []string // ids of the leads in the database
-	known   []string // those, and the ones that only the CMS knows
+	known   []string // those, and the ones that only the CMS has
 }
 
-// Erase looks everywhere for what is stored about an e-mail address and, unless this is a dry run, erases it. What
-// fails at one place is in the receipt. A crash at any point leaves what a repetition needs: deliveries end first, so that
-// nothing is sent after it was erased; then the CMS and the CRM, then the database, which knows what to look for, and last
-// the cache, so that no request fills it again.
+// Erase looks everywhere for what is stored about an e-mail address and, unless this is a dry run, erases it. The
+// receipt reports failures. An erasure that is interrupted can be repeated: deliveries end first, so that nothing is sent
+// after it was erased; then come the CMS and the CRM, then the database, which has the ids to look for, and last the cache,
+// so that no request fills it again.
 func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email)}
 	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: remains()}
@@ -79,7 +79,7 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	return e.receipt, nil
 }
 
-// remains names what is out of reach.
+// remains lists what the service cannot erase.
 func remains() []string {
 	return []string{
 		"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
@@ -110,7 +110,7 @@ func (e *erasure) search(ctx context.Context, place, unit string, find func(cont
 	return p
 }
 
-// erased returns what records that so many were removed, or that it failed: then nothing counts as removed.
+// erased returns a function that records the number of removed items, or a failure.
 func erased(p *schema.ErasurePlace) func(n int, err error) {
 	return func(n int, err error) {
 		if err != nil {
@@ -154,7 +154,7 @@ func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
 }
 
 // findDocuments looks by the ids in the database, since an editor may have changed an address, and by the address,
-// since the database may have forgotten.
+// since the database may have erased the lead already.
 func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
 	found, err := e.CMS.Find(ctx, e.email)
 	if err != nil {
@@ -178,12 +178,12 @@ func (e *erasure) findContact(ctx context.Context) (int, error) {
 	return 1 - len(missing), err
 }
 
-// withdraw ends the deliveries and waits for those that are being tried. What still runs after the longest attempt
-// belongs to a process that died; if the caller can't wait so long it is an error.
+// withdraw ends the deliveries and waits for those that are being tried. An attempt that still runs after
+// attemptTime belongs to a process that crashed; it is an error if ctx ends before.
 func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 	until, patient := time.Now().Add(attemptTime), true
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until, patient = time.Now().Add(time.Until(end)/2), false // the other places take their time
+		until, patient = time.Now().Add(time.Until(end)/2), false // leave time for the other steps
 	}
 	for {
 		running := 0
@@ -217,7 +217,7 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 	}
 	left, err := e.findLeads(ctx)
 	if err == nil && len(left) > 0 {
-		err = errors.New("a submission arrived meanwhile: erase again")
+		err = errors.New("a submission arrived in the meantime: erase again")
 	}
 	return n, errors.Join(err, e.Truncate(ctx))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	choicesCounted = 10_000 // different values of a field that are counted: strangers may make them up
+	choicesCounted = 10_000 // different values of a field that are counted, since clients may send any
 	choicesShown   = 50     // of a field
 )
 

@@ -1,5 +1,5 @@
-// Package leads holds the rules by which operators look at leads and their deliveries, and change where they are. The
-// schema's operator fields and the commands share them.
+// Package leads implements what operators do with leads and their deliveries, for the schema's operator fields and the
+// commands.
 package leads
 
 import (
@@ -27,7 +27,7 @@ type Deliveries interface {
 	Withdraw(ctx context.Context, submissionID string) (removed, running int, err error)
 }
 
-// Service is the rules of leads and their deliveries for operators.
+// Service lists, finds and changes leads and their deliveries.
 type Service struct {
 	Archive    store.Archive
 	Deliveries Deliveries
@@ -35,7 +35,7 @@ type Service struct {
 	CMS       CMS
 	CRM       CRM
 	ClearPDFs func(ctx context.Context, ids []string) (int, error) // removes the PDFs of leads from the cache
-	Truncate  func(ctx context.Context) error                      // has the database forget what was removed
+	Truncate  func(ctx context.Context) error                      // removes deleted data from the database's log
 }
 
 // CMS is what an erasure needs of the CMS's driver.
@@ -53,7 +53,7 @@ type CRM interface {
 // referenceLength is the number of characters of a PDF's reference.
 const referenceLength = 8
 
-// fewLeads are selected by their ids. Of more, those of a page are found sooner by looking at one lead after the other.
+// fewLeads is how many leads are selected by their ids; for more it is faster to filter page by page.
 const fewLeads = 2000
 
 // Undelivered lists the states of deliveries that have not arrived.
@@ -182,7 +182,7 @@ func (s *Service) Reject(ctx context.Context, id string) error {
 	return err
 }
 
-// Resend delivers a lead to a target once more. One that is under way stays as it is.
+// Resend delivers a lead to a target once more, unless a delivery to it is under way.
 func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Target) error {
 	if lead.State == schema.LeadStateInReview || lead.State == schema.LeadStateRejected {
 		return ErrUnreleased

@@ -15,7 +15,7 @@ import (
 
 const (
 	verifyBatch = 100             // leads that are asked about at a time
-	settleTime  = 5 * time.Second // until a CMS or CRM finds what it has just stored
+	settleTime  = 5 * time.Second // until queries of a CMS or CRM find what it has just stored
 )
 
 // Verification compares stored leads with what the CMS and the CRM hold.
@@ -74,7 +74,7 @@ func (s *Service) Verify(ctx context.Context, since time.Time, only queue.Target
 	return v, compare()
 }
 
-// compare looks for a batch at one target. A target that can't answer is noted and not asked again.
+// compare looks for a batch at one target. If the target fails, that is reported and it is not queried again.
 func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []quote.Submission) error {
 	if t.Error != "" || len(batch) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []q
 	absent, err := t.missing(ctx, slices.Compact(slices.Sorted(slices.Values(keys))))
 	if err != nil {
 		t.Error = err.Error()
-		return nil //nolint:nilerr // it is in the report, and the other target is still asked
+		return nil //nolint:nilerr // reported, and the other target is still queried
 	}
 	for i, s := range batch {
 		if !slices.Contains(absent, keys[i]) {

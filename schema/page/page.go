@@ -1,6 +1,6 @@
 // Package page serves an HTML page and the files it loads, embedded into the binary. Pages are built with npm
-// (`make pages`): hashed files that browsers keep, each gzipped. Everything compiles and runs without that: what
-// was not built says how to build it.
+// (`make pages`): hashed files that browsers cache, each gzipped. Everything compiles and runs without them: a
+// page that was not built says how to build it.
 package page
 
 import (
@@ -43,9 +43,9 @@ type Options struct {
 	// Policy is added to the Content-Security-Policy, which is: nothing but files of the service, and pictures of ImageHosts.
 	Policy     string
 	ImageHosts []string
-	// Values take the places of their {{names}} in the page, as text. {{nonce}} admits <style> elements.
+	// Values replace their {{names}} in the page, as text. {{nonce}} allows <style> elements.
 	Values map[string]string
-	// Refuse answers where there is no such file.
+	// Refuse answers requests for files that do not exist.
 	Refuse func(w http.ResponseWriter, r *http.Request, e *schema.Error)
 }
 
@@ -105,7 +105,7 @@ func (h *handler) servePage(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce)) // fails only if the client is gone
 }
 
-// contentTypes are fixed, since systems differ in what they make of a file's extension.
+// contentTypes are fixed, since the types that package mime knows differ between systems.
 var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 	".ttf": "font/ttf", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
@@ -120,7 +120,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 			return false
 		}
 		caching = "public, max-age=31536000, immutable"
-		w.Header().Set("Content-Encoding", "gzip") // every browser reads it
+		w.Header().Set("Content-Encoding", "gzip") // every browser supports it
 	}
 	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", caching)

@@ -1,4 +1,4 @@
-// Package playground is the page at which people try the GraphQL API out: GraphiQL if it was built into the binary
+// Package playground is the page to try the GraphQL API out: GraphiQL if it was built into the binary
 // (`make pages`), else a small form. Either loads everything from the service itself.
 package playground
 
@@ -19,8 +19,8 @@ var web embed.FS
 // Path is where the page is.
 const Path = "/playground"
 
-// Options is what the pages show. Everyone who opens them can read the tokens, so these have to be well known or words
-// that stand for a token.
+// Options is what the pages show. The tokens are visible to every visitor, so they must be the well-known ones of
+// development or placeholders.
 type Options struct {
 	GraphQLPath              string // operations are sent there
 	Introspection            bool   // off: the page says so, and does not ask for the schema

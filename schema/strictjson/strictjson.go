@@ -1,5 +1,5 @@
 // Package strictjson reads JSON that is not trusted, the same way for GraphQL and REST: no name twice in an object, no
-// invalid UTF-8, nothing behind the value, and no input that costs much more memory than it is long.
+// invalid UTF-8, nothing after the value, and no input that takes much more memory than its length.
 package strictjson
 
 import (
@@ -22,7 +22,7 @@ const (
 	maxGrowth, allowance = 10, 256 << 10
 )
 
-// What a value costs in memory, about: its slot and its header, and what a map takes beyond that.
+// Approximate memory of a value: its slot and header, and what a map takes in addition.
 const valueCost, objectCost = 64, 352
 
 // problem is what is wrong with an input.
@@ -31,8 +31,8 @@ type problem string
 func (p problem) Error() string { return string(p) }
 
 // Decode returns the only value of data: a map[string]any, []any, string, json.Number, bool or nil. Half of a surrogate
-// pair, which is what a browser sends of a cut emoji, becomes U+FFFD. The text of an error goes on where "The body is "
-// begins, says where reading stopped, and repeats nothing of the input.
+// pair, which browsers send for a truncated emoji, becomes U+FFFD. The text of an error completes "The body is ", says where
+// reading stopped, and repeats nothing of the input.
 func Decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, problem("not valid JSON: it is not UTF-8")
@@ -133,7 +133,7 @@ func (d *decoder) list(depth int) (any, error) {
 	return items, err
 }
 
-// explain says what is wrong in words of its own, since those of the library quote the input, and where.
+// explain describes an error and its place in its own words, since those of the library quote the input.
 func (d *decoder) explain(data []byte, err error) error {
 	at, own := d.json.InputOffset(), problem("")
 	var syntax *jsontext.SyntacticError

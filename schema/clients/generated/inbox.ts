@@ -5,15 +5,15 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-/** Where a delivery is. */
+/** State of a delivery. */
 export type DeliveryState =
   /** It waits for its first attempt. */
   | 'PENDING'
-  /** It is being tried. */
+  /** An attempt is being made. */
   | 'RUNNING'
   /** An attempt failed, and it will be tried again. */
   | 'RETRYING'
-  /** It was refused for good, or tried too often. It is kept until it is retried. */
+  /** It was rejected by its target, or failed too often. It stays until an operator retries it. */
   | 'FAILED'
   /** The target has it. */
   | 'DELIVERED';
@@ -37,40 +37,40 @@ export type FunnelStepName =
   | 'ESTIMATED'
   /** Something of the contact form was typed. */
   | 'TYPED'
-  /** The quote was submitted, and not held in review or rejected. */
+  /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED';
 
 /** Result of a check. */
 export type HealthState =
   /** It works. */
   | 'OK'
-  /** It works, and should not stay so. */
+  /** It works, but needs attention. */
   | 'WARNING'
   /** It does not work, or is dangerous. */
   | 'FAILED';
 
 /** A sign that a program may have filled in the form. */
 export type LeadSignal =
-  /** A field that people don't see was filled in. */
+  /** A field that is hidden from people was filled in. */
   | 'honeypot'
-  /** It came sooner after the session's first tracked state than `SPAM_MIN_TIME`. */
+  /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
   /** The token of the bot check is missing or was refused. */
   | 'no_challenge'
-  /** The session was never tracked. Alone it is no reason for a review. */
+  /** The session was never tracked. Not a reason for a review by itself. */
   | 'untracked'
-  /** The bot check could not be asked. Alone it is no reason for a review. */
+  /** The bot check did not answer. Not a reason for a review by itself. */
   | 'unchecked';
 
-/** Where a lead is. */
+/** State of a lead. */
 export type LeadState =
-  /** It looks as if a program had sent it, and waits for a person's decision. */
+  /** It shows signs of a bot, and waits for an operator to release or reject it. */
   | 'IN_REVIEW'
-  /** A person rejected it in review. */
+  /** An operator rejected it. */
   | 'REJECTED'
   /** A delivery has not arrived yet. */
   | 'UNDER_WAY'
-  /** A delivery was refused for good, or tried too often. */
+  /** A delivery was rejected by its target, or failed too often. */
   | 'FAILED'
   /** All its deliveries arrived. */
   | 'DELIVERED';

@@ -65,8 +65,8 @@ export type SubmitQuoteInput = {
   /** Leave this out. */
   readonly website?: string | null | undefined;
   /**
-   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-   * `CF-Turnstile-Response` does as well.
+   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+   * the header `CF-Turnstile-Response` instead.
    */
   readonly challengeToken?: string | null | undefined;
 };
@@ -105,7 +105,7 @@ export type TrackQuoteInput = {
 export type TrackSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: string | null | undefined;
-  /** Features, slugs. The first 50 different ones are kept. */
+  /** Features, slugs. Only the first 50 different ones are stored. */
   readonly features?: ReadonlyArray<string | null | undefined> | null | undefined;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: string | null | undefined;

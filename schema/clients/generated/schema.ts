@@ -35,7 +35,7 @@ export type BusinessHours = {
   readonly sunday?: Maybe<Scalars['String']['output']>;
 };
 
-/** Who may keep an answer. */
+/** Who may cache an answer. */
 export type CacheScope =
   /** Shared caches too, such as a CDN. */
   | 'PUBLIC'
@@ -54,9 +54,9 @@ export type CacheStats = {
 
 /** Answer of `cacheStats`. */
 export type CacheStatsPayload = {
-  /** True: the question was answered. */
+  /** Always true. */
   readonly success: Scalars['Boolean']['output'];
-  /** What the cache reports of itself. */
+  /** The state of the cache. */
   readonly stats: CacheStats;
 };
 
@@ -87,7 +87,7 @@ export type ContactPhoneNumber = {
   readonly number: Scalars['String']['output'];
   /** What the number is for, in the visitor's language. */
   readonly label?: Maybe<LocalizedString>;
-  /** Where the number is shown: `contact`, `footer` or both. Clients filter by it themselves. */
+  /** Where the number is shown: `contact`, `footer` or both. Filtering is left to the client. */
   readonly displayLocation: ReadonlyArray<Scalars['String']['output']>;
 };
 
@@ -97,9 +97,9 @@ export type ContentDocument = {
   readonly id: Scalars['ID']['output'];
   /** Document type in the CMS (`_type`). */
   readonly type: Scalars['String']['output'];
-  /** Language of the document; null where it belongs to every locale. */
+  /** Language of the document; null if it belongs to every locale. */
   readonly locale?: Maybe<Locale>;
-  /** When an editor last changed it (`_updatedAt`); null where the CMS does not say. */
+  /** When an editor last changed it (`_updatedAt`); null if the CMS does not say. */
   readonly updatedAt?: Maybe<Scalars['DateTime']['output']>;
   /** All other fields as the CMS holds them, without those that begin with `_`. */
   readonly fields: Scalars['JSON']['output'];
@@ -109,7 +109,7 @@ export type ContentDocument = {
 export type ContentHealth = {
   /** The language. */
   readonly locale: Locale;
-  /** When it was fetched from the CMS; null where it was not, or is a copy of an earlier run. */
+  /** When it was fetched from the CMS; null if it was not, or is a fallback copy. */
   readonly fetchedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Number of documents. */
   readonly documents: Scalars['Int']['output'];
@@ -121,23 +121,23 @@ export type Delivery = {
   readonly id: Scalars['ID']['output'];
   /** The system. */
   readonly target: DeliveryTarget;
-  /** Where it is. */
+  /** Its state. */
   readonly state: DeliveryState;
   /** When it was created. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it is tried next; null where it is not waiting. */
+  /** When the next attempt is due; null if none is. */
   readonly nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
-  /** When it arrived; null where it has not. */
+  /** When it arrived; null if it has not. */
   readonly deliveredAt?: Maybe<Scalars['DateTime']['output']>;
   /** The failed attempts, the oldest first. */
   readonly attempts: ReadonlyArray<DeliveryAttempt>;
-  /** Number of attempts so far, with one that is being made. */
+  /** Number of attempts so far, including one that is being made. */
   readonly attemptCount: Scalars['Int']['output'];
   /** Number of attempts after which it has failed. */
   readonly maxAttempts: Scalars['Int']['output'];
   /** Why it has not arrived: the last failure, or why its target is paused. Without personal data. */
   readonly reason?: Maybe<Scalars['String']['output']>;
-  /** The lead; null where it was erased. */
+  /** The lead; null if it was erased. */
   readonly lead?: Maybe<Lead>;
 };
 
@@ -145,11 +145,11 @@ export type Delivery = {
 export type DeliveryAttempt = {
   /** When it was made. */
   readonly at: Scalars['DateTime']['output'];
-  /** What was wrong, without personal data. */
+  /** The error, without personal data. */
   readonly error: Scalars['String']['output'];
 };
 
-/** A page of deliveries. There is no total: counting would read them all. */
+/** A page of deliveries. There is no total, since counting would read all deliveries. */
 export type DeliveryConnection = {
   /** The deliveries of the page. */
   readonly edges: ReadonlyArray<DeliveryEdge>;
@@ -165,15 +165,15 @@ export type DeliveryEdge = {
   readonly node: Delivery;
 };
 
-/** Where a delivery is. */
+/** State of a delivery. */
 export type DeliveryState =
   /** It waits for its first attempt. */
   | 'PENDING'
-  /** It is being tried. */
+  /** An attempt is being made. */
   | 'RUNNING'
   /** An attempt failed, and it will be tried again. */
   | 'RETRYING'
-  /** It was refused for good, or tried too often. It is kept until it is retried. */
+  /** It was rejected by its target, or failed too often. It stays until an operator retries it. */
   | 'FAILED'
   /** The target has it. */
   | 'DELIVERED';
@@ -187,13 +187,13 @@ export type DeliveryTarget =
   /** The address of the setting `LEAD_WEBHOOK_URL`. */
   | 'WEBHOOK';
 
-/** A place where something of a person may be stored. */
+/** A place where personal data may be stored. */
 export type ErasurePlace = {
   /** The place: `deliveries`, `cms`, `crm`, `database` or `cache`. */
   readonly place: Scalars['String']['output'];
   /** What is counted there, such as `documents`. */
   readonly unit: Scalars['String']['output'];
-  /** How much was found; null where it is not known. */
+  /** How much was found; null if that is not known. */
   readonly found?: Maybe<Scalars['Int']['output']>;
   /** How much was erased. */
   readonly erased: Scalars['Int']['output'];
@@ -203,17 +203,17 @@ export type ErasurePlace = {
   readonly detail?: Maybe<Scalars['String']['output']>;
 };
 
-/** What an erasure found and removed. It names the address, and nothing else of the person. */
+/** What an erasure found and removed. It contains no personal data but the address. */
 export type ErasureReceipt = {
   /** The address, in lower case. */
   readonly email: Scalars['String']['output'];
   /** True: nothing was changed. */
   readonly dryRun: Scalars['Boolean']['output'];
-  /** True: all that was found is gone. */
+  /** True: everything that was found is erased. */
   readonly complete: Scalars['Boolean']['output'];
-  /** Where it was looked for. */
+  /** The places that were searched. */
   readonly places: ReadonlyArray<ErasurePlace>;
-  /** What is out of reach, in words. */
+  /** What the service cannot erase, in words. */
   readonly remains: ReadonlyArray<Scalars['String']['output']>;
 };
 
@@ -230,7 +230,7 @@ export type FieldCode =
   | 'unknown_field'
   /** The value has another JSON type than `params.type`: string, number, integer, boolean or object. */
   | 'wrong_type'
-  /** The value is none of `params.allowed`. */
+  /** The value is not one of `params.allowed`. */
   | 'not_allowed'
   /** The text has more than `params.max` characters. */
   | 'too_long'
@@ -269,7 +269,7 @@ export type Funnel = {
   readonly weeks: ReadonlyArray<FunnelWeek>;
   /** What was chosen, by field and the most frequent first, at most 50 values each. */
   readonly choices: ReadonlyArray<FunnelChoice>;
-  /** Number of leads submitted in that time, those in review or rejected not counted. */
+  /** Number of leads submitted in that time, without those in review or rejected. */
   readonly submissions: Scalars['Int']['output'];
   /** Number of them whose session is not among the tracked ones. */
   readonly untracked: Scalars['Int']['output'];
@@ -289,13 +289,16 @@ export type FunnelChoice = {
   readonly submitted: Scalars['Int']['output'];
 };
 
-/** A step of the calculator, and how many got there. */
+/** A step of the calculator, and the number of sessions that reached it. */
 export type FunnelStep = {
   /** The step. */
   readonly name: FunnelStepName;
   /** Number of sessions that reached it. */
   readonly count: Scalars['Int']['output'];
-  /** Part of those at the step before that reached it, from 0 to 1; null for the first step, and where nobody was before. */
+  /**
+   * Share of the sessions at the previous step that reached this one, 0 to 1; null for the first step, and if the
+   * previous count is 0.
+   */
   readonly conversion?: Maybe<Scalars['Float']['output']>;
 };
 
@@ -309,7 +312,7 @@ export type FunnelStepName =
   | 'ESTIMATED'
   /** Something of the contact form was typed. */
   | 'TYPED'
-  /** The quote was submitted, and not held in review or rejected. */
+  /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED';
 
 /** The sessions that were last seen in one week, in one language. */
@@ -318,7 +321,7 @@ export type FunnelWeek = {
   readonly week: Scalars['String']['output'];
   /** Its Monday, 00:00 UTC. */
   readonly start: Scalars['DateTime']['output'];
-  /** Language of the leads; null for the sessions without a lead, or whose visitor named none. */
+  /** Language of the leads; null for sessions without a lead, or whose lead has none. */
   readonly locale?: Maybe<Locale>;
   /** The steps, in their order. */
   readonly steps: ReadonlyArray<FunnelStep>;
@@ -326,13 +329,13 @@ export type FunnelWeek = {
 
 /** The result of one check. */
 export type HealthCheck = {
-  /** What was examined, such as `database`. */
+  /** What was checked, such as `database`. */
   readonly name: Scalars['String']['output'];
   /** The result. */
   readonly state: HealthState;
   /** What was found. */
   readonly detail?: Maybe<Scalars['String']['output']>;
-  /** What to do about it; null where nothing has to be done. */
+  /** What to do about it; null if nothing needs to be done. */
   readonly advice?: Maybe<Scalars['String']['output']>;
 };
 
@@ -340,7 +343,7 @@ export type HealthCheck = {
 export type HealthState =
   /** It works. */
   | 'OK'
-  /** It works, and should not stay so. */
+  /** It works, but needs attention. */
   | 'WARNING'
   /** It does not work, or is dangerous. */
   | 'FAILED';
@@ -354,8 +357,8 @@ export type ImageAsset = {
 /** What `invalidateCache` should invalidate. */
 export type InvalidateCacheInput = {
   /**
-   * Kind of target. Left out, it follows from the other fields: `documentType` where that
-   * is given, else `locale` where that is given, else `all` has to be said.
+   * Kind of target. Left out, it follows from the other fields: `documentType` if that is
+   * given, else `locale` if that is given. `all` must be given.
    */
   readonly type?: InputMaybe<InvalidationType>;
   /** Document type in the CMS, such as `heroSection`. Required where `type` is `documentType`. */
@@ -364,7 +367,7 @@ export type InvalidateCacheInput = {
   readonly locale?: InputMaybe<Locale>;
 };
 
-/** Answer of whatever invalidates content. */
+/** Answer of the fields that invalidate content. */
 export type InvalidateCachePayload = {
   /** True: the request was carried out. */
   readonly success: Scalars['Boolean']['output'];
@@ -376,7 +379,7 @@ export type InvalidateCachePayload = {
 export type InvalidationType =
   /** Documents of one type, in one locale or in all. */
   | 'documentType'
-  /** Another word for `documentType`. */
+  /** Synonym of `documentType`. */
   | 'document'
   /** All content of one locale. */
   | 'locale'
@@ -389,11 +392,11 @@ export type Lead = {
   readonly id: Scalars['ID']['output'];
   /** What is printed on the PDF: the first eight letters and digits of the id, in capitals. */
   readonly reference: Scalars['String']['output'];
-  /** Where it is. */
+  /** Its state. */
   readonly state: LeadState;
   /** When the service accepted it, in UTC, to the millisecond. */
   readonly submittedAt: Scalars['DateTime']['output'];
-  /** Language of the visitor; null where it was not named. */
+  /** Language of the visitor; null: not given. */
   readonly locale?: Maybe<Locale>;
   /** Session of the visitor. */
   readonly sessionId: Scalars['String']['output'];
@@ -403,15 +406,15 @@ export type Lead = {
   readonly selections: LeadSelections;
   /** Estimated range that was shown. */
   readonly estimate: LeadEstimate;
-  /** What made it look as if a program had sent it. */
+  /** Signs that a program may have sent it. */
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address. */
   readonly pdfUrl: Scalars['String']['output'];
-  /** Its deliveries, the oldest first; those that arrived are forgotten after 30 days. */
+  /** Its deliveries, the oldest first; delivered ones are deleted after 30 days. */
   readonly deliveries: ReadonlyArray<Delivery>;
 };
 
-/** A page of leads. There is no total: counting would read them all. */
+/** A page of leads. There is no total, since counting would read all leads. */
 export type LeadConnection = {
   /** The leads of the page. */
   readonly edges: ReadonlyArray<LeadEdge>;
@@ -465,26 +468,26 @@ export type LeadSelections = {
 
 /** A sign that a program may have filled in the form. */
 export type LeadSignal =
-  /** A field that people don't see was filled in. */
+  /** A field that is hidden from people was filled in. */
   | 'honeypot'
-  /** It came sooner after the session's first tracked state than `SPAM_MIN_TIME`. */
+  /** It came within `SPAM_MIN_TIME` of the session's first tracked state. */
   | 'too_fast'
   /** The token of the bot check is missing or was refused. */
   | 'no_challenge'
-  /** The session was never tracked. Alone it is no reason for a review. */
+  /** The session was never tracked. Not a reason for a review by itself. */
   | 'untracked'
-  /** The bot check could not be asked. Alone it is no reason for a review. */
+  /** The bot check did not answer. Not a reason for a review by itself. */
   | 'unchecked';
 
-/** Where a lead is. */
+/** State of a lead. */
 export type LeadState =
-  /** It looks as if a program had sent it, and waits for a person's decision. */
+  /** It shows signs of a bot, and waits for an operator to release or reject it. */
   | 'IN_REVIEW'
-  /** A person rejected it in review. */
+  /** An operator rejected it. */
   | 'REJECTED'
   /** A delivery has not arrived yet. */
   | 'UNDER_WAY'
-  /** A delivery was refused for good, or tried too often. */
+  /** A delivery was rejected by its target, or failed too often. */
   | 'FAILED'
   /** All its deliveries arrived. */
   | 'DELIVERED';
@@ -514,11 +517,11 @@ export type Logo = {
   readonly asset?: Maybe<ImageAsset>;
 };
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type Mutation = {
   /**
    * Removes entries from the cache: all of them, or those whose key matches a pattern.
-   * Exactly one of the two has to be asked for. REST: `POST /api/cache/clear`. Fails
+   * Exactly one of the two must be given. REST: `POST /api/cache/clear`. Fails
    * with `UPSTREAM_UNAVAILABLE` while the backend is away.
    */
   readonly clearCache: ClearCachePayload;
@@ -534,28 +537,28 @@ export type Mutation = {
    */
   readonly retryDelivery: Delivery;
   /**
-   * Delivers a lead to a system once more, also where its delivery is forgotten. One that is under way stays as it is.
-   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
+   * Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
+   * stays as it is. Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead in review or rejected.
    */
   readonly resendLead: Lead;
   /**
-   * Ends the review of a lead and delivers it; so it does with a rejected one. Any other lead stays as it is. Fails with
+   * Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
    * `NOT_FOUND`.
    */
   readonly releaseLead: Lead;
   /**
-   * Rejects a lead in review: it is never delivered, and forgotten after `SUBMISSION_RETENTION`. `releaseLead` undoes it.
+   * Rejects a lead in review: it is never delivered, and is deleted after `SUBMISSION_RETENTION`. `releaseLead` undoes it.
    * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead that was not in review.
    */
   readonly rejectLead: Lead;
   /**
    * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
-   * what was typed in sessions, PDFs. What can't be reached is in the receipt; erasing again goes on where it stopped.
+   * contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
    */
   readonly eraseLeads: ErasureReceipt;
   /**
-   * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: whatever is
-   * missing or not usable yet is left out. Answers once the state is durable. REST: `POST /api/quote/track`.
+   * Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
+   * missing or not usable yet are left out. Answers once the state is durable. REST: `POST /api/quote/track`.
    */
   readonly trackQuote: TrackQuotePayload;
   /**
@@ -565,8 +568,8 @@ export type Mutation = {
    */
   readonly submitQuote: SubmitQuotePayload;
   /**
-   * Takes a notification of the CMS that a document was published, changed or deleted,
-   * invalidates what holds it and refetches it in the background. Repeated deliveries
+   * Receives the CMS's notification that a document was published, changed or deleted,
+   * invalidates the content that includes it and refetches it in the background. Repeated deliveries
    * are harmless. REST: `POST /api/webhooks/cms`. Fails with `UPSTREAM_UNAVAILABLE`,
    * which the CMS retries, while the cache backend is away.
    */
@@ -574,64 +577,64 @@ export type Mutation = {
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationClearCacheArgs = {
   all?: InputMaybe<Scalars['Boolean']['input']>;
   pattern?: InputMaybe<Scalars['String']['input']>;
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationInvalidateCacheArgs = {
   input: InvalidateCacheInput;
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRetryDeliveryArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationResendLeadArgs = {
   id: Scalars['ID']['input'];
   target: DeliveryTarget;
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationReleaseLeadArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRejectLeadArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationEraseLeadsArgs = {
   email: Scalars['String']['input'];
   dryRun?: Scalars['Boolean']['input'];
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationTrackQuoteArgs = {
   input: TrackQuoteInput;
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationSubmitQuoteArgs = {
   input: SubmitQuoteInput;
 };
 
 
-/** Changes. The fields of one request run one after the other, in the order written. */
+/** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationReceiveCmsWebhookArgs = {
   payload: Scalars['JSON']['input'];
 };
@@ -658,7 +661,7 @@ export type PostalAddress = {
   readonly country?: Maybe<Scalars['String']['output']>;
 };
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type Query = {
   /**
    * State of the cache. REST: `GET /api/cache/clear`. Answers with `success` true and
@@ -672,12 +675,12 @@ export type Query = {
    */
   readonly content: ReadonlyArray<ContentDocument>;
   /**
-   * Leads, the newest first, from the database. A page starts in the same place however many leads arrive meanwhile. Like
-   * all operator fields it is answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it
-   * fails with `UNAUTHENTICATED`. Its answers are never kept (`no-store`).
+   * Leads, the newest first, from the database. New leads do not shift the pages. Like all operator fields it is answered
+   * on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`; elsewhere, or without a token, it fails with `UNAUTHENTICATED`. Answers
+   * are never cached (`no-store`).
    */
   readonly leads: LeadConnection;
-  /** A lead; null where there is none. */
+  /** A lead; null if there is none. */
   readonly lead?: Maybe<Lead>;
   /**
    * Deliveries of leads to the systems behind the service, the newest first, from the queue. Delivered ones are listed
@@ -685,35 +688,35 @@ export type Query = {
    */
   readonly deliveries: DeliveryConnection;
   /**
-   * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: what a
-   * visitor chose and took back is not seen. Sessions are forgotten after `TRACK_RETENTION`. Reads all sessions, which
-   * takes seconds where there are many.
+   * How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
+   * choice that was taken back is not counted. Sessions are deleted after `TRACK_RETENTION`. Reads all sessions, which
+   * takes seconds if there are many.
    */
   readonly funnel: Funnel;
-  /** What the service depends on, examined now, as `siteapi doctor` does. What hangs is given up after 8 seconds. */
+  /** Checks of everything the service depends on, made now, as by `siteapi doctor`. Each is limited to 8 seconds. */
   readonly serviceHealth: ServiceHealth;
   /**
    * PDF summary of a submitted quote. REST: `GET /api/quote/pdf`. Fails with `NOT_FOUND`
-   * for an unknown id. The id is all it takes to read it: ids can't be guessed.
+   * for an unknown id. No token is needed, since ids can't be guessed.
    */
   readonly quotePdf?: Maybe<QuotePdf>;
   /**
    * The site's global settings: a singleton document of the CMS, served from the
-   * cache. Null where the CMS has no such document, or `id` is another one. Fails with
-   * `UPSTREAM_UNAVAILABLE` only while the CMS is away and no earlier copy exists.
+   * cache. Null if the CMS has no such document, or for any other `id`. Fails with
+   * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryContentArgs = {
   documentType: Scalars['String']['input'];
   locale?: Locale;
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryLeadsArgs = {
   search?: InputMaybe<Scalars['String']['input']>;
   state?: InputMaybe<LeadState>;
@@ -725,13 +728,13 @@ export type QueryLeadsArgs = {
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryLeadArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryDeliveriesArgs = {
   state?: InputMaybe<ReadonlyArray<DeliveryState>>;
   target?: InputMaybe<DeliveryTarget>;
@@ -740,7 +743,7 @@ export type QueryDeliveriesArgs = {
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryFunnelArgs = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   until?: InputMaybe<Scalars['DateTime']['input']>;
@@ -748,14 +751,14 @@ export type QueryFunnelArgs = {
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QueryQuotePdfArgs = {
   id: Scalars['ID']['input'];
   locale?: InputMaybe<Locale>;
 };
 
 
-/** Reads. Nothing below it changes anything. */
+/** Queries. They change nothing. */
 export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
 };
@@ -812,11 +815,11 @@ export type QuoteSelectionsInput = {
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** State of the service and of what it depends on. */
+/** State of the service and its dependencies. */
 export type ServiceHealth = {
-  /** What was examined. */
+  /** The checks. */
   readonly checks: ReadonlyArray<HealthCheck>;
-  /** The content at hand, by language. */
+  /** The content in memory, by language. */
   readonly content: ReadonlyArray<ContentHealth>;
   /** State of the cache. */
   readonly cache: CacheStats;
@@ -827,11 +830,11 @@ export type ServiceHealth = {
 /** Global configuration of the site, edited in the CMS (document type `siteSettings`). */
 export type SiteSettings = {
   /**
-   * Telephone numbers, in the editor's order. Null where only the legacy
-   * `contactPhone` is set; empty where neither is. Malformed entries are left out.
+   * Telephone numbers, in the editor's order. Null if only the legacy
+   * `contactPhone` is set; empty if neither is. Malformed entries are left out.
    */
   readonly contactPhones?: Maybe<ReadonlyArray<ContactPhoneNumber>>;
-  /** Legacy single number, kept for older clients, which read it where `contactPhones` is empty or null. */
+  /** Legacy single number, for older clients, which read it if `contactPhones` is empty or null. */
   readonly contactPhone?: Maybe<Scalars['String']['output']>;
   /** Public e-mail address. */
   readonly contactEmail?: Maybe<Scalars['String']['output']>;
@@ -874,8 +877,8 @@ export type SubmitQuoteInput = {
   /** Leave this out. */
   readonly website?: InputMaybe<Scalars['String']['input']>;
   /**
-   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one; the header
-   * `CF-Turnstile-Response` does as well.
+   * Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
+   * the header `CF-Turnstile-Response` instead.
    */
   readonly challengeToken?: InputMaybe<Scalars['String']['input']>;
 };
@@ -941,7 +944,7 @@ export type TrackQuotePayload = {
 export type TrackSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
   readonly projectType?: InputMaybe<Scalars['String']['input']>;
-  /** Features, slugs. The first 50 different ones are kept. */
+  /** Features, slugs. Only the first 50 different ones are stored. */
   readonly features?: InputMaybe<ReadonlyArray<InputMaybe<Scalars['String']['input']>>>;
   /** Complexity, a slug such as `medium`. */
   readonly complexity?: InputMaybe<Scalars['String']['input']>;
