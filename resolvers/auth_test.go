@@ -12,7 +12,8 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	const (
 		body = `{"_type":"heroSection","title":"Bună"}`
-		// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst -sha256 -hmac s3cret -binary | basenc --base64url
+		// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst -sha256 -hmac s3cret -binary | basenc
+		// --base64url
 		known = "xqeaAlCszeyhmIJQ2q6FL7OyxPv30FFhnTFkZIo6fAI"
 		ms    = "1772366400000" // 2026-03-01T12:00:00Z
 	)

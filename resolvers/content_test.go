@@ -95,7 +95,8 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 		t.Fatalf("with no copy at all the answer is %q, want an error", got)
 	}
 	var coded *schema.Error
-	if _, err := r.siteSettings(context.Background(), siteSettingsType); !errors.As(err, &coded) || coded.Code != schema.CodeUpstreamUnavailable {
+	if _, err := r.siteSettings(context.Background(), siteSettingsType); !errors.As(err, &coded) ||
+		coded.Code != schema.CodeUpstreamUnavailable {
 		t.Fatalf("the error is %v, want UPSTREAM_UNAVAILABLE", err)
 	}
 

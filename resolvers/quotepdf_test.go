@@ -178,7 +178,8 @@ func TestPdfWithALateLogo(t *testing.T) {
 	}
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
-		if d, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); !complete || string(d.Company.Logo) != "logo" {
+		if d, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); !complete ||
+			string(d.Company.Logo) != "logo" {
 			t.Errorf("with the logo it is not complete: %+v", d.Company)
 		}
 	}
@@ -193,14 +194,16 @@ func TestPdfCompanyLines(t *testing.T) {
 	text := func(s string) *string { return &s }
 	settings := &siteSettings{website: "https://www.lumen.example/", shown: &schema.SiteSettings{
 		ContactPhones: []*schema.ContactPhoneNumber{
-			{Number: "+44 20 7946 0018", Label: &schema.LocalizedString{En: text("Sales"), Ro: text("Vânzări")}, DisplayLocation: []string{"contact"}},
+			{Number: "+44 20 7946 0018", Label: &schema.LocalizedString{En: text("Sales"), Ro: text("Vânzări")},
+				DisplayLocation: []string{"contact"}},
 			{Number: "+44 20 7946 0019", DisplayLocation: []string{"footer"}},
 		},
 		ContactEmail: text("hello@lumen.example"), Address: &schema.PostalAddress{Street: text("Main Street 1"), City: text("London")},
 	}}
 	want := []pdf.Line{
 		{Text: "Main Street 1"}, {Text: "London"}, {Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
-		{Text: "hello@lumen.example", Link: "mailto:hello@lumen.example"}, {Text: "www.lumen.example", Link: "https://www.lumen.example/"},
+		{Text: "hello@lumen.example", Link: "mailto:hello@lumen.example"},
+		{Text: "www.lumen.example", Link: "https://www.lumen.example/"},
 	}
 	if got := companyLines(settings, schema.LocaleRo); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

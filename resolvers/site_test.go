@@ -16,7 +16,8 @@ import (
 
 func settingsOf(t *testing.T, fields string) *schema.SiteSettings {
 	t.Helper()
-	return newSiteSettings(&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)}, zerolog.Nop()).shown
+	return newSiteSettings(&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)},
+		zerolog.Nop()).shown
 }
 
 func TestPhones(t *testing.T) {
@@ -27,7 +28,8 @@ func TestPhones(t *testing.T) {
 		phones, phone string // as JSON
 	}{
 		{"several", `{"contactPhones":[` + one + `,{"number":"2","displayLocation":["footer"]}]}`,
-			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]},{"number":"2","displayLocation":["footer"]}]`, `null`},
+			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]},` +
+				`{"number":"2","displayLocation":["footer"]}]`, `null`},
 		{"several beside the legacy one", `{"contactPhones":[` + one + `],"contactPhone":"9"}`,
 			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`, `"9"`},
 		{"legacy only", `{"contactPhone":"9"}`, `null`, `"9"`},
@@ -83,9 +85,11 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 
 func TestOddSettingsBecomeNull(t *testing.T) {
 	t.Parallel()
-	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],"friday":"9 - 13"}}`)
+	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],`+
+		`"friday":"9 - 13"}}`)
 	friday := "9 - 13"
-	want := &schema.SiteSettings{ContactPhones: []*schema.ContactPhoneNumber{}, BusinessHours: &schema.BusinessHours{Friday: &friday}}
+	want := &schema.SiteSettings{ContactPhones: []*schema.ContactPhoneNumber{},
+		BusinessHours: &schema.BusinessHours{Friday: &friday}}
 	if !reflect.DeepEqual(odd, want) {
 		t.Errorf("got %+v", odd)
 	}

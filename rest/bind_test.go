@@ -73,7 +73,8 @@ func TestEmptyIdentifiersAndEnumsCountAsMissing(t *testing.T) {
 		t.Errorf("got %d and locale %v", got.status, stub.args[1])
 	}
 	got := send(t, srv, "GET", "/api/quote/pdf?id=abc&locale=xx", "")
-	if p := got.problem(t); got.status != 400 || p.Errors[0].Field != "locale" || fmt.Sprint(p.Errors[0].Params["allowed"]) != fmt.Sprint(schema.AllLocale) {
+	if p := got.problem(t); got.status != 400 || p.Errors[0].Field != "locale" ||
+		fmt.Sprint(p.Errors[0].Params["allowed"]) != fmt.Sprint(schema.AllLocale) {
 		t.Errorf("got %d %+v", got.status, p)
 	}
 }
@@ -120,7 +121,8 @@ func TestErrorsNameWhatWasSent(t *testing.T) {
 		type Query { find(id: ID!, kinds: In): String! }
 		input In { size: In, n: Int }`)
 	routes, err := compile(s, fstest.MapFS{
-		"a.graphql": {Data: []byte(`"x" query A($quote: ID!, $filter: In) @rest(method: POST, path: "/api/a", query: ["quote"], body: "filter",
+		"a.graphql": {Data: []byte(`"x" query A($quote: ID!, $filter: In) @rest(method: POST, path: "/api/a", query:
+			["quote"], body: "filter",
 			example: {quote: 1}, answerExample: "x") { find(id: $quote, kinds: $filter) }`)},
 	})
 	if err != nil {

@@ -93,11 +93,13 @@ func TestBodyValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],"complexity":null,"timeline":null},"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null}`
+	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],` +
+		`"complexity":null,"timeline":null},"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null}`
 	if string(encoded) != want {
 		t.Errorf("got  %s\nwant %s", encoded, want)
 	}
-	if half := send(t, srv, "POST", "/api/quote/track", `{"sessionId":"s","formData":{"firstName":"Ana \ud83d"}}`); half.status != 200 {
+	if half := send(t, srv, "POST", "/api/quote/track",
+		`{"sessionId":"s","formData":{"firstName":"Ana \ud83d"}}`); half.status != 200 {
 		t.Errorf("half an emoji in a hint: %d %s", half.status, half.body)
 	}
 }
@@ -182,7 +184,8 @@ func TestMediaTypes(t *testing.T) {
 			}
 		})
 	}
-	if got := send(t, srv, "POST", "/api/quote/track", "x", "Content-Type", "text/html"); got.header.Get("Accept") != "application/json, text/plain" {
+	if got := send(t, srv, "POST", "/api/quote/track", "x", "Content-Type",
+		"text/html"); got.header.Get("Accept") != "application/json, text/plain" {
 		t.Errorf("Accept %q", got.header.Get("Accept"))
 	}
 }

@@ -45,7 +45,8 @@ func TestCompileErrors(t *testing.T) {
 		{"query A {\n  thing(id: 1) { id }", "a.graphql:2:22: Expected Name"},
 		{`fragment F on Thing { id }`, "never used"},
 		{`# nothing yet`, "there are 0 operations"},
-		{"query A @rest(method: GET, path: \"/api/a\") {\n  thing(id: 1) { nope } }", `a.graphql:2:18: Cannot query field "nope" on type "Thing"`},
+		{"query A @rest(method: GET, path: \"/api/a\") {\n  thing(id: 1) { nope } }",
+			`a.graphql:2:18: Cannot query field "nope" on type "Thing"`},
 		{`query A { text } query B { text }`, "there are 2 operations"},
 		{`query A { text }`, "a.graphql:1:1: the operation has no @rest"},
 		{`"x" query A @rest(path: "/api/a", ` + text, `"method" of type "RestMethod!" is required`},
@@ -109,7 +110,8 @@ func change(arguments string) string {
 func TestConflictingDocuments(t *testing.T) {
 	t.Parallel()
 	document := &fstest.MapFile{Data: []byte(`"x" query A @rest(method: GET, path: "/api/a", answerExample: "x") { text }`)}
-	_, err := compile(testSchema(t, compileSDL), fstest.MapFS{"a.graphql": document, "b.graphql": document, "c.graphql": {Data: []byte("query {")}})
+	_, err := compile(testSchema(t, compileSDL), fstest.MapFS{"a.graphql": document, "b.graphql": document,
+		"c.graphql": {Data: []byte("query {")}})
 	for _, want := range []string{"another GET /api/a already", "another operation A already", "c.graphql:1:8"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -31,7 +31,8 @@ func TestConditionalDownload(t *testing.T) {
 			}
 		}
 	}
-	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "Range", "bytes=0-3"); got.status != 200 || got.body != string(testPDF) {
+	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "Range", "bytes=0-3"); got.status != 200 ||
+		got.body != string(testPDF) {
 		t.Errorf("a range got %d and %d bytes", got.status, len(got.body))
 	}
 }

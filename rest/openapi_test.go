@@ -139,7 +139,8 @@ func TestExamplesWork(t *testing.T) {
 		}
 		shown, err := marshal(literal(rt.directive.Arguments.ForName("answerExample").Value))
 		if err != nil || members(t, shown) != members(t, []byte(got.body)) {
-			t.Errorf("%s %s: answerExample has other members than the answer of stub_test.go: %s and %s", rt.method, target, shown, got.body)
+			t.Errorf("%s %s: answerExample has other members than the answer of stub_test.go: %s and %s", rt.method, target, shown,
+				got.body)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func TestProblemDocuments(t *testing.T) {
 	})
 	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.","code":"BAD_USER_INPUT","success":false,` +
 		`"errors":[{"field":"contact.email","code":"required","message":"is required"},` +
-		`{"field":"contact.company","code":"too_long","params":{"max":100},"message":"must have at most 100 characters"}],"requestId":"r1"}`
+		`{"field":"contact.company","code":"too_long","params":{"max":100},"message":"must have at most 100 characters"}],` +
+		`"requestId":"r1"}`
 	if w.Body.String() != want {
 		t.Errorf("got  %s\nwant %s", w.Body, want)
 	}
@@ -73,7 +74,8 @@ func TestProblemOf(t *testing.T) {
 		{"a bug first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)}, schema.CodeInternal, 0, ""},
 		{"a token", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)}, schema.CodeUnauthenticated, 0, ""},
 		{"fields of all", gqlerror.List{invalid("a"), invalid("b")}, schema.CodeBadUserInput, 0, "a b"},
-		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)}, schema.CodeRateLimited, 7 * time.Second, ""},
+		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)}, schema.CodeRateLimited,
+			7 * time.Second, ""},
 	} {
 		got := problemOf(c.list)
 		var paths []string

@@ -128,7 +128,8 @@ func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 			if p := got.problem(t); p.Code != schema.CodeUnauthenticated || p.Errors != nil {
 				t.Errorf("without a token: %+v", p)
 			}
-			if got := send(t, srv, "POST", c.path, c.body, "Content-Type", c.contentType, "Authorization", bearerHeader); fmt.Sprint(got.status) != c.want {
+			if got := send(t, srv, "POST", c.path, c.body, "Content-Type", c.contentType, "Authorization",
+				bearerHeader); fmt.Sprint(got.status) != c.want {
 				t.Errorf("with a token: %d, want %s: %s", got.status, c.want, got.body)
 			}
 		})
@@ -148,10 +149,14 @@ func TestErrorsOfAnOperation(t *testing.T) {
 		detail     string
 		retryAfter string
 	}{
-		{"unavailable", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away.", RetryAfter: 30 * time.Second}, 503, schema.CodeUpstreamUnavailable, "Away.", "30"},
-		{"unavailable without a time", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}, 503, schema.CodeUpstreamUnavailable, "Away.", "5"},
-		{"rate limited", &schema.Error{Code: schema.CodeRateLimited, Message: "Slow down.", RetryAfter: time.Second}, 429, schema.CodeRateLimited, "Slow down.", "1"},
-		{"not found", &schema.Error{Code: schema.CodeNotFound, Message: "No such thing."}, 404, schema.CodeNotFound, "No such thing.", ""},
+		{"unavailable", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away.", RetryAfter: 30 * time.Second}, 503,
+			schema.CodeUpstreamUnavailable, "Away.", "30"},
+		{"unavailable without a time", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}, 503,
+			schema.CodeUpstreamUnavailable, "Away.", "5"},
+		{"rate limited", &schema.Error{Code: schema.CodeRateLimited, Message: "Slow down.", RetryAfter: time.Second}, 429,
+			schema.CodeRateLimited, "Slow down.", "1"},
+		{"not found", &schema.Error{Code: schema.CodeNotFound, Message: "No such thing."}, 404, schema.CodeNotFound,
+			"No such thing.", ""},
 		{"a bug", errors.New("pq: secret of the database"), 500, schema.CodeInternal, "", ""},
 	}
 	for _, c := range cases {
@@ -201,7 +206,8 @@ func TestTheCallerIsFilledIn(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	s := caller.Summary
-	if s.Operation != "mutation" || s.RootFields[0] != "submitQuote" || s.Code != schema.CodeBadUserInput || len(s.InvalidFields) != 8 {
+	if s.Operation != "mutation" || s.RootFields[0] != "submitQuote" || s.Code != schema.CodeBadUserInput ||
+		len(s.InvalidFields) != 8 {
 		t.Errorf("summary %+v", s)
 	}
 }

@@ -105,7 +105,8 @@ func TestCheckBounds(t *testing.T) {
 		{"empty slug", `web-app`, ``, []string{"selections.projectType: required"}},
 		{"slug of 65", `web-app`, strings.Repeat("a", 65), []string{"selections.projectType: too_long max=64"}},
 		{"50 features", `"projectType":"web-app"`, features(50, func(i int) string { return "f" + strings.Repeat("a", i) }), nil},
-		{"51 features", `"projectType":"web-app"`, features(51, func(i int) string { return "f" + strings.Repeat("a", i) }), []string{"selections.features: too_many max=50"}},
+		{"51 features", `"projectType":"web-app"`, features(51, func(i int) string { return "f" + strings.Repeat("a", i) }),
+			[]string{"selections.features: too_many max=50"}},
 		{"60 times one feature", `"projectType":"web-app"`, features(60, func(int) string { return "same" }), nil},
 		{"two bad features", `"projectType":"web-app"`, `"projectType":"web-app","features":["ok","Not OK",null]`, []string{
 			"selections.features[1]: not_a_slug", "selections.features[2]: required",
@@ -149,7 +150,8 @@ func TestCheckReportsEverythingAtOnce(t *testing.T) {
 	if got := check(t, literal, ""); !slices.Equal(got, want) {
 		t.Errorf("literals: got %q\nwant %q", got, want)
 	}
-	inFragment := `mutation { ...f } fragment f on Mutation { submitQuote(input: {contact: {lastName: 5}, estimate: {min: -1, currency: "X"}}) { success } }`
+	inFragment := `mutation { ...f } fragment f on Mutation { submitQuote(input: {contact: {lastName: 5}, estimate: {min: -1, ` +
+		`currency: "X"}}) { success } }`
 	if got := check(t, inFragment, ""); !slices.Equal(got, want) {
 		t.Errorf("in a fragment: got %q\nwant %q", got, want)
 	}
@@ -168,10 +170,13 @@ func TestCheckArguments(t *testing.T) {
 		{"a number out of all range", `mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`, ``,
 			[]string{"input: unreadable"}},
 		{"hints that are not usable", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
-			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" "}}}`, []string{"formData.firstName: dropped"}},
+			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" "}}}`,
+			[]string{"formData.firstName: dropped"}},
 		{"hints of other types", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
-			`{"i":{"sessionId":"s","formData":7,"selections":{"projectType":["x"],"features":["a",{},"b"]},"estimate":{"min":"x","max":1e999}}}`,
-			[]string{"estimate.max: dropped", "estimate.min: dropped", "formData: dropped", "selections.features[1]: dropped", "selections.projectType: dropped"}},
+			`{"i":{"sessionId":"s","formData":7,"selections":{"projectType":["x"],"features":["a",{},"b"]},` +
+				`"estimate":{"min":"x","max":1e999}}}`,
+			[]string{"estimate.max: dropped", "estimate.min: dropped", "formData: dropped", "selections.features[1]: dropped",
+				"selections.projectType: dropped"}},
 		{"a hint with an unknown field", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
 			`{"i":{"sessionId":"s","formData":{"phone":"1"}}}`, []string{"formData.phone: unknown_field"}},
 		{"plain argument", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":""}`, []string{"id: required"}},
@@ -183,7 +188,8 @@ func TestCheckArguments(t *testing.T) {
 			[]string{"sessionId: invalid_session_id"}},
 		{"long pattern", `mutation($p: String) { clearCache(pattern: $p) { success } }`, `{"p":"` + strings.Repeat("x", 257) + `"}`,
 			[]string{"pattern: too_long max=256"}},
-		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`, []string{"all: wrong_type type=boolean"}},
+		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`,
+			[]string{"all: wrong_type type=boolean"}},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`, []string{"payload: empty"}},
 		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{"a":[1,null]}}`, nil},
 		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`), []string{"estimate.max: unreadable"}},
@@ -223,7 +229,8 @@ func TestMessagesNeverRepeatValues(t *testing.T) {
 	if len(lines) == 0 || strings.Contains(strings.Join(lines, " "), "secret-value") {
 		t.Errorf("got %q, want an error without the value", lines)
 	}
-	odd := `{"input":{"sessionId":"s","contact":{"firstName":"a","lastName":"b","email":"a@b.co"},"selections":{"projectType":"x"},` +
+	odd := `{"input":{"sessionId":"s","contact":{"firstName":"a","lastName":"b","email":"a@b.co"},` +
+		`"selections":{"projectType":"x"},` +
 		`"estimate":{"min":1,"max":2,"currency":"EUR"},"\u0007` + strings.Repeat("z", 100) + `":1}}`
 	if got := check(t, submit, odd); !slices.Equal(got, []string{"(unprintable): unknown_field"}) {
 		t.Errorf("got %q", got)

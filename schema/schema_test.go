@@ -70,7 +70,8 @@ func TestBase64(t *testing.T) {
 	}
 	sink := &schema.BinarySink{}
 	out.Reset()
-	if err := schema.MarshalBase64([]byte("raw")).MarshalGQLContext(schema.WithBinarySink(context.Background(), sink), &out); err != nil {
+	if err := schema.MarshalBase64([]byte("raw")).MarshalGQLContext(schema.WithBinarySink(context.Background(), sink),
+		&out); err != nil {
 		t.Fatal(err)
 	}
 	if string(sink.Bytes) != "raw" || out.String() != `""` {

@@ -36,7 +36,8 @@ func email(lead int) string { return fmt.Sprintf("visitor-%05d@example.com", lea
 // submission is the body of a lead, unlike any other.
 func submission(lead int) string {
 	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s",
-		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},"selections":{"projectType":"web-app"},"estimate":{"min":%d,"max":%d,"currency":"EUR"}}`,
+		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},"selections":{"projectType":"shop"},
+		"estimate":{"min":%d,"max":%d,"currency":"EUR"}}`,
 		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
 }
 

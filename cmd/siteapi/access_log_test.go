@@ -28,23 +28,28 @@ func TestAccessLog(t *testing.T) {
 		status         float64
 		want           map[string]string // as JSON
 	}{
-		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } }","variables":{"i":` +
+		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
+			`}","variables":{"i":` +
 			`{"sessionId":"s","contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},"selections":{"projectType":"HUSH"},` +
 			`"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
 			"operation": `"mutation"`, "root_fields": `["submitQuote"]`, "code": `"BAD_USER_INPUT"`,
 			"invalid_fields": `["contact.email","selections.projectType"]`,
 		}},
-		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200, map[string]string{
-			"operation": `"query"`, "root_fields": `["cacheStats","SiteSettings"]`,
-		}},
-		{"graphql-refused", "/graphql", `{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`, 200, map[string]string{
-			"operation": `"query"`, "operation_name": `"Refused"`, "root_fields": `["SiteSettings"]`, "code": `"BAD_USER_INPUT"`,
-		}},
+		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200,
+			map[string]string{
+				"operation": `"query"`, "root_fields": `["cacheStats","SiteSettings"]`,
+			}},
+		{"graphql-refused", "/graphql", `{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`, 200,
+			map[string]string{
+				"operation": `"query"`, "operation_name": `"Refused"`, "root_fields": `["SiteSettings"]`, "code": `"BAD_USER_INPUT"`,
+			}},
 		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200, map[string]string{"code": `"BAD_USER_INPUT"`}},
 		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
-			"operation": `"mutation"`, "operation_name": `"TrackQuote"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`, "invalid_fields": `["sessionId"]`,
+			"operation": `"mutation"`, "operation_name": `"TrackQuote"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`,
+			"invalid_fields": `["sessionId"]`,
 		}},
-		{"rest-token", "/api/cache/clear?all=true", ``, 401, map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
+		{"rest-token", "/api/cache/clear?all=true", ``, 401, map[string]string{"root_fields": `["clearCache"]`,
+			"code": `"UNAUTHENTICATED"`}},
 		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
 	}
 	for _, tt := range tests {

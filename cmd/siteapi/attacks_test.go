@@ -19,7 +19,8 @@ func clientAt(ip string) *http.Client {
 
 // defaultLimits is the environment of a service with its default limits.
 func defaultLimits() []string {
-	return []string{"ENVIRONMENT=production", "RATE_LIMITS=on", "CACHE_API_TOKEN=token-of-the-cache", "CMS_WEBHOOK_SECRET=secret-of-the-webhook"}
+	return []string{"ENVIRONMENT=production", "RATE_LIMITS=on", "CACHE_API_TOKEN=token-of-the-cache",
+		"CMS_WEBHOOK_SECRET=secret-of-the-webhook"}
 }
 
 // slowBody sends half of a body and waits for the end of the connection.
@@ -29,7 +30,8 @@ func slowBody(address, path string) {
 		return
 	}
 	defer func() { _ = c.Close() }()
-	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{\"query\":\"", path)
+	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 60000\r\n\r\n{\"query\":\"", path)
 	_, _ = io.Copy(io.Discard, c)
 }
 

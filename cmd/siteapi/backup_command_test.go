@@ -61,7 +61,9 @@ func (s *site) stored() (ids []string) {
 func (s *site) arrived(n int) {
 	s.t.Helper()
 	files := &service{t: s.t, dataDir: s.dir}
-	eventually(s.t, fmt.Sprintf("%d leads arrive", n), func() bool { return len(files.files("cms")) == n && len(files.files("crm")) == n })
+	eventually(s.t, fmt.Sprintf("%d leads arrive", n), func() bool {
+		return len(files.files("cms")) == n && len(files.files("crm")) == n
+	})
 }
 
 // A backup taken while visitors write holds every lead that was acknowledged before it.
@@ -107,7 +109,8 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	}
 	s.stop(t)
 	fresh := newSite(t)
-	fresh.says(said{"restore --from " + path, []string{"restored the backup of 20", "deliveries verify"}, []string{"before-restore"}})
+	fresh.says(said{"restore --from " + path, []string{"restored the backup of 20", "deliveries verify"},
+		[]string{"before-restore"}})
 	held := fresh.stored()
 	for _, id := range before {
 		if !slices.Contains(held, id) {

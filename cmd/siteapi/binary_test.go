@@ -66,7 +66,8 @@ func launch(t *testing.T, dataDir string, env ...string) *running {
 	needsBinary(t)
 	cmd := exec.CommandContext(t.Context(), binary, "serve")
 	cmd.Env = append([]string{
-		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "LISTEN_ADDR=127.0.0.1:0", "DATA_DIR=" + dataDir,
+		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "LISTEN_ADDR=127.0.0.1:0",
+		"DATA_DIR=" + dataDir,
 	}, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -147,7 +148,8 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 	}
 	second := launch(t, dir)
 	for i, id := range ids {
-		if pdf := second.do(http.MethodGet, "/api/quote/pdf?id="+id, ""); pdf.status != http.StatusOK || !bytes.HasPrefix(pdf.body, []byte("%PDF-")) {
+		if pdf := second.do(http.MethodGet, "/api/quote/pdf?id="+id, ""); pdf.status != http.StatusOK ||
+			!bytes.HasPrefix(pdf.body, []byte("%PDF-")) {
 			t.Errorf("after the restart the PDF answers %d %.20q", pdf.status, pdf.body)
 		}
 		if _, again := second.post("/api/quote/submit", validSubmission(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
@@ -228,10 +230,13 @@ func TestStartRefusesBadSettings(t *testing.T) {
 		want []string
 	}{
 		{"production without tokens", nil, []string{"CACHE_API_TOKEN: is required", "CMS_WEBHOOK_SECRET: is required"}},
-		{"production with the known tokens", []string{"CACHE_API_TOKEN=x," + config.DevCacheToken, "CMS_WEBHOOK_SECRET=" + config.DevWebhookSecret},
+		{"production with the known tokens", []string{"CACHE_API_TOKEN=x," + config.DevCacheToken,
+			"CMS_WEBHOOK_SECRET=" + config.DevWebhookSecret},
 			[]string{"CACHE_API_TOKEN: holds the value", "CMS_WEBHOOK_SECRET: holds the value"}},
-		{"everything at once", []string{"ENVIRONMENT=prod", "LISTEN_ADDR=8080", "CACHE_API_TOKEN=x," + config.DevCacheToken, "CMS_WEBHOOK_SECRET=,"},
-			[]string{"ENVIRONMENT: must be one of", "LISTEN_ADDR: must be", "CACHE_API_TOKEN: holds the value", "CMS_WEBHOOK_SECRET: is required"}},
+		{"everything at once", []string{"ENVIRONMENT=prod", "LISTEN_ADDR=8080", "CACHE_API_TOKEN=x," + config.DevCacheToken,
+			"CMS_WEBHOOK_SECRET=,"},
+			[]string{"ENVIRONMENT: must be one of", "LISTEN_ADDR: must be", "CACHE_API_TOKEN: holds the value",
+				"CMS_WEBHOOK_SECRET: is required"}},
 		{"drivers without their settings", []string{"ENVIRONMENT=development", "CMS_DRIVER=sanity", "CRM_DRIVER=hubspot"},
 			[]string{"SANITY_PROJECT_ID: is required", "SANITY_TOKEN: is required", "HUBSPOT_TOKEN: is required"}},
 	}
@@ -260,7 +265,8 @@ func TestConfigRedactsSecrets(t *testing.T) {
 	if code != 0 || strings.Contains(out, "hush") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	for _, want := range []string{"CACHE_API_TOKEN=(secret, 2 value(s))", "CONTENT_TTL=3m", "ENVIRONMENT=production", "LISTEN_ADDR=127.0.0.1:0"} {
+	for _, want := range []string{"CACHE_API_TOKEN=(secret, 2 value(s))", "CONTENT_TTL=3m", "ENVIRONMENT=production",
+		"LISTEN_ADDR=127.0.0.1:0"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not print %s:\n%s", want, out)
 		}
@@ -272,8 +278,10 @@ func TestVersion(t *testing.T) {
 	if out, code := command(t, nil, "version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	for args, want := range map[string]string{"nonsense": `no command "nonsense"`, "serve nonsense": `"nonsense" is one argument too many`} {
-		if out, code := command(t, []string{"ENVIRONMENT=development"}, strings.Fields(args)...); code == 0 || !strings.Contains(out, want) {
+	for args, want := range map[string]string{"nonsense": `no command "nonsense"`,
+		"serve nonsense": `"nonsense" is one argument too many`} {
+		if out, code := command(t, []string{"ENVIRONMENT=development"}, strings.Fields(args)...); code == 0 ||
+			!strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %s", args, code, out)
 		}
 	}

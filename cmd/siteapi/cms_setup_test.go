@@ -40,18 +40,21 @@ func TestCMSSetup(t *testing.T) {
 	}))
 	t.Cleanup(stub.Close)
 	env := []string{
-		"ENVIRONMENT=development", "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=abc123", "SANITY_DATASET=production", "SANITY_API_URL=" + stub.URL,
+		"ENVIRONMENT=development", "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=abc123", "SANITY_DATASET=production",
+		"SANITY_API_URL=" + stub.URL,
 		"SITE_URL=https://api.example", "CMS_WEBHOOK_SECRET=the-token-of-the-webhook", "CMS_WEBHOOK_SIGNING_SECRET=the-signing-secret",
 	}
 	with := func(more ...string) []string { return append(append([]string{}, env...), more...) }
 
 	out, code := command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup")
-	if code != 0 || !strings.Contains(out, "https://api.example/api/webhooks/cms") || !strings.Contains(out, "{_id, _type, language, _updatedAt}") ||
+	if code != 0 || !strings.Contains(out, "https://api.example/api/webhooks/cms") ||
+		!strings.Contains(out, "{_id, _type, language, _updatedAt}") ||
 		strings.Contains(out, "the-token") || strings.Contains(out, "the-signing") || len(created()) != 0 {
 		t.Errorf("%d %s", code, out)
 	}
 	out, code = command(t, with("SANITY_TOKEN=may-manage", "CMS_WEBHOOK_SIGNING_SECRET=", "SITE_URL="), "cms", "setup")
-	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") || !strings.Contains(out, "missing here: CMS_WEBHOOK_SIGNING_SECRET") {
+	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") ||
+		!strings.Contains(out, "missing here: CMS_WEBHOOK_SIGNING_SECRET") {
 		t.Errorf("with settings missing: %d %s", code, out)
 	}
 	out, code = command(t, with("SANITY_TOKEN=may-write"), "cms", "setup", "--create")
@@ -59,7 +62,8 @@ func TestCMSSetup(t *testing.T) {
 		t.Errorf("a token that may not: %d %s", code, out)
 	}
 	for _, want := range []string{"the webhook is created", `the webhook "siteapi" exists already`} {
-		if out, code = command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup", "--create"); code != 0 || !strings.Contains(out, want) {
+		if out, code = command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup", "--create"); code != 0 ||
+			!strings.Contains(out, want) {
 			t.Errorf("%d, want %q: %s", code, want, out)
 		}
 	}
@@ -72,7 +76,8 @@ func TestCMSSetup(t *testing.T) {
 		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" || len(hook.Rule.On) != 3 {
 		t.Errorf("created %s", created())
 	}
-	if out, code = command(t, []string{"ENVIRONMENT=development"}, "cms", "setup"); code != 0 || !strings.Contains(out, "needs no webhook") {
+	if out, code = command(t, []string{"ENVIRONMENT=development"}, "cms", "setup"); code != 0 ||
+		!strings.Contains(out, "needs no webhook") {
 		t.Errorf("the file driver: %d %s", code, out)
 	}
 }

@@ -77,7 +77,8 @@ func TestMistypedCommands(t *testing.T) {
 		var out, errOut bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errOut
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 || strings.Count(errOut.String(), "siteapi: ") != 1 || strings.Count(errOut.String(), "\n") != 1 ||
+		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 || strings.Count(errOut.String(), "siteapi: ") != 1 ||
+			strings.Count(errOut.String(), "\n") != 1 ||
 			!strings.Contains(errOut.String(), want) {
 			t.Errorf("%s: exit code %d, %q, want %s on standard error:\n%s", args, code, out.String(), want, errOut.String())
 		}
@@ -103,7 +104,8 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	if out, code := s.run("doctor"); code != 1 || !strings.Contains(out, "CONTENT_TTL: must be") {
 		t.Errorf("the doctor uses all: %d %s", code, out)
 	}
-	if out, code := command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 || !strings.Contains(out, "set DATA_DIR to the folder of the service") {
+	if out, code := command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 ||
+		!strings.Contains(out, "set DATA_DIR to the folder of the service") {
 		t.Errorf("without a database: %d %s", code, out)
 	}
 }
@@ -152,7 +154,8 @@ func TestCompletion(t *testing.T) {
 		"siteapi le": "leads", "siteapi leads er": "erase", "siteapi deliveries list --st": "--state", "siteapi do": "doctor",
 	} {
 		// What readline does: words, the index of the last one, and the name of its function.
-		script := `PATH="$(dirname "$0"):$PATH"; _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur="${words[cword]}"; }
+		script := `PATH="$(dirname "$0"):$PATH"
+_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur="${words[cword]}"; }
 compopt() { :; }
 source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

@@ -78,10 +78,11 @@ func TestSlowClients(t *testing.T) {
 		first, drip string
 		limit       time.Duration
 	}{
-		"header":        {"GET /healthz HTTP/1.1\r\n", "X-Drop: 1\r\n", 5 * time.Second},
-		"nothing":       {"", "", 5 * time.Second},
-		"body":          {halfRequest, " ", 15 * time.Second},
-		"body, chunked": {strings.NewReplacer("Content-Length: 600", "Transfer-Encoding: chunked", "{", "").Replace(halfRequest), "1\r\n \r\n", 15 * time.Second},
+		"header":  {"GET /healthz HTTP/1.1\r\n", "X-Drop: 1\r\n", 5 * time.Second},
+		"nothing": {"", "", 5 * time.Second},
+		"body":    {halfRequest, " ", 15 * time.Second},
+		"body, chunked": {strings.NewReplacer("Content-Length: 600", "Transfer-Encoding: chunked", "{", "").Replace(halfRequest),
+			"1\r\n \r\n", 15 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,8 @@ func startStubCMS(t *testing.T, title string) *stubCMS {
 
 func (s *stubCMS) env(cacheURL string) []string {
 	return []string{
-		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL, "DELIVERY_RATE=0",
+		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL,
+		"DELIVERY_RATE=0",
 	}
 }
 

@@ -58,7 +58,8 @@ func TestContractCacheStats(t *testing.T) {
 	s.warm()
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.through(endpoint, "cacheStats", nil)
-		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": float64(len(schema.AllLocale)), "available": true}}
+		want := map[string]any{"success": true, "stats": map[string]any{"type": "memory", "size": float64(len(schema.AllLocale)),
+			"available": true}}
 		if !reflect.DeepEqual(got.data, want) {
 			t.Errorf("got %s", got.raw)
 		}
@@ -133,22 +134,26 @@ func TestContractInvalidateCache(t *testing.T) {
 		want   []string
 		fields []string
 	}{
-		{"document type in a locale", map[string]any{"type": "documentType", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
-		{"document, its other word", map[string]any{"type": "document", "documentType": "heroSection", "locale": "es"}, []string{"content:locale:es"}, nil},
+		{"document type in a locale", map[string]any{"type": "documentType", "documentType": "heroSection", "locale": "es"},
+			[]string{"content:locale:es"}, nil},
+		{"document, its other word", map[string]any{"type": "document", "documentType": "heroSection", "locale": "es"},
+			[]string{"content:locale:es"}, nil},
 		{"document type in all locales", map[string]any{"type": "documentType", "documentType": "heroSection"}, allKeys(), nil},
 		{"locale", map[string]any{"type": "locale", "locale": "ro"}, []string{"content:locale:ro"}, nil},
 		{"all", map[string]any{"type": "all"}, allKeys(), nil},
 		{"type follows from the document type", map[string]any{"documentType": "heroSection"}, allKeys(), nil},
 		{"type follows from both", map[string]any{"documentType": "heroSection", "locale": "en"}, []string{"content:locale:en"}, nil},
 		{"type follows from the locale", map[string]any{"locale": "en"}, []string{"content:locale:en"}, nil},
-		{"a type the site does not serve", map[string]any{"documentType": "unheardOf", "locale": "en"}, []string{"content:locale:en"}, nil},
+		{"a type the site does not serve", map[string]any{"documentType": "unheardOf", "locale": "en"},
+			[]string{"content:locale:en"}, nil},
 		{"nothing", map[string]any{}, nil, []string{"type"}},
 		{"document type missing", map[string]any{"type": "documentType", "locale": "en"}, nil, []string{"documentType"}},
 		{"document type missing, other word", map[string]any{"type": "document"}, nil, []string{"documentType"}},
 		{"locale missing", map[string]any{"type": "locale", "documentType": "heroSection"}, nil, []string{"locale"}},
 		{"unknown locale", map[string]any{"locale": "xx"}, nil, []string{"locale"}},
 		{"unknown type", map[string]any{"type": "page"}, nil, []string{"type"}},
-		{"everything wrong", map[string]any{"type": "page", "locale": "xx", "documentType": ""}, nil, []string{"documentType", "locale", "type"}},
+		{"everything wrong", map[string]any{"type": "page", "locale": "xx", "documentType": ""}, nil,
+			[]string{"documentType", "locale", "type"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,8 +183,10 @@ func TestContractInvalidateNamesAllowedValues(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
-		got := s.through(endpoint, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "xx"}}, cacheAuth)
-		if !strings.Contains(got.fields["locale"], "en, es, ro") || !strings.Contains(got.fields["type"], "documentType, document, locale, all") {
+		got := s.through(endpoint, "invalidateCache", map[string]any{"input": map[string]any{"type": "page", "locale": "xx"}},
+			cacheAuth)
+		if !strings.Contains(got.fields["locale"], "en, es, ro") ||
+			!strings.Contains(got.fields["type"], "documentType, document, locale, all") {
 			t.Errorf("got %v", got.fields)
 		}
 	})
@@ -225,7 +232,8 @@ func TestContractWebhook(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
 				again := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": tt.payload}, hookAuth)
-				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) || !reflect.DeepEqual(got.data, again.data) {
+				if got.data["success"] != true || !slices.Equal(keys(got.data["invalidated"]), tt.want) ||
+					!reflect.DeepEqual(got.data, again.data) {
 					t.Errorf("got %s, again %s, want %v", got.raw, again.raw, tt.want)
 				}
 				if !strings.Contains(got.raw, `"invalidated":[`) {
@@ -246,8 +254,10 @@ func TestContractPublishedContentIsVisibleAtOnce(t *testing.T) {
 	s := startService(t, nil)
 	s.warm()
 	const ask = `{ content(documentType: "heroSection", locale: es) { fields } }`
-	s.writeContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"Nuevo"},{"_id":"siteSettings","_type":"siteSettings"}]`)
-	s.through("REST", "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection", "language": "es"}}, hookAuth)
+	s.writeContent(`[{"_id":"h","_type":"heroSection","language":"es","title":"Nuevo"},` +
+		`{"_id":"siteSettings","_type":"siteSettings"}]`)
+	s.through("REST", "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection", "language": "es"}},
+		hookAuth)
 	if got := s.query(ask, nil); string(got.body) != `{"data":{"content":[{"fields":{"language":"es","title":"Nuevo"}}]}}` {
 		t.Errorf("the first answer after the webhook is %s", got.body)
 	}
@@ -291,7 +301,8 @@ func TestContractGuards(t *testing.T) {
 	}
 	t.Run("no token configured", func(t *testing.T) {
 		for _, token := range []string{config.DevCacheToken, "", ","} {
-			if got := bad.through("REST", "clearCache", map[string]any{"all": true}, "Authorization: Bearer "+token); got.code != "UNAUTHENTICATED" || got.status != 401 {
+			if got := bad.through("REST", "clearCache", map[string]any{"all": true},
+				"Authorization: Bearer "+token); got.code != "UNAUTHENTICATED" || got.status != 401 {
 				t.Errorf("token %q: %d %s", token, got.status, got.raw)
 			}
 		}

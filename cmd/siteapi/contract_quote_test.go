@@ -20,11 +20,13 @@ type object = map[string]any
 
 func validSubmission(session string) object {
 	return object{
-		"sessionId":  session,
-		"contact":    object{"firstName": "Ana", "lastName": "Ionescu", "email": "ana@example.com", "phone": "+40 721 000 000", "company": "Țară SRL"},
-		"selections": object{"projectType": "web-app", "features": []any{"blog", "shop"}, "complexity": "medium", "timeline": "3-months"},
-		"estimate":   object{"min": 5000, "max": 9000.5, "currency": "EUR"},
-		"locale":     "ro",
+		"sessionId": session,
+		"contact": object{"firstName": "Ana", "lastName": "Ionescu", "email": "ana@example.com", "phone": "+40 721 000 000",
+			"company": "Țară SRL"},
+		"selections": object{"projectType": "web-app", "features": []any{"blog", "shop"}, "complexity": "medium",
+			"timeline": "3-months"},
+		"estimate": object{"min": 5000, "max": 9000.5, "currency": "EUR"},
+		"locale":   "ro",
 	}
 }
 
@@ -35,19 +37,22 @@ func TestContractTrack(t *testing.T) {
 		input  object
 		fields []string // nil: accepted
 	}{
-		{"everything", object{"sessionId": "s:1", "selections": object{"projectType": "web-app", "features": []any{"a"}}, "estimate": object{"min": 1, "max": 2, "currency": "EUR"}, "formData": object{"email": "a@b.co", "firstName": "A"}}, nil},
+		{"everything", object{"sessionId": "s:1", "selections": object{"projectType": "web-app", "features": []any{"a"}},
+			"estimate": object{"min": 1, "max": 2, "currency": "EUR"}, "formData": object{"email": "a@b.co", "firstName": "A"}}, nil},
 		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
 		{"parts missing", object{"sessionId": "s", "selections": object{}, "estimate": object{"min": 1}, "formData": object{}}, nil},
 		{"parts null", object{"sessionId": "s", "selections": nil, "estimate": object{"min": nil}, "formData": nil}, nil},
 		{"half an address", object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
-		{"values that are not usable yet", object{"sessionId": "s", "selections": object{"projectType": "", "features": []any{"Not A Slug", nil}}, "estimate": object{"min": -5, "max": 1e12, "currency": "?"}}, nil},
+		{"values that are not usable yet", object{"sessionId": "s", "selections": object{"projectType": "",
+			"features": []any{"Not A Slug", nil}}, "estimate": object{"min": -5, "max": 1e12, "currency": "?"}}, nil},
 		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
 		{"session of 129", object{"sessionId": strings.Repeat("s", 129)}, []string{"sessionId"}},
 		{"empty session", object{"sessionId": ""}, []string{"sessionId"}},
 		{"session with a space", object{"sessionId": "a b"}, []string{"sessionId"}},
 		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
 		{"another type", object{"sessionId": 5}, []string{"sessionId"}},
-		{"hints of other types", object{"sessionId": "s", "selections": 5, "estimate": object{"min": object{}}, "formData": []any{1}}, nil},
+		{"hints of other types", object{"sessionId": "s", "selections": 5, "estimate": object{"min": object{}},
+			"formData": []any{1}}, nil},
 	}
 	s := startService(t, nil)
 	for _, tt := range tests {
@@ -73,7 +78,8 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	s := startService(t, nil)
 	for _, state := range []object{
 		{"sessionId": "v-1", "selections": object{"projectType": "web-app"}, "formData": object{"email": "ana@", "firstName": "Ana"}},
-		{"sessionId": "v-1", "selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}}, "estimate": object{"min": 10, "currency": "EUR"}, "formData": object{"email": "ana@example.com"}},
+		{"sessionId": "v-1", "selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}},
+			"estimate": object{"min": 10, "currency": "EUR"}, "formData": object{"email": "ana@example.com"}},
 	} {
 		s.through("REST", "trackQuote", object{"input": state})
 	}
@@ -107,7 +113,8 @@ func TestContractSubmit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "9000.5"} {
+		for _, part := range []string{`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months",
+			"9000.5"} {
 			if !bytes.Contains(stored, []byte(part)) {
 				t.Errorf("the stored document lacks %s: %s", part, stored)
 			}
@@ -123,18 +130,23 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 		fields []string
 	}{
 		"nothing": {object{}, []string{
-			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType", "sessionId",
+			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
+			"selections.projectType", "sessionId",
 		}},
 		"empty objects": {object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}}, []string{
-			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min", "selections.projectType",
+			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
+			"selections.projectType",
 		}},
 		"all wrong": {object{
 			"sessionId": "a b", "locale": "xx",
-			"contact":    object{"firstName": strings.Repeat("x", 101), "lastName": " ", "email": "ana@", "phone": "1234", "company": strings.Repeat("x", 101)},
-			"selections": object{"projectType": "Web App", "features": []any{"ok", "Bad"}, "complexity": "-x", "timeline": strings.Repeat("a", 65)},
-			"estimate":   object{"min": 10, "max": 5, "currency": "euro"},
+			"contact": object{"firstName": strings.Repeat("x", 101), "lastName": " ", "email": "ana@", "phone": "1234",
+				"company": strings.Repeat("x", 101)},
+			"selections": object{"projectType": "Web App", "features": []any{"ok", "Bad"}, "complexity": "-x",
+				"timeline": strings.Repeat("a", 65)},
+			"estimate": object{"min": 10, "max": 5, "currency": "euro"},
 		}, []string{
-			"contact.company", "contact.email", "contact.firstName", "contact.lastName", "contact.phone", "estimate.currency", "estimate.min",
+			"contact.company", "contact.email", "contact.firstName", "contact.lastName", "contact.phone", "estimate.currency",
+			"estimate.min",
 			"locale", "selections.complexity", "selections.features[1]", "selections.projectType", "selections.timeline", "sessionId",
 		}},
 	}
@@ -142,7 +154,8 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "submitQuote", object{"input": c.input})
-				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" || endpoint == "REST" && got.status != 400 {
+				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" ||
+					endpoint == "REST" && got.status != 400 {
 					t.Errorf("got %d %s\nwant %v", got.status, got.raw, c.fields)
 				}
 			})
@@ -210,7 +223,8 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d submissions are stored, want 4, %v", n, err)
 	}
-	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")}, "Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
+	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")},
+		"Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
 		t.Errorf("a key of 256 characters: %s", got.raw)
 	}
 }
@@ -232,7 +246,8 @@ func TestContractPDF(t *testing.T) {
 		t.Errorf("the language is %q, want the submission's", got.header.Get("Content-Language"))
 	}
 	for header, want := range map[string]string{
-		"X-Robots-Tag": "noindex", "Content-Length": fmt.Sprint(len(got.body)), "Cache-Control": "private, no-cache", "Vary": "Accept-Language",
+		"X-Robots-Tag": "noindex", "Content-Length": fmt.Sprint(len(got.body)), "Cache-Control": "private, no-cache",
+		"Vary": "Accept-Language",
 	} {
 		if got.header.Get(header) != want {
 			t.Errorf("%s is %q, want %q", header, got.header.Get(header), want)
@@ -242,7 +257,8 @@ func TestContractPDF(t *testing.T) {
 	if again := s.do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.status != 304 || len(again.body) != 0 {
 		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.status, len(again.body))
 	}
-	if head := s.do("HEAD", path, ""); head.status != 200 || len(head.body) != 0 || head.header.Get("Content-Length") != got.header.Get("Content-Length") {
+	if head := s.do("HEAD", path, ""); head.status != 200 || len(head.body) != 0 ||
+		head.header.Get("Content-Length") != got.header.Get("Content-Length") {
 		t.Errorf("HEAD: %d, %d bytes, Content-Length %s", head.status, len(head.body), head.header.Get("Content-Length"))
 	}
 	if es := s.do("GET", path+"&locale=es", ""); es.header.Get("Content-Language") != "es" || bytes.Equal(es.body, got.body) {
@@ -261,7 +277,8 @@ func TestContractPDF(t *testing.T) {
 	if err := json.Unmarshal(answer.body, &decoded); err != nil {
 		t.Fatal(err)
 	}
-	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) || q.Etag != etag || q.Locale != "ro" || q.ContentType != "application/pdf" {
+	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) || q.Etag != etag ||
+		q.Locale != "ro" || q.ContentType != "application/pdf" {
 		t.Error("the GraphQL field does not give the same document")
 	}
 }
@@ -349,9 +366,11 @@ func sameSet(header string, want []string) bool {
 
 func TestContractNothingPersonalIsLogged(t *testing.T) {
 	t.Parallel()
-	s := startService(t, map[string]string{"LOG_LEVEL": "trace", "CACHE_API_TOKEN": "sekret-cache", "CMS_WEBHOOK_SECRET": "sekret-hook"})
+	s := startService(t, map[string]string{"LOG_LEVEL": "trace", "CACHE_API_TOKEN": "sekret-cache",
+		"CMS_WEBHOOK_SECRET": "sekret-hook"})
 	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
-	s.through("REST", "trackQuote", object{"input": object{"sessionId": "s", "formData": object{"email": "ana@example.com", "firstName": "Ana"}}})
+	s.through("REST", "trackQuote", object{"input": object{"sessionId": "s",
+		"formData": object{"email": "ana@example.com", "firstName": "Ana"}}})
 	s.through("GraphQL", "submitQuote", object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
@@ -374,7 +393,8 @@ func TestContractRequestIDs(t *testing.T) {
 	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: my-id.1").header.Get("X-Request-Id"); got != "my-id.1" {
 		t.Errorf("an id from outside came back as %q", got)
 	}
-	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").header.Get("X-Request-Id"); got == "" || strings.Contains(got, " ") {
+	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").header.Get("X-Request-Id"); got == "" ||
+		strings.Contains(got, " ") {
 		t.Errorf("an id that can't be used came back as %q", got)
 	}
 	if got := s.restOutcome(s.do("GET", "/api/none", "", "X-Request-Id: my-id.2")); got.requestID != "my-id.2" {

@@ -8,14 +8,17 @@ import (
 
 func TestContractSiteSettings(t *testing.T) {
 	t.Parallel()
-	const phones = `{ SiteSettings(id: "siteSettings") { contactPhones { number label { en es ro } displayLocation } contactPhone } }`
+	const phones = `{ SiteSettings(id: "siteSettings") {
+		contactPhones { number label { en es ro } displayLocation } contactPhone } }`
 	tests := []struct {
 		name, content, query, want string
 	}{
 		{
 			"several phones", `[{"_id":"siteSettings","_type":"siteSettings","contactPhone":"","contactPhones":[` +
-				`{"number":"+40 1","label":{"en":"Office","ro":"Birou"},"displayLocation":["contact","footer"]},{"number":"+40 2","displayLocation":["footer"]}]}]`,
-			phones, `{"data":{"SiteSettings":{"contactPhones":[{"number":"+40 1","label":{"en":"Office","es":null,"ro":"Birou"},"displayLocation":["contact","footer"]},` +
+				`{"number":"+40 1","label":{"en":"Office","ro":"Birou"},"displayLocation":["contact","footer"]},` +
+				`{"number":"+40 2","displayLocation":["footer"]}]}]`,
+			phones, `{"data":{"SiteSettings":{"contactPhones":[{"number":"+40 1","label":{"en":"Office","es":null,"ro":"Birou"},` +
+				`"displayLocation":["contact","footer"]},` +
 				`{"number":"+40 2","label":null,"displayLocation":["footer"]}],"contactPhone":null}}}`,
 		},
 		{
@@ -27,27 +30,35 @@ func TestContractSiteSettings(t *testing.T) {
 			phones, `{"data":{"SiteSettings":{"contactPhones":[],"contactPhone":null}}}`,
 		},
 		{
-			"malformed entries", `[{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"label":{"en":"x"}},{"number":"1","displayLocation":["header","footer"]}]}]`,
-			phones, `{"data":{"SiteSettings":{"contactPhones":[{"number":"1","label":null,"displayLocation":["footer"]}],"contactPhone":null}}}`,
+			"malformed entries", `[{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"label":{"en":"x"}},` +
+				`{"number":"1","displayLocation":["header","footer"]}]}]`,
+			phones, `{"data":{"SiteSettings":{"contactPhones":[{"number":"1","label":null,"displayLocation":["footer"]}],` +
+				`"contactPhone":null}}}`,
 		},
 		{
 			"every other field",
-			`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"a@b.co","logo":{"asset":{"url":"https://x/l.png"}},"socialLinks":{"github":"https://g"},` +
-				`"address":{"street":"s","city":"c","state":"st","zipCode":"z","country":"co"},"businessHours":{"monday":"9-5","sunday":"closed"}}]`,
-			`{ SiteSettings(id: "siteSettings") { contactEmail logo { asset { url } } socialLinks { facebook twitter linkedin instagram github }
-			   address { street city state zipCode country } businessHours { monday tuesday wednesday thursday friday saturday sunday } } }`,
+			`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"a@b.co","logo":{"asset":{"url":"https://x/l.png"}},` +
+				`"socialLinks":{"github":"https://g"},` +
+				`"address":{"street":"s","city":"c","state":"st","zipCode":"z","country":"co"},` +
+				`"businessHours":{"monday":"9-5","sunday":"closed"}}]`,
+			`{ SiteSettings(id: "siteSettings") { contactEmail logo { asset { url } } 
+				socialLinks { facebook twitter linkedin instagram github } address { street city state zipCode country }
+				businessHours { monday tuesday wednesday thursday friday saturday sunday } } }`,
 			`{"data":{"SiteSettings":{"contactEmail":"a@b.co","logo":{"asset":{"url":"https://x/l.png"}},` +
 				`"socialLinks":{"facebook":null,"twitter":null,"linkedin":null,"instagram":null,"github":"https://g"},` +
 				`"address":{"street":"s","city":"c","state":"st","zipCode":"z","country":"co"},` +
-				`"businessHours":{"monday":"9-5","tuesday":null,"wednesday":null,"thursday":null,"friday":null,"saturday":null,"sunday":"closed"}}}}`,
+				`"businessHours":{"monday":"9-5","tuesday":null,"wednesday":null,"thursday":null,"friday":null,"saturday":null,` +
+				`"sunday":"closed"}}}}`,
 		},
 		{
 			"objects that are not set", `[{"_id":"siteSettings","_type":"siteSettings","logo":{}}]`,
-			`{ SiteSettings(id: "siteSettings") { contactEmail logo { asset { url } } socialLinks { github } address { city } businessHours { monday } } }`,
+			`{ SiteSettings(id: "siteSettings") {
+				contactEmail logo { asset { url } } socialLinks { github } address { city } businessHours { monday } } }`,
 			`{"data":{"SiteSettings":{"contactEmail":null,"logo":{"asset":null},"socialLinks":null,"address":null,"businessHours":null}}}`,
 		},
 		{"no document", `[]`, phones, `{"data":{"SiteSettings":null},"errors":[]}`},
-		{"a draft is no document", `[{"_id":"drafts.siteSettings","_type":"siteSettings","contactPhone":"1"}]`, phones, `{"data":{"SiteSettings":null},"errors":[]}`},
+		{"a draft is no document", `[{"_id":"drafts.siteSettings","_type":"siteSettings","contactPhone":"1"}]`, phones,
+			`{"data":{"SiteSettings":null},"errors":[]}`},
 		{
 			"another id", `[{"_id":"siteSettings","_type":"siteSettings"}]`,
 			`{ SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null},"errors":[]}`,
@@ -98,10 +109,13 @@ func TestContractContent(t *testing.T) {
 		{"_id":"quoteSubmission.1","_type":"quoteSubmission","title":"x"}]`)
 	s.do("POST", "/api/cache/clear?all=true", "", cacheAuth)
 	tests := []struct{ name, query, want string }{
-		{"a locale, with documents of no language", `{ content(documentType: "heroSection", locale: es) { id type locale updatedAt fields } }`,
+		{"a locale, with documents of no language",
+			`{ content(documentType: "heroSection", locale: es) { id type locale updatedAt fields } }`,
 			`{"data":{"content":[{"id":"h-all","type":"heroSection","locale":null,"updatedAt":null,"fields":{"title":"Everywhere"}},` +
-				`{"id":"h-es","type":"heroSection","locale":"es","updatedAt":"2026-01-02T03:04:05Z","fields":{"language":"es","n":1.50,"title":"Hola"}}]}}`},
-		{"the default locale", `{ content(documentType: "heroSection") { id } }`, `{"data":{"content":[{"id":"h-all"},{"id":"h-en"}]}}`},
+				`{"id":"h-es","type":"heroSection","locale":"es","updatedAt":"2026-01-02T03:04:05Z",` +
+				`"fields":{"language":"es","n":1.50,"title":"Hola"}}]}}`},
+		{"the default locale", `{ content(documentType: "heroSection") { id } }`,
+			`{"data":{"content":[{"id":"h-all"},{"id":"h-en"}]}}`},
 		{"none", `{ content(documentType: "page") { id } }`, `{"data":{"content":[]}}`},
 	}
 	for _, tt := range tests {

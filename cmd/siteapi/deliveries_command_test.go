@@ -107,7 +107,8 @@ func TestDeliveriesVerify(t *testing.T) {
 	s.stubs.recover()
 	// What failed is missing; what waits is under way or has arrived by now.
 	v, code := verify()
-	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 || cms.Missing != 1 || crm.Present+crm.UnderWay != 3 {
+	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 || cms.Missing != 1 ||
+		crm.Present+crm.UnderWay != 3 {
 		t.Errorf("%d %+v", code, v)
 	}
 	if v, code := verify("--target", "crm"); len(v.Targets) != 1 || code != 0 {
@@ -130,7 +131,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		v, code = verify()
 		return code == 2 && v.Targets[0].Missing == 2 && v.Targets[1].Present == 3
 	})
-	if out, code := s.run("deliveries", "verify"); code != 2 || !strings.Contains(out, "3 submissions compared") || !strings.Contains(out, "--fix") {
+	if out, code := s.run("deliveries", "verify"); code != 2 || !strings.Contains(out, "3 submissions compared") ||
+		!strings.Contains(out, "--fix") {
 		t.Errorf("the table: %d %s", code, out)
 	}
 	if v, code := verify("--fix"); code != 2 || v.Targets[0].Missing != 2 || v.Targets[0].Resent != 2 {

@@ -39,7 +39,8 @@ func (s *site) doctor(env []string, args ...string) (c checkup, code int) {
 func (c checkup) says(t *testing.T, check, state, words string) {
 	t.Helper()
 	for _, d := range c.Checks {
-		if d.Name == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) && (d.Advice != "") == (state != "OK") {
+		if d.Name == check && d.State == state && strings.Contains(d.Detail+" "+d.Advice, words) &&
+			(d.Advice != "") == (state != "OK") {
 			return
 		}
 	}
@@ -48,8 +49,10 @@ func (c checkup) says(t *testing.T, check, state, words string) {
 
 // strict are settings for production in which the doctor finds nothing.
 func strict() []string {
-	return []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=hush-0123456789-0123456789", "CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
-		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555", "RATE_LIMITS=on", "SITE_URL=https://api.example", "TRUSTED_PROXIES=127.0.0.1"}
+	return []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=hush-0123456789-0123456789",
+		"CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
+		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555", "RATE_LIMITS=on", "SITE_URL=https://api.example",
+		"TRUSTED_PROXIES=127.0.0.1"}
 }
 
 func TestDoctorFindsNothing(t *testing.T) {
@@ -88,12 +91,14 @@ func TestDoctorFindsNothing(t *testing.T) {
 func TestDoctorOnSettings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, strict()...)
-	risky := []string{"CACHE_API_TOKEN=hush", "SITE_URL=http://x.example", "GRAPHQL_PLAYGROUND=on", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR=:9090"}
+	risky := []string{"CACHE_API_TOKEN=hush", "SITE_URL=http://x.example", "GRAPHQL_PLAYGROUND=on", "RATE_LIMITS=off",
+		"CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR=:9090"}
 	c, code := s.doctor(risky)
 	if code != 0 || c.State != "WARNING" {
 		t.Errorf("warnings alone: %d %+v", code, c)
 	}
-	for _, words := range []string{"short enough to be guessed", "SITE_URL is not an https", "GRAPHQL_PLAYGROUND", "RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR", "CRM_DRIVER=file"} {
+	for _, words := range []string{"short enough to be guessed", "SITE_URL is not an https", "GRAPHQL_PLAYGROUND",
+		"RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR", "CRM_DRIVER=file"} {
 		c.says(t, "settings", "WARNING", words)
 	}
 	if _, code := s.doctor(risky, "--strict"); code != 2 {

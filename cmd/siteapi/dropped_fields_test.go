@@ -22,7 +22,8 @@ func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 		service := launch(t, t.TempDir(), tt.env...)
 		for path, body := range map[string]string{
 			"/api/quote/track": body,
-			"/graphql":         `{"query":"mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }","variables":{"i":` + body + `}}`,
+			"/graphql": `{"query":"mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }","variables":{"i":` +
+				body + `}}`,
 		} {
 			answer := service.do(http.MethodPost, path, body)
 			if got := answer.header.Get("X-Dropped-Fields"); answer.status != http.StatusOK || got != tt.want {

@@ -93,7 +93,8 @@ func (s *site) gone(hers []string, theirs string) {
 	if s.pdf(theirs) != http.StatusOK {
 		s.t.Error("somebody else's PDF is gone")
 	}
-	if s.stubs != nil && (len(s.stubs.contacts("hers@example.com")) != 0 || len(s.stubs.documents("hers"))+len(s.stubs.documents("hers-2")) != 0) {
+	if s.stubs != nil && (len(s.stubs.contacts("hers@example.com")) != 0 ||
+		len(s.stubs.documents("hers"))+len(s.stubs.documents("hers-2")) != 0) {
 		s.t.Error("the CMS or the CRM holds something still")
 	}
 }
@@ -181,7 +182,8 @@ func TestErasePlacesThatFail(t *testing.T) {
 	}{
 		{"the CMS can't be asked", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
 		{"the CMS does not delete", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}), "documents", "contacts"},
-		{"the CRM is away", func(stubs *vendorStubs) { stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts", "documents"},
+		{"the CRM is away", func(stubs *vendorStubs) { stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts",
+			"documents"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +192,8 @@ func TestErasePlacesThatFail(t *testing.T) {
 			hers, theirs := s.populate()
 			tt.fail(s.stubs)
 			r, code := s.erase("--yes")
-			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 || p.Detail == "" || strings.Contains(p.Detail, "hers@") {
+			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 || p.Detail == "" ||
+				strings.Contains(p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
 			}
 			if p := r.at(tt.done); p.State != "erased" {
@@ -273,7 +276,8 @@ func TestEraseFromStandardInput(t *testing.T) {
 	id := s.submit("hers")
 	run := func(input string, args ...string) (string, int) {
 		needsBinary(t)
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"leads", "erase", "--email", "-", "--server", s.base}, args...)...)
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"leads", "erase", "--email", "-", "--server", s.base},
+			args...)...)
 		cmd.Env = s.env
 		cmd.Stdin = strings.NewReader(input)
 		out, _ := cmd.CombinedOutput()
@@ -284,7 +288,8 @@ func TestEraseFromStandardInput(t *testing.T) {
 		code        int
 		args        []string
 	}{
-		{"", "must be one e-mail address", 1, nil}, {"hers@example.com\n", "add --yes", 2, nil}, {"hers@example.com", "complete", 0, []string{"--yes"}},
+		{"", "must be one e-mail address", 1, nil}, {"hers@example.com\n", "add --yes", 2, nil},
+		{"hers@example.com", "complete", 0, []string{"--yes"}},
 	} {
 		if out, code := run(tt.input, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
 			t.Errorf("%q: %d %s", tt.input, code, out)

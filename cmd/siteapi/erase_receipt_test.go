@@ -34,7 +34,8 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 	}))
 	t.Cleanup(crm.Close)
 	dir := t.TempDir()
-	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "CRM_DRIVER=hubspot", "HUBSPOT_TOKEN=t", "HUBSPOT_API_URL=" + crm.URL}
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "CRM_DRIVER=hubspot", "HUBSPOT_TOKEN=t",
+		"HUBSPOT_API_URL=" + crm.URL}
 	service := launch(t, dir, env[2:]...)
 	if status, answer := service.post("/api/quote/submit", validSubmission("hers")); status != 200 {
 		t.Fatalf("%d %v", status, answer)
@@ -77,7 +78,8 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 		}
 	}
 	canFind.Store(true)
-	if p := erase("--yes")["contacts"]; p.Found == nil || *p.Found != 1 || p.Erased != 0 || p.State != "failed" || deletes.Load() == 0 {
+	if p := erase("--yes")["contacts"]; p.Found == nil || *p.Found != 1 || p.Erased != 0 || p.State != "failed" ||
+		deletes.Load() == 0 {
 		t.Errorf("of the CRM, which does not delete, it says %+v after %d tries", p, deletes.Load())
 	}
 }

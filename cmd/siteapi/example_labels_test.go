@@ -136,12 +136,14 @@ func TestEverySettingHasAValue(t *testing.T) {
 		return fields + " }"
 	}
 	s := startService(t, nil)
-	answer := s.graphQLOutcome(operation{root: "SiteSettings"}, s.query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
+	answer := s.graphQLOutcome(operation{root: "SiteSettings"},
+		s.query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
 	var check func(path string, value any)
 	check = func(path string, value any) {
 		switch value := value.(type) {
 		case nil:
-			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, or newSiteSettings in resolvers/site.go leaves it out", path)
+			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, or newSiteSettings in resolvers/site.go "+
+				"leaves it out", path)
 		case map[string]any:
 			if len(value) == 0 {
 				t.Errorf("no settings: %s", answer.raw)

@@ -19,16 +19,18 @@ func TestFunnel(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "TRACK_RETENTION=0s")
 	amount := 5.0
+	estimate := quote.PartialEstimate{Min: &amount}
 	shop, app := quote.Selections{ProjectType: "shop"}, quote.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
 	var visits []quote.Visit
 	for i, v := range []quote.Visit{
 		{}, {}, {}, {}, // four open the calculator and go
 		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
 		{Selections: app}, // one chooses features
-		{Selections: shop, Estimate: quote.PartialEstimate{Max: &amount}},                                                  // one sees an estimate, without features
-		{Selections: app, Estimate: quote.PartialEstimate{Min: &amount}, Hints: quote.Hints{FirstName: "Ana"}},             // one begins the contact form
-		{Selections: quote.Selections{Features: []string{"blog"}}, Hints: quote.Hints{Email: "a@example.com"}},             // another one, without a project type
-		{Selections: app, Estimate: quote.PartialEstimate{Min: &amount}, Hints: quote.Hints{Email: "submits@example.com"}}, // submits, twice
+		// One sees an estimate, without features. One begins the contact form, and another without a project type.
+		{Selections: shop, Estimate: quote.PartialEstimate{Max: &amount}},
+		{Selections: app, Estimate: estimate, Hints: quote.Hints{FirstName: "Ana"}},
+		{Selections: quote.Selections{Features: []string{"blog"}}, Hints: quote.Hints{Email: "a@example.com"}},
+		{Selections: app, Estimate: estimate, Hints: quote.Hints{Email: "submits@example.com"}}, // submits, twice
 		{Selections: shop}, // submits from a state that shows little
 	} {
 		v.SessionID, v.At = fmt.Sprint("s", i), dayOf(10)
@@ -38,11 +40,13 @@ func TestFunnel(t *testing.T) {
 		visits = append(visits, quote.Visit{SessionID: session, At: dayOf(day), Selections: app})
 	}
 	submitted := func(id, session string, at time.Time) quote.Submission {
-		return quote.Submission{ID: id, SessionID: session, Contact: quote.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}, SubmittedAt: at}
+		contact := quote.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
+		return quote.Submission{ID: id, SessionID: session, Contact: contact, SubmittedAt: at}
 	}
 	review := submitted("l6", "review", dayOf(12))
 	review.InReview = true
-	s.keep(visits, submitted("l1", "s11", dayOf(10)), submitted("l2", "s11", dayOf(11)), submitted("l3", "s12", dayOf(16)), // later: converted all the same
+	s.keep(visits, submitted("l1", "s11", dayOf(10)), submitted("l2", "s11", dayOf(11)),
+		submitted("l3", "s12", dayOf(16)), // later: converted all the same
 		submitted("l4", "not-tracked", dayOf(12)), submitted("l5", "early", dayOf(2)), review)
 
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
@@ -55,18 +59,23 @@ func TestFunnel(t *testing.T) {
 			{"name": "VISITED", "count": 13, "conversion": null}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
 			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
 			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}]}],
-		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1}, {"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
-			{"field": "features", "value": "blog", "count": 4, "submitted": 1}, {"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
-	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil || code != 0 || !reflect.DeepEqual(got, want) {
+		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1},
+			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
+			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
+			{"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
+	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil || code != 0 ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("%d got %s\nwant %s", code, out, report)
 	}
 	var all schema.Funnel
-	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
+	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 || all.InReview != 1 ||
+		len(all.Weeks) != 3 {
 		t.Errorf("in all: %+v", all)
 	}
 	out, code = s.run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
 	fields := strings.Join(strings.Fields(out), " ")
-	for _, line := range []string{"visited 13", "chose 9 69.2 %", "3 submissions, 1 of them without a tracked session; 1 more in review",
+	for _, line := range []string{"visited 13", "chose 9 69.2 %",
+		"3 submissions, 1 of them without a tracked session; 1 more in review",
 		"FIELD CHOICE SESSIONS SUBMITTED", "projectType shop 5 1"} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)
@@ -75,7 +84,8 @@ func TestFunnel(t *testing.T) {
 	noPersonalData(t, out)
 	s.says(said{"funnel --until 2020-01-01 --json", []string{`"count": 0`, `"choices": []`}, nil})
 	s.refuses(map[string]string{
-		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --locale xx": "must be one of en, es, ro", "funnel x": "one argument too many",
+		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --locale xx": "must be one of en, es, ro",
+		"funnel x": "one argument too many",
 		"funnel --since 2026-01-02 --until 2026-01-01": "must be later",
 	})
 }

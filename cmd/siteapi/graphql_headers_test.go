@@ -10,7 +10,8 @@ func TestGraphQLErrorsBringTheirHeaders(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	const accept = "Accept: application/graphql-response+json"
-	guarded := `{"query":"mutation($i: InvalidateCacheInput!) { invalidateCache(input: $i) { success } }","variables":{"i":{"type":"x"}}}`
+	guarded := `{"query":"mutation($i: InvalidateCacheInput!) { invalidateCache(input: $i) { success } ` +
+		`}","variables":{"i":{"type":"x"}}}`
 	if r := s.do("POST", "/graphql", guarded, accept); r.status != 401 || r.header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("without a token: %d, WWW-Authenticate %q: %s", r.status, r.header.Get("WWW-Authenticate"), r.body)
 	}

@@ -34,7 +34,8 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 	if got := s.query(emailQuery, nil); got.status != 200 || !bytes.Contains(got.body, []byte("lumen-studio")) {
 		t.Errorf("a trusted document: %d %s", got.status, got.body)
 	}
-	if got := s.do(http.MethodGet, "/graphql?extensions="+url.QueryEscape(persisted(hash(emailQuery))), ""); !bytes.Contains(got.body, []byte("lumen-studio")) {
+	if got := s.do(http.MethodGet, "/graphql?extensions="+url.QueryEscape(persisted(hash(emailQuery))),
+		""); !bytes.Contains(got.body, []byte("lumen-studio")) {
 		t.Errorf("a trusted document by its hash: %d %s", got.status, got.body)
 	}
 	if got := s.graphQLOutcome(operation{}, s.query(`{ cacheStats { success } }`, nil)); got.code != "QUERY_NOT_IN_SAFELIST" {

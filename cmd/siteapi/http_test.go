@@ -11,13 +11,15 @@ import (
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := startService(t, map[string]string{"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example"})
-	preflight := s.do("OPTIONS", "/graphql", "", "Origin: https://site.example", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
+	preflight := s.do("OPTIONS", "/graphql", "", "Origin: https://site.example", "Access-Control-Request-Method: POST",
+		"Access-Control-Request-Headers: content-type")
 	if preflight.status != 204 || preflight.header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
 		!strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
 		t.Errorf("preflight: %d %v", preflight.status, preflight.header)
 	}
 	allowed := s.do("GET", "/api/cache/clear", "", "Origin: https://other.example")
-	if allowed.header.Get("Access-Control-Allow-Origin") != "https://other.example" || !strings.Contains(strings.Join(allowed.header.Values("Vary"), ","), "Origin") {
+	if allowed.header.Get("Access-Control-Allow-Origin") != "https://other.example" ||
+		!strings.Contains(strings.Join(allowed.header.Values("Vary"), ","), "Origin") {
 		t.Errorf("allowed origin: %v", allowed.header)
 	}
 	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
@@ -30,7 +32,8 @@ func TestCORS(t *testing.T) {
 		t.Error("an error can't be read by an allowed page")
 	}
 	open := startService(t, nil)
-	if got := open.do("GET", "/api/cache/clear", "", "Origin: https://anything.example"); got.header.Get("Access-Control-Allow-Origin") != "*" {
+	if got := open.do("GET", "/api/cache/clear", "",
+		"Origin: https://anything.example"); got.header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("in development: %v", got.header)
 	}
 }
@@ -40,7 +43,8 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"info", "debug"} {
 		s := startService(t, map[string]string{"LOG_LEVEL": level})
-		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil, "X-Request-Id: first") // now there is content to cache responses of
+		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil,
+			"X-Request-Id: first") // now there is content to cache responses of
 		for i := range 5 {
 			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
 		}

@@ -106,8 +106,10 @@ func TestInboxSession(t *testing.T) {
 	}
 
 	resp := b.logIn("second")
-	if c := b.cookie; resp.StatusCode != http.StatusOK || b.csrf == "" || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode ||
-		c.Path != "/admin" || c.Secure || c.MaxAge != 12*60*60 || strings.Contains(c.Value, "second") || resp.Header.Get("Cache-Control") != "no-store" {
+	if c := b.cookie; resp.StatusCode != http.StatusOK || b.csrf == "" || c == nil || !c.HttpOnly ||
+		c.SameSite != http.SameSiteStrictMode ||
+		c.Path != "/admin" || c.Secure || c.MaxAge != 12*60*60 || strings.Contains(c.Value, "second") ||
+		resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("logging in: %d %+v", resp.StatusCode, b.cookie)
 	}
 	b.want("with a session", b.reads("/admin/graphql"), "OK")
@@ -124,7 +126,8 @@ func TestInboxSession(t *testing.T) {
 	}
 	for path, want := range map[string]string{"/admin": "GET, HEAD", "/admin/session": "DELETE, POST", "/admin/graphql": "POST"} {
 		resp, answer := b.send("PUT", path, "")
-		if answer["code"] != "METHOD_NOT_ALLOWED" || resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != want {
+		if answer["code"] != "METHOD_NOT_ALLOWED" || resp.StatusCode != http.StatusMethodNotAllowed ||
+			resp.Header.Get("Allow") != want {
 			t.Errorf("PUT %s: %d %v %v", path, resp.StatusCode, resp.Header, answer)
 		}
 	}
@@ -133,9 +136,11 @@ func TestInboxSession(t *testing.T) {
 	}
 	changed := *b.cookie
 	changed.Value = "9" + changed.Value
-	b.want("a longer life", (&browser{t: t, base: b.base, cookie: &changed, csrf: b.csrf}).reads("/admin/graphql"), "UNAUTHENTICATED")
+	b.want("a longer life", (&browser{t: t, base: b.base, cookie: &changed, csrf: b.csrf}).reads("/admin/graphql"),
+		"UNAUTHENTICATED")
 
-	if resp, _ := b.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
+	if resp, _ := b.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 ||
+		resp.Cookies()[0].MaxAge >= 0 {
 		t.Errorf("logging out: %d %v", resp.StatusCode, resp.Cookies())
 	}
 	eventually(t, "requests are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
@@ -167,7 +172,8 @@ func TestInboxPage(t *testing.T) {
 	}
 	resp, _ := (&browser{t: t, base: "http://" + admin}).send("GET", "/admin", "")
 	policy := resp.Header.Get("Content-Security-Policy")
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(policy, "default-src 'none'") ||
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "no-store" ||
+		!strings.HasPrefix(policy, "default-src 'none'") ||
 		resp.Header.Get("X-Request-Id") == "" {
 		t.Errorf("the page: %d %v", resp.StatusCode, resp.Header)
 	}
@@ -178,12 +184,14 @@ func TestInboxInPublic(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir(), "ADMIN_PAGE=on", "ADMIN_API_TOKEN=first", "RATE_LIMITS=on")
 	b := &browser{t: t, base: r.base}
-	if resp := b.logIn("first", "Origin: https://"+strings.TrimPrefix(r.base, "http://")); resp.StatusCode != http.StatusOK || !b.cookie.Secure {
+	if resp := b.logIn("first", "Origin: https://"+strings.TrimPrefix(r.base, "http://")); resp.StatusCode != http.StatusOK ||
+		!b.cookie.Secure {
 		t.Fatalf("logging in: %d %v", resp.StatusCode, b.cookie)
 	}
 	b.want("with a session", b.reads("/admin/graphql"), "OK")
 	b.want("a bearer token", b.reads("/graphql", "Authorization: Bearer first"), "OK")
-	if resp := (&browser{t: t, base: r.base}).logIn("first", "Origin: https://evil.example"); resp.StatusCode != http.StatusForbidden {
+	if resp := (&browser{t: t, base: r.base}).logIn("first",
+		"Origin: https://evil.example"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("logging in from another site: %d", resp.StatusCode)
 	}
 	guesser := &browser{t: t, base: r.base}

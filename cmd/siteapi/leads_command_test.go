@@ -40,8 +40,10 @@ func TestLeadsAreFound(t *testing.T) {
 	s.arrives(second)
 	reference := pdf.Reference(first)
 	s.says(
-		said{"leads list", []string{"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu", "second@example.com", "web-app", "ro",
-			reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR"}, []string{"\x1b", "\u202e", "newest", "\r"}},
+		said{"leads list", []string{"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
+			"second@example.com", "web-app", "ro",
+			reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR"},
+			[]string{"\x1b", "\u202e", "newest", "\r"}},
 		said{"leads list --limit 1", []string{"second@example.com", "the 1 newest"}, []string{"first@"}},
 		said{"leads list --since 1h", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", []string{"odd@"}, []string{"first@"}},
@@ -54,11 +56,13 @@ func TestLeadsAreFound(t *testing.T) {
 		said{"leads list --email unknown@example.com --json", []string{"[]"}, nil},
 		said{"leads list --json --limit 1", []string{`"id": "` + second, `"reference": "`, `"state": "DELIVERED"`}, []string{first}},
 		said{"leads show " + reference, []string{first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
-			"selections.features.1      shop", "9000.5", "/api/quote/pdf?id=" + first, "deliveries.0.target        CMS", "deliveries.1.state         DELIVERED"}, []string{"second@", "IN_REVIEW"}},
+			"selections.features.1      shop", "9000.5", "/api/quote/pdf?id=" + first, "deliveries.0.target        CMS",
+			"deliveries.1.state         DELIVERED"}, []string{"second@", "IN_REVIEW"}},
 		said{"leads show " + strings.ToLower(reference), []string{first}, nil},
 		said{"leads show " + first, []string{"first@example.com"}, nil},
 		said{"leads show First@example.com", []string{first}, nil},
-		said{"leads show odd1odd2odd3", []string{"IN_REVIEW", "+40 721", "honeypot", "siteapi leads release ODD1ODD2"}, []string{"\x1b", "\r", "\u202e"}},
+		said{"leads show odd1odd2odd3", []string{"IN_REVIEW", "+40 721", "honeypot", "siteapi leads release ODD1ODD2"},
+			[]string{"\x1b", "\r", "\u202e"}},
 		said{"leads show --json ODD1ODD2", []string{`"firstName": "=HYPERLINK(`}, []string{"00-trace"}},
 		said{"leads show --json " + reference, []string{`"target": "CMS"`}, nil},
 		said{"leads export --reference " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
@@ -115,7 +119,8 @@ func TestLeadsExport(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	plain := odd()
-	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt = "plain", "s", false, nil, time.Now().Add(-time.Hour).UTC()
+	plain.ID, plain.SessionID, plain.InReview, plain.Signals, plain.SubmittedAt = "plain", "s", false, nil,
+		time.Now().Add(-time.Hour).UTC()
 	s.keep(nil, odd(), plain)
 	out, code := s.run("leads", "export")
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out, "\ufeff"))).ReadAll()
@@ -127,10 +132,14 @@ func TestLeadsExport(t *testing.T) {
 		got[name] = rows[1][i]
 	}
 	for name, want := range map[string]string{
-		"submitted_at": "2020-02-03T04:05:06.789Z", "submission_id": "odd1odd2odd3", "reference": "ODD1ODD2", "session_id": "'-1+1", "email": "odd@example.com",
-		"first_name": `'=HYPERLINK("http://evil.example","x")`, "last_name": "Ionescu\x1b[31m, \"Ștefan\"\nX", "phone": "'+40 721", "locale": "",
-		"company": "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe", "project_type": "web-app", "features": "blog;shop", "complexity": "", "timeline": "3-months",
-		"estimate_min": "1234.5", "estimate_max": "1000000000", "currency": "EUR", "pdf": "/api/quote/pdf?id=odd1odd2odd3", "state": "in-review", "signals": "honeypot",
+		"submitted_at": "2020-02-03T04:05:06.789Z", "submission_id": "odd1odd2odd3", "reference": "ODD1ODD2", "session_id": "'-1+1",
+		"email":      "odd@example.com",
+		"first_name": `'=HYPERLINK("http://evil.example","x")`, "last_name": "Ionescu\x1b[31m, \"Ștefan\"\nX", "phone": "'+40 721",
+		"locale":  "",
+		"company": "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe", "project_type": "web-app", "features": "blog;shop", "complexity": "",
+		"timeline":     "3-months",
+		"estimate_min": "1234.5", "estimate_max": "1000000000", "currency": "EUR", "pdf": "/api/quote/pdf?id=odd1odd2odd3",
+		"state": "in-review", "signals": "honeypot",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -138,7 +147,8 @@ func TestLeadsExport(t *testing.T) {
 	}
 	out, code = s.run("leads", "export", "--format", "NDJSON", "--since", "2h")
 	var one struct{ ID, Reference, PDFURL string }
-	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil || one.ID != "plain" || one.Reference != "PLAIN" ||
+	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil || one.ID != "plain" ||
+		one.Reference != "PLAIN" ||
 		one.PDFURL != "/api/quote/pdf?id=plain" || strings.Contains(out, "trace") {
 		t.Errorf("%d %s", code, out)
 	}

@@ -24,7 +24,8 @@ func TestContractRateLimits(t *testing.T) {
 	if accepted--; accepted < 10 || accepted > most() {
 		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
 	}
-	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 || refused.code != "RATE_LIMITED" || err != nil || seconds < 1 {
+	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 || refused.code != "RATE_LIMITED" ||
+		err != nil || seconds < 1 {
 		t.Errorf("got %d %s, Retry-After %q", refused.status, refused.raw, refused.header.Get("Retry-After"))
 	}
 	if got := from("198.51.100.2", 100); got.status != 200 {

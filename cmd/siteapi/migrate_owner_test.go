@@ -40,7 +40,8 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 	sql(`REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
 	sql(`GRANT CREATE, USAGE ON SCHEMA public TO tables`)
 
-	if out, code := command(t, []string{"ENVIRONMENT=development", as("tables")}, "migrate"); code != 0 || !strings.Contains(out, "up to date") {
+	if out, code := command(t, []string{"ENVIRONMENT=development", as("tables")}, "migrate"); code != 0 ||
+		!strings.Contains(out, "up to date") {
 		t.Fatalf("migrate as the owner: exit code %d: %s", code, out)
 	}
 	sql(`GRANT USAGE ON SCHEMA public TO service`)
@@ -55,7 +56,8 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 	s := &service{t: t, dataDir: dir}
 	eventually(t, "the lead is delivered", func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 })
 	launch(t, t.TempDir(), as("service"))
-	if out, code := command(t, []string{"ENVIRONMENT=development", as("service")}, "deliveries", "list", "--state", "all"); code != 0 {
+	out, code := command(t, []string{"ENVIRONMENT=development", as("service")}, "deliveries", "list", "--state", "all")
+	if code != 0 {
 		t.Errorf("a command as the service's role: %d %s", code, out)
 	}
 	if out, code := command(t, []string{"ENVIRONMENT=development", as("tables")}, "migrate"); code != 0 {

@@ -106,8 +106,10 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	if ids := found(`search: "stef nunez"`); len(ids) != 0 {
 		t.Errorf("two people are found as one: %v", ids)
 	}
-	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) + `") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
-	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" || len(data.Lead.Deliveries) != 2 || data.Lead.Deliveries[0].Lead.ID != stefania {
+	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) +
+		`") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
+	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" || len(data.Lead.Deliveries) != 2 ||
+		data.Lead.Deliveries[0].Lead.ID != stefania {
 		t.Errorf("%s %+v", code, data.Lead)
 	}
 	if data, code = b.asks(`{ lead(id: "nosuch12") { id } }`); code != "" || data.Lead != nil {
@@ -127,22 +129,27 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	if _, code := b.asks(`mutation { changed: resendLead(id: "` + spam + `", target: CMS) { state } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("sending a rejected lead: %q", code)
 	}
-	if data, code := b.asks(`mutation { changed: releaseLead(id: "` + spam + `") { state } }`); code != "" || data.Changed.State == schema.LeadStateRejected {
+	if data, code := b.asks(`mutation { changed: releaseLead(id: "` + spam + `") { state } }`); code != "" ||
+		data.Changed.State == schema.LeadStateRejected {
 		t.Errorf("releasing it after all: %q %+v", code, data.Changed)
 	}
 	s.arrives(spam)
-	if data, code := b.asks(`mutation { changed: resendLead(id: "` + stefania + `", target: CRM) { id } }`); code != "" || data.Changed.ID != stefania {
+	if data, code := b.asks(`mutation { changed: resendLead(id: "` + stefania + `", target: CRM) { id } }`); code != "" ||
+		data.Changed.ID != stefania {
 		t.Errorf("resending: %q", code)
 	}
-	if _, code := b.asks(`mutation { changed: resendLead(id: "` + stefania + `", target: WEBHOOK) { id } }`); code != "BAD_USER_INPUT" {
+	if _, code := b.asks(`mutation { changed: resendLead(id: "` + stefania +
+		`", target: WEBHOOK) { id } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("resending to a target that is not set up: %q", code)
 	}
 	data, code = b.asks(`{ deliveries(target: CMS, first: 1) { edges { cursor node { id lead { deliveries { id } } } }
 		pageInfo { hasNextPage endCursor } } }`)
-	if code != "" || len(data.Deliveries.Edges) != 1 || len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 || !data.Deliveries.PageInfo.HasNextPage {
+	if code != "" || len(data.Deliveries.Edges) != 1 || len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 ||
+		!data.Deliveries.PageInfo.HasNextPage {
 		t.Fatalf("%q %+v", code, data.Deliveries)
 	}
-	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID + `") { target lead { id deliveries { id } } } }`); code != "" ||
+	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID +
+		`") { target lead { id deliveries { id } } } }`); code != "" ||
 		len(data.Retried.Lead.Deliveries) != 2 || data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
 		t.Errorf("retrying: %q %+v", code, data.Retried)
 	}
@@ -152,19 +159,23 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	pages(t, b, person)
 
-	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content { documents } cache { type } } }`)
-	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 8 || data.ServiceHealth.Cache.Type != "memory" {
+	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content ` +
+		`{ documents } cache { type } } }`)
+	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 8 ||
+		data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
 	for _, dryRun := range []bool{true, false} {
 		s.arrives(stefania)
-		data, code := b.asks(fmt.Sprintf(`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete places { unit found erased } } }`, dryRun))
+		data, code := b.asks(fmt.Sprintf(`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+
+			`places { unit found erased } } }`, dryRun))
 		if code != "" || data.Erased.Complete == dryRun || len(found(`search: "stef"`)) == 1 != dryRun {
 			t.Errorf("erasing: %q %+v", code, data.Erased)
 		}
 	}
 	log := s.log.String()
-	for _, field := range []string{"leads", "lead", "deliveries", "rejectLead", "releaseLead", "resendLead", "retryDelivery", "eraseLeads"} {
+	for _, field := range []string{"leads", "lead", "deliveries", "rejectLead", "releaseLead", "resendLead", "retryDelivery",
+		"eraseLeads"} {
 		if !strings.Contains(log, `"actor":"operator","field":"`+field+`","leads":["`) {
 			t.Errorf("no audit line of %s", field)
 		}
@@ -186,7 +197,8 @@ func pages(t *testing.T, b *browser, person func(session, first, last string) st
 	slices.Reverse(want)
 	after := "null"
 	for n := 0; n < 10; n++ {
-		data, code := b.asks(`{ leads(search: "pagina", first: 2, after: ` + after + `) { edges { node { id } } pageInfo { hasNextPage endCursor } } }`)
+		data, code := b.asks(`{ leads(search: "pagina", first: 2, after: ` + after +
+			`) { edges { node { id } } pageInfo { hasNextPage endCursor } } }`)
 		if code != "" {
 			t.Fatal(code)
 		}

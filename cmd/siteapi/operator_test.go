@@ -34,7 +34,8 @@ type site struct {
 func newSite(t *testing.T, env ...string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	return &site{t: t, dir: dir, env: append([]string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DELIVERY_RETRY_MAX=1s"}, env...)}
+	return &site{t: t, dir: dir, env: append([]string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DELIVERY_RETRY_MAX=1s"},
+		env...)}
 }
 
 // newFarSite returns one with remote drivers that does not run yet.
@@ -122,7 +123,8 @@ func (s *site) deliveriesOf(id string) map[string]listedDelivery {
 // reaches waits until the delivery of a submission to a target has a state.
 func (s *site) reaches(id, target, state string) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool { return s.deliveriesOf(id)[target].State == state })
+	eventually(s.t, fmt.Sprintf("the delivery to the %s is %s", target, state),
+		func() bool { return s.deliveriesOf(id)[target].State == state })
 }
 
 // arrives waits until a submission has arrived everywhere.

@@ -55,7 +55,8 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("it is not built with %q", want)
 		}
 	}
-	for _, want := range []string{"FROM scratch", "USER 65532:65532", "ENV DATA_DIR=/data", `ENTRYPOINT ["/siteapi"]`, `CMD ["/siteapi", "ready"]`, "ca-certificates.crt"} {
+	for _, want := range []string{"FROM scratch", "USER 65532:65532", "ENV DATA_DIR=/data", `ENTRYPOINT ["/siteapi"]`,
+		`CMD ["/siteapi", "ready"]`, "ca-certificates.crt"} {
 		if !strings.Contains(text[last:], want) {
 			t.Errorf("the image lacks %q", want)
 		}
@@ -79,7 +80,8 @@ func TestDockerfile(t *testing.T) {
 	}
 	makefile, err := os.ReadFile("../../Makefile")
 	tags := regexp.MustCompile(`(?m)^TAGS .*= (\S+)$`).FindSubmatch(makefile)
-	if err != nil || tags == nil || !strings.Contains(string(makefile), "CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false") ||
+	if err != nil || tags == nil || !strings.Contains(string(makefile),
+		"CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false") ||
 		!strings.Contains(text, "go build -tags "+string(tags[1])+" -trimpath") {
 		t.Errorf("`make build` has other flags than the image: %v", err)
 	}
@@ -148,7 +150,8 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	unit, socket := packaged(t, "siteapi.service"), packaged(t, "siteapi.socket")
 	for _, want := range []string{
-		"Type=notify", "User=siteapi", "Requires=siteapi.socket", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=",
+		"Type=notify", "User=siteapi", "Requires=siteapi.socket", "NoNewPrivileges=yes", "ProtectSystem=strict",
+		"CapabilityBoundingSet=",
 		"StateDirectory=siteapi", "Environment=DATA_DIR=/var/lib/siteapi",
 	} {
 		if !slices.Contains(unit, want) {
@@ -202,7 +205,8 @@ func TestReadyCommand(t *testing.T) {
 			t.Errorf("%v: %d %s", args, code, out)
 		}
 	}
-	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 || !strings.Contains(out, "does not answer") {
+	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 ||
+		!strings.Contains(out, "does not answer") {
 		t.Errorf("with no service there: %d %s", code, out)
 	}
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

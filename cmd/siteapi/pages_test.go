@@ -12,7 +12,8 @@ import (
 func TestPlayground(t *testing.T) {
 	t.Parallel()
 	inProduction := map[string]string{
-		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test", "CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
+		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
+		"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
 	}
 	switchedOn := map[string]string{"GRAPHQL_PLAYGROUND": "on"}
 	for name, value := range inProduction {
@@ -28,7 +29,8 @@ func TestPlayground(t *testing.T) {
 		},
 		"with tokens of one's own": {
 			env: map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}, status: http.StatusOK,
-			says: []string{"CACHE_API_TOKEN", config.DevWebhookSecret}, without: []string{"cache-secret-of-this-test", config.DevCacheToken},
+			says:    []string{"CACHE_API_TOKEN", config.DevWebhookSecret},
+			without: []string{"cache-secret-of-this-test", config.DevCacheToken},
 		},
 		"in production": {env: inProduction, status: http.StatusNotFound},
 		"in production, switched on": {
@@ -84,7 +86,8 @@ func TestPlaygroundRefusesWithProblems(t *testing.T) {
 func TestFrontPage(t *testing.T) {
 	t.Parallel()
 	production := map[string]string{
-		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test", "CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
+		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
+		"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
 	}
 	switchedOn := maps.Clone(production)
 	switchedOn["FRONT_PAGE"] = "on"
@@ -138,7 +141,8 @@ func TestGraphQLOpenedInABrowser(t *testing.T) {
 		path, accept string
 		page         bool
 	}{
-		{open, "/graphql", browser, true}, {open, query, browser, false}, {open, "/graphql", "*/*", false}, {closed, "/graphql", browser, false},
+		{open, "/graphql", browser, true}, {open, query, browser, false}, {open, "/graphql", "*/*", false},
+		{closed, "/graphql", browser, false},
 	} {
 		r := c.service.do(http.MethodGet, c.path, "", "Accept: "+c.accept) // follows the redirect
 		if strings.Contains(string(r.body), "siteapi playground") != c.page {

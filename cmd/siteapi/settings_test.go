@@ -41,25 +41,27 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"HUBSPOT_API_VERSION":                {"3", "v4", "2026", "2026-13"},
 		"SITE_URL":                           {"https://", "example.com", "https://x:65536"},
 		"CONTENT_TTL":                        {"soon", "-1s", "999999d"},
-		"CORS_ALLOWED_ORIGINS":               {"https://", "https://A.example", "https://a.example:443", "http://a.example:80", "https://a.example/", "a.example"},
-		"TRUSTED_PROXIES":                    {"10.0.0.0/99", "proxy"},
-		"RATE_LIMITS":                        {"maybe"},
-		"TRACK_RETENTION":                    {"-1h", "213505d"},
-		"SUBMISSION_RETENTION":               {"1h", "999999d"},
-		"SPAM_MIN_TIME":                      {"3"},
-		"TURNSTILE_API_URL":                  {"x"},
-		"DELIVERY_RETRY_MAX":                 {"100ms", "25h"},
-		"DELIVERY_RATE":                      {"NaN", "-1", "+Inf", "x"},
-		"ADMIN_PAGE":                         {"x"},
-		"FRONT_PAGE":                         {"x"},
-		"LEAD_WEBHOOK_URL":                   {"x", "ftp://x", "https://", "https://x:65536/?a=b", "https://a:b@x.example", "https://x.example/?a=b#c"},
-		"LEAD_WEBHOOK_FORMAT":                {"xml"},
-		"LEAD_WEBHOOK_SECRET":                {"secret", "whsec_c2hvcnQ=", "whsec_?"},
-		"LOGO_HOSTS":                         {"https://x/y", "a b"},
-		"GRAPHQL_INTROSPECTION":              {"x"},
-		"GRAPHQL_PLAYGROUND":                 {"x"},
-		"GRAPHQL_OPERATIONS":                 {"all", "trusted"},
-		"GRAPHQL_DOCUMENTS":                  {"none"},
+		"CORS_ALLOWED_ORIGINS": {"https://", "https://A.example", "https://a.example:443", "http://a.example:80",
+			"https://a.example/", "a.example"},
+		"TRUSTED_PROXIES":      {"10.0.0.0/99", "proxy"},
+		"RATE_LIMITS":          {"maybe"},
+		"TRACK_RETENTION":      {"-1h", "213505d"},
+		"SUBMISSION_RETENTION": {"1h", "999999d"},
+		"SPAM_MIN_TIME":        {"3"},
+		"TURNSTILE_API_URL":    {"x"},
+		"DELIVERY_RETRY_MAX":   {"100ms", "25h"},
+		"DELIVERY_RATE":        {"NaN", "-1", "+Inf", "x"},
+		"ADMIN_PAGE":           {"x"},
+		"FRONT_PAGE":           {"x"},
+		"LEAD_WEBHOOK_URL": {"x", "ftp://x", "https://", "https://x:65536/?a=b", "https://a:b@x.example",
+			"https://x.example/?a=b#c"},
+		"LEAD_WEBHOOK_FORMAT":   {"xml"},
+		"LEAD_WEBHOOK_SECRET":   {"secret", "whsec_c2hvcnQ=", "whsec_?"},
+		"LOGO_HOSTS":            {"https://x/y", "a b"},
+		"GRAPHQL_INTROSPECTION": {"x"},
+		"GRAPHQL_PLAYGROUND":    {"x"},
+		"GRAPHQL_OPERATIONS":    {"all", "trusted"},
+		"GRAPHQL_DOCUMENTS":     {"none"},
 	}
 	for name, values := range tests {
 		for _, value := range values {
@@ -68,7 +70,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 			if name == "GRAPHQL_OPERATIONS" && value == "trusted" {
 				want = "GRAPHQL_DOCUMENTS" // is required
 			}
-			if _, err := config.Read(func(name string) string { return env[name] }); err == nil || !strings.Contains(err.Error(), want+": ") {
+			if _, err := config.Read(func(name string) string { return env[name] }); err == nil ||
+				!strings.Contains(err.Error(), want+": ") {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		}
@@ -113,24 +116,35 @@ func TestDocumentedSettings(t *testing.T) {
 	tests := map[string][]string{
 		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
 		"MAX_CONNECTIONS": {"1", "2048"}, "MAX_REQUESTS": {"512"}, "ADMIN_ADDR": {"off", "127.0.0.1:9090"},
-		"ENVIRONMENT": {"production", "development", "development "}, "LOG_LEVEL": {"trace", "debug", "info", "warn", "error"}, "LOG_FORMAT": {"json", "console"},
+		"ENVIRONMENT": {"production", "development", "development "}, "LOG_LEVEL": {"trace", "debug", "info", "warn", "error"},
+		"LOG_FORMAT":                  {"json", "console"},
 		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"}, "DATA_DIR": {dir},
-		"DATABASE_URL": {"postgres://u:p@h/d", "postgresql://h:5433/d?sslmode=disable&pool_max_conns=5", "postgres:///d?host=/run/postgresql"},
+		"DATABASE_URL": {"postgres://u:p@h/d", "postgresql://h:5433/d?sslmode=disable&pool_max_conns=5",
+			"postgres:///d?host=/run/postgresql"},
 		"CACHE_URL": {
 			"memory://", "valkey://h", "valkey://h:6379/0", "valkeys://u:p@h:6379/2", "redis://h/", "rediss://h:6380",
 		},
-		"CACHE_PREFIX": {"other:"}, "CACHE_API_TOKEN": {"a", "a,b"}, "CMS_WEBHOOK_SECRET": {"a , b"}, "CMS_WEBHOOK_SIGNING_SECRET": {"a,b"},
-		"CMS_DRIVER": {"file", "sanity"}, "CMS_FILE": {file}, "SANITY_PROJECT_ID": {"abc12345"}, "SANITY_DATASET": {"production", "~alias", "a_b-c"},
+		"CACHE_PREFIX": {"other:"}, "CACHE_API_TOKEN": {"a", "a,b"}, "CMS_WEBHOOK_SECRET": {"a , b"},
+		"CMS_WEBHOOK_SIGNING_SECRET": {"a,b"},
+		"CMS_DRIVER":                 {"file", "sanity"}, "CMS_FILE": {file}, "SANITY_PROJECT_ID": {"abc12345"},
+		"SANITY_DATASET":     {"production", "~alias", "a_b-c"},
 		"SANITY_API_VERSION": {"2025-02-19", "v2025-02-19"}, "SANITY_TOKEN": {"sk"}, "SANITY_API_URL": {"http://127.0.0.1:3333"},
-		"CRM_DRIVER": {"file", "hubspot"}, "HUBSPOT_TOKEN": {"pat-x"}, "HUBSPOT_API_URL": {"https://api.hubapi.com/"}, "HUBSPOT_API_VERSION": {"v3", "2026-09"},
-		"SITE_URL": {"https://api.example.com", "https://example.com/api/"}, "CONTENT_TYPES": {"heroSection,quoteOption"}, "CONTENT_TTL": {"30s", "12h", "1d"},
-		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"}, "TRUSTED_PROXIES": {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
-		"RATE_LIMITS": {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"}, "SPAM_MIN_TIME": {"3s"},
-		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"}, "DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
-		"ADMIN_API_TOKEN": {"0123456789abcdef,fedcba9876543210"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
-		"LEAD_WEBHOOK_URL": {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"}, "LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
+		"CRM_DRIVER": {"file", "hubspot"}, "HUBSPOT_TOKEN": {"pat-x"}, "HUBSPOT_API_URL": {"https://api.hubapi.com/"},
+		"HUBSPOT_API_VERSION": {"v3", "2026-09"},
+		"SITE_URL":            {"https://api.example.com", "https://example.com/api/"}, "CONTENT_TYPES": {"heroSection,quoteOption"},
+		"CONTENT_TTL":          {"30s", "12h", "1d"},
+		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"},
+		"TRUSTED_PROXIES":      {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
+		"RATE_LIMITS":          {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"},
+		"SPAM_MIN_TIME":    {"3s"},
+		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"},
+		"DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
+		"ADMIN_API_TOKEN":    {"0123456789abcdef,fedcba9876543210"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
+		"LEAD_WEBHOOK_URL":    {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"},
+		"LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
 		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
-		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"}, "GRAPHQL_DOCUMENTS": {dir},
+		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"},
+		"GRAPHQL_DOCUMENTS": {dir},
 	}
 	for _, item := range config.Table() {
 		if len(tests[item.Name]) == 0 {
@@ -139,7 +153,8 @@ func TestDocumentedSettings(t *testing.T) {
 		for _, value := range tests[item.Name] {
 			env := map[string]string{
 				"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "t", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t",
-				"ADMIN_API_TOKEN": "0123456789abcdef", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t", "GRAPHQL_DOCUMENTS": dir, item.Name: value,
+				"ADMIN_API_TOKEN": "0123456789abcdef", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t",
+				"GRAPHQL_DOCUMENTS": dir, item.Name: value,
 			}
 			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
 				t.Errorf("%s=%s: %v", item.Name, value, err)
@@ -153,7 +168,8 @@ func TestDocumentedSettings(t *testing.T) {
 func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "siteapi.env")
-	lines := "# settings\nENVIRONMENT=development\nexport CONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\nRATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\n"
+	lines := "# settings\nENVIRONMENT=development\nexport " +
+		"CONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\nRATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\n"
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,8 @@ func TestSeveralDatabaseAway(t *testing.T) {
 			}
 		}
 	})
-	if got := s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(got.body, []byte("lumen-studio")) {
+	if got := s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(got.body,
+		[]byte("lumen-studio")) {
 		t.Errorf("content with the database away: %s", got.body)
 	}
 	if got := s.do("GET", "/readyz", ""); got.status != 503 {
@@ -161,7 +162,8 @@ func TestSeveralStartAtOnce(t *testing.T) {
 	for range 4 {
 		dir := t.TempDir()
 		group.Go(func() {
-			if out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DATABASE_URL=" + url}, "migrate"); code != 0 || !strings.Contains(out, "up to date") {
+			if out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DATABASE_URL=" + url},
+				"migrate"); code != 0 || !strings.Contains(out, "up to date") {
 				t.Errorf("exit code %d: %s", code, out)
 			}
 		})
@@ -210,7 +212,8 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 	old := startService(t, nil)
 	var ids []any
 	for i := range 5 {
-		ids = append(ids, old.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("move-%d", i))}, fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"])
+		ids = append(ids, old.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("move-%d", i))},
+			fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"])
 		old.through("REST", "trackQuote", object{"input": object{"sessionId": fmt.Sprintf("move-%d", i)}})
 	}
 	eventually(t, "the deliveries arrive", func() bool { return len(old.files("cms")) == 5 })
@@ -228,7 +231,8 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 			t.Errorf("the PDF of a moved submission: %d", got.status)
 		}
 		again := validSubmission(fmt.Sprintf("move-%d", i))
-		if got := moved.through("REST", "submitQuote", object{"input": again}, fmt.Sprintf("Idempotency-Key: k-%d", i)); got.data["submissionId"] != id {
+		if got := moved.through("REST", "submitQuote", object{"input": again},
+			fmt.Sprintf("Idempotency-Key: k-%d", i)); got.data["submissionId"] != id {
 			t.Errorf("an idempotency key was lost: %s", got.raw)
 		}
 		session, err := moved.app.data.Quotes.Session(t.Context(), fmt.Sprintf("move-%d", i))
@@ -236,7 +240,8 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 			t.Errorf("a session was lost: %+v, %v", session, err)
 		}
 	}
-	for _, args := range [][]string{{"store", "copy", "--to", old.dataDir}, {"store", "copy", "--from", "mysql://x"}, {"store", "copy", "--from", filepath.Join(old.dataDir, "none")}} {
+	for _, args := range [][]string{{"store", "copy", "--to", old.dataDir}, {"store", "copy", "--from", "mysql://x"},
+		{"store", "copy", "--from", filepath.Join(old.dataDir, "none")}} {
 		if out, code := command(t, env, args...); code == 0 {
 			t.Errorf("%v succeeded: %s", args, out)
 		}

@@ -171,7 +171,8 @@ func TestTraceOfASubmission(t *testing.T) {
 				if len(calls) == 0 {
 					t.Fatalf("the try to deliver to %s made no call", target)
 				}
-				if what := attributeOf(calls[0], "siteapi.operation"); what == "" || attributeOf(calls[0], "http.response.status_code") == "" {
+				if what := attributeOf(calls[0], "siteapi.operation"); what == "" ||
+					attributeOf(calls[0], "http.response.status_code") == "" {
 					t.Errorf("the call has %v", calls[0].Attributes)
 				}
 				if sent, ok := heard.Load(fmt.Sprintf("00-%s-%x-01", clientTrace, calls[0].SpanId)); !ok {
@@ -179,7 +180,8 @@ func TestTraceOfASubmission(t *testing.T) {
 				}
 			}
 			all := strings.Join(o.raw, "\n")
-			for _, personal := range []string{"Ana", "Ionescu", "ana@example.com", "ana%40", "721 000", "Țară", id, "traced", "127.0.0.1:"} {
+			for _, personal := range []string{"Ana", "Ionescu", "ana@example.com", "ana%40", "721 000", "Țară", id, "traced",
+				"127.0.0.1:"} {
 				if strings.Contains(all, personal) {
 					t.Errorf("the spans hold %q", personal)
 				}

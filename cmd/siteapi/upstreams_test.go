@@ -130,8 +130,10 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 		return
 	}
 	d := docs[0]
-	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" || d.Contact.Email != session+"@example.com" ||
-		d.Contact.LastName != "Ionescu" || d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 || d.Selections.Timeline != "3-months" || d.Locale != "ro" {
+	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" ||
+		d.Contact.Email != session+"@example.com" ||
+		d.Contact.LastName != "Ionescu" || d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 ||
+		d.Selections.Timeline != "3-months" || d.Locale != "ro" {
 		t.Errorf("the document is %+v", d)
 	}
 	contacts := f.contacts(session + "@example.com")
@@ -142,7 +144,8 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 	want := map[string]string{
 		"email": session + "@example.com", "firstname": "Ana", "lastname": "Ionescu", "phone": "+40 721 000 000", "company": "Țară SRL",
 		"quote_project_type": "web-app", "quote_features": "blog;shop", "quote_complexity": "medium", "quote_timeline": "3-months",
-		"quote_min": "5000", "quote_max": "9000.5", "quote_currency": "EUR", "quote_submission_id": id, "quote_pdf_url": "/api/quote/pdf?id=" + id,
+		"quote_min": "5000", "quote_max": "9000.5", "quote_currency": "EUR", "quote_submission_id": id,
+		"quote_pdf_url": "/api/quote/pdf?id=" + id,
 	}
 	got := maps.Clone(contacts[0].Properties)
 	if got["quote_submitted_at"] == "" {

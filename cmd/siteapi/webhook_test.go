@@ -105,7 +105,8 @@ func TestWebhookOfTheVendor(t *testing.T) {
 	} {
 		w := hook
 		tt.change(&w)
-		status, err := stubs.cms.Publish(t.Context(), json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
+		status, err := stubs.cms.Publish(t.Context(),
+			json.RawMessage(`{"_id":"heroSection-es","_type":"heroSection","language":"es","title":"x"}`), w)
 		if err != nil || status != tt.status {
 			t.Errorf("%d %v, want %d", status, err, tt.status)
 		}

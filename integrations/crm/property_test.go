@@ -19,7 +19,8 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 	for _, path := range quotetest.Fields() {
 		_, known := leftOut[path]
 		if known == slices.ContainsFunc(crm.Properties(), func(p crm.Property) bool { return p.Field == path }) {
-			t.Errorf("integrations/crm/property.go: Properties has no property for %s; add it, or say in this test why it is left out", path)
+			t.Errorf("integrations/crm/property.go: Properties has no property for %s; add it, or say in this test why it is left out",
+				path)
 		}
 	}
 	for _, p := range crm.Properties() {

@@ -57,12 +57,13 @@ func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
 }
 
 func lead() leadwebhook.Lead {
-	return leadwebhook.Lead{Reference: "LR4LB5AK", PDFURL: "https://example.com/api/quote/pdf?id=lr4lb5ak9", Submission: quote.Submission{
-		ID: "lr4lb5ak9", SessionID: "s", Trace: "00-11", SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Locale: "ro",
-		Contact:    quote.Contact{FirstName: "Ana", LastName: "<!channel> & Co", Email: "ana@example.com", Phone: "+40 721 000 000"},
-		Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
-		Estimate:   quote.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
-	}}
+	return leadwebhook.Lead{Reference: "LR4LB5AK", PDFURL: "https://example.com/api/quote/pdf?id=lr4lb5ak9",
+		Submission: quote.Submission{
+			ID: "lr4lb5ak9", SessionID: "s", Trace: "00-11", SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Locale: "ro",
+			Contact:    quote.Contact{FirstName: "Ana", LastName: "<!channel> & Co", Email: "ana@example.com", Phone: "+40 721 000 000"},
+			Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+			Estimate:   quote.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
+		}}
 }
 
 func TestEvent(t *testing.T) {
@@ -76,7 +77,8 @@ func TestEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, again := <-got, <-got
-	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" || again.header.Get("Webhook-Id") != id || again.body != first.body {
+	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" || again.header.Get("Webhook-Id") != id ||
+		again.body != first.body {
 		t.Errorf("the repeated event differs: %v %s, %v %s", first.header, first.body, again.header, again.body)
 	}
 	if first.path != "/hooks/a%2Fb?sig=x" || !strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
@@ -114,7 +116,8 @@ func TestMessage(t *testing.T) {
 	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ana@example.com, +40 721 000 000\nweb-app, blog, 9000 to 14000 EUR\n` +
+	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ana@example.com, +40 721 000 000\nweb-app, blog, 9000 ` +
+		`to 14000 EUR\n` +
 		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
 	message := <-got
 	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want || message.header.Get("Webhook-Id") != "" {
@@ -132,7 +135,8 @@ func TestFaults(t *testing.T) {
 		fault faulttest.Fault
 		kind  upstream.Kind // empty: announced
 	}{
-		"redirect": {answer(307), upstream.Unavailable}, "400": {answer(400), upstream.Rejected}, "401": {answer(401), upstream.Refused},
+		"redirect": {answer(307), upstream.Unavailable}, "400": {answer(400), upstream.Rejected},
+		"401": {answer(401), upstream.Refused},
 		"404": {answer(404), upstream.Refused}, "410": {answer(410), upstream.Refused}, "413": {answer(413), upstream.Rejected},
 		"429": {limited, upstream.Limited}, "502": {answer(502), upstream.Unavailable},
 		"hang":      {faulttest.Fault{Mode: faulttest.Hang}, upstream.Unavailable},

@@ -33,7 +33,8 @@ func times(n int, err error) func(context.Context, string, int) error {
 
 const always = 1 << 30
 
-// One transaction makes the deliveries of submissions, or none; the first try comes soon: PostgreSQL is asked for new ones once a second.
+// One transaction makes the deliveries of submissions, or none; the first try comes soon: PostgreSQL is asked for new
+// ones once a second.
 func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
@@ -100,7 +101,8 @@ func TestFaults(t *testing.T) {
 		var outcomes [4]atomic.Int64
 		o := options(tg.send)
 		o.Observe = func(_ queue.Target, outcome queue.Outcome) {
-			all := []queue.Outcome{queue.OutcomeDelivered, queue.Outcome(upstream.Unavailable), queue.OutcomeUnexpected, queue.Outcome(upstream.Rejected)}
+			all := []queue.Outcome{queue.OutcomeDelivered, queue.Outcome(upstream.Unavailable), queue.OutcomeUnexpected,
+				queue.Outcome(upstream.Rejected)}
 			if i := slices.Index(all, outcome); i >= 0 {
 				outcomes[i].Add(1)
 			}
@@ -343,7 +345,8 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
 			t.Errorf("unfinished: %v", found)
 		}
-		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil || len(list) != 1 || list[0].SubmissionID != "old" {
+		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil || len(list) != 1 ||
+			list[0].SubmissionID != "old" {
 			t.Errorf("of its submission are listed: %+v, %v", list, err)
 		}
 		q.start(t)
@@ -389,10 +392,12 @@ func TestOperate(t *testing.T) {
 				got[c.State], overdue = c.Number, overdue+c.Overdue
 			}
 		}
-		if want := map[queue.State]int64{queue.Pending: 1, queue.Running: 0, queue.Retrying: 1, queue.Failed: 1}; err != nil || overdue != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		if want := map[queue.State]int64{queue.Pending: 1, queue.Running: 0, queue.Retrying: 1, queue.Failed: 1}; err != nil ||
+			overdue != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("counted %v, %v", got, err)
 		}
-		if found := q.unfinished("rejected", "retrying", "delivered", "pending", "unknown"); len(found) != 3 || slices.Contains(found, "delivered") {
+		if found := q.unfinished("rejected", "retrying", "delivered", "pending", "unknown"); len(found) != 3 ||
+			slices.Contains(found, "delivered") {
 			t.Errorf("unfinished: %v", found)
 		}
 		for name, tt := range map[string]struct {

@@ -42,7 +42,8 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			var asked map[string]string
 			vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodPost || r.URL.Path != "/turnstile/v0/siteverify" || r.Header.Get("Content-Type") != "application/json" {
+				if r.Method != http.MethodPost || r.URL.Path != "/turnstile/v0/siteverify" ||
+					r.Header.Get("Content-Type") != "application/json" {
 					t.Errorf("asked with %s %s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
 				}
 				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

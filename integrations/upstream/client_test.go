@@ -86,7 +86,8 @@ func TestDoAnonymous(t *testing.T) {
 func TestDoRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	for name, req := range map[string]upstream.Request{
-		"foreign address": {Path: "http://evil/"}, "another host": {Path: "@evil/"}, "body": {Path: "/", Method: "POST", Body: func() {}},
+		"foreign address": {Path: "http://evil/"}, "another host": {Path: "@evil/"},
+		"body": {Path: "/", Method: "POST", Body: func() {}},
 	} {
 		_, err := upstream.New(upstream.Options{BaseURL: "http://x", Token: "secret-token"}).Do(t.Context(), req)
 		if e := failure(t, err); e.Kind != upstream.Rejected || e.Detail == "" {
@@ -120,7 +121,8 @@ func TestDoTransportTrouble(t *testing.T) {
 		"rejected, cut": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\n{")
 		}, upstream.Unavailable, 400, ""},
-		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, upstream.Unavailable, 0, "no complete answer within"},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, upstream.Unavailable, 0,
+			"no complete answer within"},
 		"slow drip": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				fmt.Fprint(w, " ")
@@ -211,7 +213,8 @@ func TestObserve(t *testing.T) {
 	status := 200
 	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
 	var calls []upstream.Call
-	c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
+	c := upstream.New(upstream.Options{System: "stub", BaseURL: base,
+		Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "a", Path: "/"})
 	status = 401
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})

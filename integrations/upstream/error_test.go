@@ -17,7 +17,8 @@ func TestError(t *testing.T) {
 		RetryAfter: time.Minute, Detail: "slow down", Err: context.DeadlineExceeded,
 	}
 	wrapped := fmt.Errorf("delivering: %w", e)
-	if want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: context deadline exceeded"; wrapped.Error() != want {
+	want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: context deadline exceeded"
+	if wrapped.Error() != want {
 		t.Errorf("%q, want %q", wrapped, want)
 	}
 	if upstream.KindOf(wrapped) != upstream.Limited || !errors.Is(wrapped, context.DeadlineExceeded) {

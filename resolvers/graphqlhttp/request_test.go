@@ -23,16 +23,17 @@ func TestNegotiation(t *testing.T) {
 		typeGraphQL:                       typeGraphQL,
 		"APPLICATION/JSON":                typeJSON,
 		"application/json; charset=utf-8": typeJSON,
-		"application/graphql-response+json,application/json;q=0.9":                                                          typeGraphQL, // Apollo Client
-		"application/graphql-response+json, application/json":                                                               typeGraphQL, // graphql-request
-		"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed": typeGraphQL, // urql
-		"application/json, application/graphql-response+json":                                                               typeJSON,
-		"application/json;q=0.5, application/graphql-response+json;q=0.4":                                                   typeJSON,
-		"application/graphql-response+json;q=0, application/json":                                                           typeJSON,
-		"application/graphql-response+json;q=0, */*":                                                                        typeJSON,
-		"application/json;q=0, */*":                                                                                         typeGraphQL,
-		"*/*, application/graphql-response+json":                                                                            typeGraphQL,
-		"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8":                                                   typeJSON, // a browser
+		"application/graphql-response+json,application/json;q=0.9": typeGraphQL, // Apollo Client
+		"application/graphql-response+json, application/json":      typeGraphQL, // graphql-request
+		"application/graphql-response+json, application/graphql+json, " +
+			"application/json, text/event-stream, multipart/mixed": typeGraphQL, // urql
+		"application/json, application/graphql-response+json":             typeJSON,
+		"application/json;q=0.5, application/graphql-response+json;q=0.4": typeJSON,
+		"application/graphql-response+json;q=0, application/json":         typeJSON,
+		"application/graphql-response+json;q=0, */*":                      typeJSON,
+		"application/json;q=0, */*":                                       typeGraphQL,
+		"*/*, application/graphql-response+json":                          typeGraphQL,
+		"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": typeJSON, // a browser
 		"text/html":                                "",
 		"text/event-stream":                        "",
 		"application/json;q=0":                     "",

@@ -124,12 +124,15 @@ func TestWhatIsNeverCached(t *testing.T) {
 func TestContentByLocale(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	query := `query Q($l: Locale!) { a: content(documentType: "hero") { fields } b: content(documentType: "hero", locale: es) { fields }
+	query := `query Q($l: Locale!) {
+		a: content(documentType: "hero") { fields }
+		b: content(documentType: "hero", locale: es) { fields }
 		c: content(documentType: "hero", locale: $l) { fields } }`
 	body := asBody(t, map[string]any{"query": query, "variables": map[string]any{"l": "ro"}})
 	for revision := 1; revision <= 2; revision++ {
 		for range 2 {
-			want := fmt.Sprintf(`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],"b":[{"fields":{"title":"es (%[1]d)"}}],"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`, revision)
+			want := fmt.Sprintf(`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],"b":[{"fields":{"title":"es (%[1]d)"}}],`+
+				`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`, revision)
 			if got := d.post(t, "", body); got.body != want {
 				t.Errorf("got %s, want %s", got.body, want)
 			}

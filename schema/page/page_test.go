@@ -38,7 +38,8 @@ func built(t *testing.T) fstest.MapFS {
 		"static/operations.js": {Data: []byte("list()")},
 		"static/icon.svg":      {Data: []byte("<svg/>")},
 	}
-	for name, text := range map[string]string{"page-A.js": "run()", "page-B.css": "a{}", "terms-C.txt": "MIT", "icons-D.ttf": "font"} {
+	for name, text := range map[string]string{"page-A.js": "run()", "page-B.css": "a{}", "terms-C.txt": "MIT",
+		"icons-D.ttf": "font"} {
 		var packed strings.Builder
 		w := gzip.NewWriter(&packed)
 		_, _ = io.WriteString(w, text)
@@ -55,8 +56,10 @@ func TestPage(t *testing.T) {
 		options Options
 		says    string
 	}{
-		"built":     {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"}, Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
-		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"}}, "make pages"},
+		"built": {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"},
+			Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
+		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'",
+			ImageHosts: []string{"cdn.example"}}, "make pages"},
 	} {
 		h, nonces := open(t, c.options), map[string]bool{}
 		for _, path := range []string{"/try", "/try/"} {

@@ -76,7 +76,8 @@ func TestMemory(t *testing.T) {
 
 // FuzzDecode compares with encoding/json, which is laxer: what is accepted is read alike.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, `1 2`, "\"\xff\""} {
+	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, `1 2`,
+		"\"\xff\""} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -177,7 +177,8 @@ func keptValue(t *testing.T, a, b cache.Cache) {
 	for _, c := range []cache.Cache{a, b} {
 		e := get(t, c, "k", s, "v")
 		peeked, ok := c.Peek(t.Context(), "k")
-		if !ok || string(peeked.Value) != "v" || e.Revision != first.Revision || e.StoredAt.Before(began) || e.StoredAt.After(time.Now()) {
+		if !ok || string(peeked.Value) != "v" || e.Revision != first.Revision || e.StoredAt.Before(began) ||
+			e.StoredAt.After(time.Now()) {
 			t.Errorf("got %+v, peeked %+v %v, filled %+v", e, peeked, ok, first)
 		}
 	}
@@ -344,8 +345,8 @@ func clearMatching(t *testing.T, a, b cache.Cache) {
 		"ș ț ¿ €", "*", "?", "^", "entry:content", "lease:content", strings.Repeat("long", 500), "\xff\xfe",
 	}
 	for _, text := range []string{
-		"*", "content:*", `content:locale:\*`, "*locale:??", `\[content\]`, `*\\*`, "[*]", "[^*]", "?", "{*}", "[a-e]*", "[^a-z]*", "[", "[]*",
-		"*\n*", "*\x00*", "*ț*", "entry:*", "nothing like it", `*\`, "[^",
+		"*", "content:*", `content:locale:\*`, "*locale:??", `\[content\]`, `*\\*`, "[*]", "[^*]", "?", "{*}", "[a-e]*", "[^a-z]*",
+		"[", "[]*", "*\n*", "*\x00*", "*ț*", "entry:*", "nothing like it", `*\`, "[^",
 	} {
 		left := slices.DeleteFunc(slices.Clone(keys), pattern(t, text).Match)
 		for _, key := range keys {

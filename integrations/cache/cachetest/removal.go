@@ -124,5 +124,6 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 	}
 	close(stop)
 	readers.Wait()
-	eventually(t, "both instances serve the last version", func() bool { return read(a) == version.Load() && read(b) == version.Load() })
+	last := version.Load()
+	eventually(t, "both instances serve the last version", func() bool { return read(a) == last && read(b) == last })
 }

@@ -207,7 +207,8 @@ func TestChangesByHand(t *testing.T) {
 // keys of others.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
-	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"}, strings.Fields(privileges)...)
+	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"},
+		strings.Fields(privileges)...)
 	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
 	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")

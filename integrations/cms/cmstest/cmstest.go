@@ -61,7 +61,7 @@ func Submission(id string) *quote.Submission {
 			FirstName: "Ștefania \"Ana\"", LastName: "O'Neill\\Țurcanu", Email: id + "@example.com",
 			Phone: "+44 20 7946 0018", Company: "Smith & <Söhne> 🦊\nLtd",
 		},
-		Selections: quote.Selections{ProjectType: "website", Features: []string{"blog", "seo"}, Complexity: "medium", Timeline: "1-3-months"},
+		Selections: quote.Selections{ProjectType: "website", Features: []string{"blog"}, Complexity: "medium", Timeline: "1-3-months"},
 		Estimate:   quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 	}
 }
@@ -90,14 +90,16 @@ func fetch(t *testing.T, s Subject) {
 		q    cms.Query
 		want []string
 	}{
-		"no type":               {cms.Query{Locale: "en"}, []string{}},
-		"language and without":  {cms.Query{Types: []string{"heroSection"}, Locale: "en"}, []string{"hero-common", "hero-en"}},
-		"another, in id order":  {cms.Query{Types: []string{"heroSection"}, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
-		"several types":         {cms.Query{Types: []string{"siteSettings", "heroSection"}, Locale: "ro"}, []string{"hero-common", "hero-ro", "siteSettings"}},
-		"unknown type":          {cms.Query{Types: []string{"nope"}, Locale: "en"}, []string{}},
-		"odd letters":           {cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`}, []string{}},
-		"submissions asked for": {cms.Query{Types: []string{cms.SubmissionType, "siteSettings"}, Locale: "en"}, []string{"siteSettings"}},
-		"only submissions":      {cms.Query{Types: []string{cms.SubmissionType}, Locale: "en"}, []string{}},
+		"no type":              {cms.Query{Locale: "en"}, []string{}},
+		"language and without": {cms.Query{Types: []string{"heroSection"}, Locale: "en"}, []string{"hero-common", "hero-en"}},
+		"another, in id order": {cms.Query{Types: []string{"heroSection"}, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
+		"several types": {cms.Query{Types: []string{"siteSettings", "heroSection"}, Locale: "ro"},
+			[]string{"hero-common", "hero-ro", "siteSettings"}},
+		"unknown type": {cms.Query{Types: []string{"nope"}, Locale: "en"}, []string{}},
+		"odd letters":  {cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`}, []string{}},
+		"submissions asked for": {cms.Query{Types: []string{cms.SubmissionType, "siteSettings"}, Locale: "en"},
+			[]string{"siteSettings"}},
+		"only submissions": {cms.Query{Types: []string{cms.SubmissionType}, Locale: "en"}, []string{}},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
 		ok(t, name, err)
@@ -184,7 +186,8 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		t.Skip("the driver cannot look up and erase")
 	}
 	addresses := map[string]string{
-		"f1": "Ana@Example.com", "f2": "ana@example.com", "f3": "xana@example.com", "f4": "ana@example.com.evil.org", "f5": "ANA@EXAMPLE.COM",
+		"f1": "Ana@Example.com", "f2": "ana@example.com", "f3": "xana@example.com", "f4": "ana@example.com.evil.org",
+		"f5": "ANA@EXAMPLE.COM",
 	}
 	for id, email := range addresses {
 		q := Submission(id)

@@ -293,7 +293,8 @@ func TestSubmissionFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"Put": d.Put(t.Context(), cmstest.Submission("abc")), "Erase": d.Erase(t.Context(), []string{"abc"}), "Ping": d.Ping(t.Context()),
+		"Put": d.Put(t.Context(), cmstest.Submission("abc")), "Erase": d.Erase(t.Context(), []string{"abc"}),
+		"Ping": d.Ping(t.Context()),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", what, err)
@@ -317,7 +318,8 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	}
 	for name, content := range map[string]string{
 		"quoteSubmission.cut.json": `{"contact":{"email":"Ana@Example.com"`, "quoteSubmission.cut.json.tmp": `{"contact":`,
-		"quoteSubmission.other.json": `{"contact":`, "quoteSubmission.odd.json": `["ana@example.com"]`, "notes.json": `"ana@example.com"`,
+		"quoteSubmission.other.json": `{"contact":`, "quoteSubmission.odd.json": `["ana@example.com"]`,
+		"notes.json": `"ana@example.com"`,
 	} {
 		write(t, filepath.Join(dir, "cms", name), content)
 	}

@@ -121,8 +121,10 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := stub.Requests()[0]
-	if !strings.HasPrefix(string(put.Body), `{"mutations":[{"createIfNotExists":{"_id":"quoteSubmission.abc","_type":"quoteSubmission",`) ||
-		put.Path != "/v2023-05-05/data/mutate/production" || put.Params.Get("returnIds") != "true" || put.Params.Get("visibility") != "sync" {
+	if !strings.HasPrefix(string(put.Body),
+		`{"mutations":[{"createIfNotExists":{"_id":"quoteSubmission.abc","_type":"quoteSubmission",`) ||
+		put.Path != "/v2023-05-05/data/mutate/production" || put.Params.Get("returnIds") != "true" ||
+		put.Params.Get("visibility") != "sync" {
 		t.Errorf("sent %+v", put)
 	}
 	if found, err := d.Find(t.Context(), "ABC@example.com"); err != nil || len(found) != 1 {
@@ -146,9 +148,11 @@ func outcomes() []outcome {
 		{"partial success", sanitytest.Fault{Mode: sanitytest.Partial}, upstream.Unavailable, upstream.Unavailable},
 		{"partial answer after storing", sanitytest.Fault{Mode: sanitytest.Partial, Acted: true}, "", upstream.Unavailable},
 		{"409, it exists", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true}, "", upstream.Unavailable},
-		{"409, it does not exist", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists}, upstream.Unavailable, upstream.Unavailable},
+		{"409, it does not exist", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists}, upstream.Unavailable,
+			upstream.Unavailable},
 		{"a proxy's 429", sanitytest.Fault{Mode: sanitytest.HTML, Status: 429}, upstream.Limited, upstream.Limited},
-		{"500 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`}, upstream.Unavailable, upstream.Unavailable},
+		{"500 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`}, upstream.Unavailable,
+			upstream.Unavailable},
 		{"401 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `}, upstream.Refused, upstream.Refused},
 	}
 	for _, mode := range []sanitytest.Mode{
@@ -251,7 +255,8 @@ func TestToken(t *testing.T) {
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"null": `{"result":null}`, "no result": `{"ms":1}`, "an object": `{"result":{}}`, "an error": `{"error":{"type":"queryParseError"}}`,
+		"null": `{"result":null}`, "no result": `{"ms":1}`, "an object": `{"result":{}}`,
+		"an error":      `{"error":{"type":"queryParseError"}}`,
 		"not documents": `{"result":[1]}`, "blank": ` `, "more than one": `{"result":[]}{"result":[]}`,
 		"not UTF-8": "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
 	} {

@@ -46,8 +46,12 @@ const Ana = "ana.pop@example.com"
 func Lead(email string, change func(*quote.Submission)) crm.Lead {
 	s := &quote.Submission{
 		ID: "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01", SessionID: "session-1", Locale: "ro",
-		Contact:     quote.Contact{FirstName: "Ștefania", LastName: "Núñez", Email: email, Phone: "+40 721 000 111", Company: "Brânză & Co"},
-		Selections:  quote.Selections{ProjectType: "web-app", Features: []string{"login", "search"}, Complexity: "medium", Timeline: "3-months"},
+		Contact: quote.Contact{
+			FirstName: "Ștefania", LastName: "Núñez", Email: email, Phone: "+40 721 000 111", Company: "Brânză & Co",
+		},
+		Selections: quote.Selections{
+			ProjectType: "web-app", Features: []string{"login", "search"}, Complexity: "medium", Timeline: "3-months",
+		},
 		Estimate:    quote.Estimate{Min: 12500, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC),
 	}
@@ -142,7 +146,8 @@ func orderOfArrival(t *testing.T, s Subject) {
 func oddAddresses(t *testing.T, s Subject) {
 	for _, email := range []string{
 		"ana+quote@example.com", "o'neill@example.com", "a/b@example.com", "100%@example.com", "%2e%2e@example.com",
-		"a?b=c&d#e@example.com", "a/./b@example.com", "ștefania@example.com", "josé@exámple.com", "{a}|b~c@example.com", " Ana.POP@Example.COM ",
+		"a?b=c&d#e@example.com", "a/./b@example.com", "ștefania@example.com", "josé@exámple.com", "{a}|b~c@example.com",
+		" Ana.POP@Example.COM ",
 	} {
 		for hours := range 2 { // the second time the contact exists
 			s.upsert(t, email, func(q *quote.Submission) { q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour) })

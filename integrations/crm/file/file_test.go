@@ -97,7 +97,8 @@ func TestFiles(t *testing.T) {
 
 func TestDamagedContact(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{"cut short": `{"email":"ana@example`, "other JSON": `[1]`, "empty": ``, "null": `null`} {
+	for name, content := range map[string]string{"cut short": `{"email":"ana@example`, "other JSON": `[1]`, "empty": ``,
+		"null": `null`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -125,7 +126,8 @@ func TestFolderLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for op, err := range map[string]error{
-		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)), "Ping": d.Ping(t.Context()), "Erase": d.Erase(t.Context(), crmtest.Ana),
+		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)), "Ping": d.Ping(t.Context()),
+		"Erase": d.Erase(t.Context(), crmtest.Ana),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", op, err)

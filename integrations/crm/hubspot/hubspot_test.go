@@ -255,7 +255,8 @@ func TestNotFound(t *testing.T) {
 		"creating: the API's address is wrong": {false, ht.Answer(404, nil).On(http.MethodPost, "/contacts"), upstream.Refused},
 		"updating: the contact is gone":        {true, ht.Answer(404, nil).On(http.MethodPatch, "/contacts"), upstream.Unavailable},
 		"a conflict names a contact that is gone": {
-			false, ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).On(http.MethodPost, "/contacts"), upstream.Unavailable,
+			false, ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).On(http.MethodPost, "/contacts"),
+			upstream.Unavailable,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +292,8 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 	if err := a.Upsert(t.Context(), crmtest.Lead("second@example.com", nil)); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := a.stub.Contact("second@example.com"); c.Properties["email"] != "primary@example.com" || c.Properties["firstname"] != "Ștefania" {
+	if c, _ := a.stub.Contact("second@example.com"); c.Properties["email"] != "primary@example.com" ||
+		c.Properties["firstname"] != "Ștefania" {
 		t.Errorf("contact: %v", c)
 	}
 	if missing, err := a.Missing(t.Context(), []string{"second@example.com"}); err != nil || len(missing) != 0 {
@@ -360,7 +362,8 @@ func TestUnknownProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.reported()) != 20 || strings.Contains(a.reported()[0], "example.com") {
+	if c, _ := a.stub.Contact(ana); len(c.Properties) != 5 || len(a.reported()) != 20 ||
+		strings.Contains(a.reported()[0], "example.com") {
 		t.Errorf("contact %v, omitted %q", c.Properties, a.reported())
 	}
 }
@@ -375,7 +378,8 @@ func TestRefusedValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := a.stub.Contact(ana)
-	if c.Properties[crm.PropFeatures] != "login;search" || c.Properties[crm.PropTimeline] != "" || c.Properties[crm.PropMax] != "1000000000" {
+	if c.Properties[crm.PropFeatures] != "login;search" || c.Properties[crm.PropTimeline] != "" ||
+		c.Properties[crm.PropMax] != "1000000000" {
 		t.Errorf("contact: %v", c.Properties)
 	}
 	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") || !strings.Contains(got[1], "INVALID_OPTION") {
@@ -450,7 +454,8 @@ func TestCreatingPropertiesFails(t *testing.T) {
 				expectKind(t, err, tt.want)
 				return
 			}
-			if c, ok := a.stub.Contact(ana); err != nil || !ok || len(c.Properties) != 5 || len(a.reported()) != len(crm.Changes(crmtest.Lead(ana, nil), nil))-5 {
+			if c, ok := a.stub.Contact(ana); err != nil || !ok || len(c.Properties) != 5 ||
+				len(a.reported()) != len(crm.Changes(crmtest.Lead(ana, nil), nil))-5 {
 				t.Errorf("%v; contact %v, omitted %q", err, c.Properties, a.reported())
 			}
 		})
@@ -472,7 +477,8 @@ func TestSetup(t *testing.T) {
 		t.Errorf("%q, %v", lines, err)
 	}
 	for name, want := range map[string]string{
-		crm.PropMax: "number/number", crm.PropSubmittedAt: "datetime/date", crm.PropFeatures: "string/textarea", crm.PropCurrency: "string/text",
+		crm.PropMax: "number/number", crm.PropSubmittedAt: "datetime/date", crm.PropFeatures: "string/textarea",
+		crm.PropCurrency: "string/text",
 	} {
 		if got := a.stub.Defined(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

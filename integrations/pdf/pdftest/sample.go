@@ -12,10 +12,12 @@ import (
 
 // LogoSVG is a logo with a transparent ground.
 const LogoSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" width="100%" height="100%">
-<defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/><stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
+<defs><linearGradient id="g" x1="0" y1="0" x2="1" y2="1"><stop offset="0" stop-color="#0f766e"/>
+<stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
 <rect x="4" y="4" width="52" height="52" rx="14" fill="url(#g)"/>
 <path d="M18 43 30 17 42 43Z" fill="#fff"/>
-<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Zm8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0ZM150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" fill="#134e4a"/>
+<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Zm8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0Z
+M150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" fill="#134e4a"/>
 </svg>`
 
 // Kinds are the kinds of sample documents.
@@ -25,8 +27,7 @@ func Kinds() []string { return []string{"minimal", "typical", "longest"} }
 // most have, "longest" the most that the service accepts.
 func Sample(locale, kind string) pdf.Document {
 	d := pdf.Document{
-		Locale:    locale,
-		CreatedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
+		Locale: locale, CreatedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
 		Submission: quote.Submission{
 			ID:         "f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
 			Contact:    quote.Contact{FirstName: "Ana", LastName: "Pop", Email: "ana@example.com"},
@@ -42,15 +43,17 @@ func Sample(locale, kind string) pdf.Document {
 		s.Contact = quote.Contact{FirstName: "Ștefania", LastName: "Núñez Țurcanu", Email: "stefania@example.com",
 			Phone: "+40 721 555 014", Company: "Brânză & Fiii SRL"}
 		s.Selections = quote.Selections{ProjectType: "online-shop", Complexity: "moderate", Timeline: "three-to-six-months",
-			Features: []string{"user-accounts", "online-payments", "multilingual-content", "blog", "analytics-dashboard", "booking-calendar", "newsletter"}}
+			Features: []string{"user-accounts", "online-payments", "multilingual-content", "blog", "analytics-dashboard",
+				"booking-calendar", "newsletter"}}
 		s.Estimate = quote.Estimate{Min: 12000, Max: 18500, Currency: "EUR"}
 	case "longest":
 		d.Company = sender()
 		s.Contact = quote.Contact{FirstName: strings.Repeat("W", 100), LastName: strings.Repeat("Ștefan ", 14) + "Ix",
-			Email:   strings.Repeat("a", 64) + "@" + strings.Repeat("b", 60) + "." + strings.Repeat("c", 60) + "." + strings.Repeat("d", 59) + ".example",
+			Email:   strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("b", 59)+".", 3) + "e.example",
 			Phone:   "+40 721 555 014 ext. 0123456789",
 			Company: strings.Repeat("Întreprinderea ", 6) + "Generală"}
-		s.Selections = quote.Selections{ProjectType: slug("project", 64), Complexity: slug("complexity", 64), Timeline: slug("timeline", 64)}
+		s.Selections = quote.Selections{ProjectType: slug("project", 64), Complexity: slug("complexity", 64),
+			Timeline: slug("timeline", 64)}
 		for i := range 50 {
 			name := fmt.Sprintf("feature-%02d-", i)
 			if i%3 == 0 { // without a place to break
@@ -70,9 +73,7 @@ func sender() pdf.Company {
 		panic(err)
 	}
 	return pdf.Company{
-		Name:   "Atelier Nord",
-		Logo:   logo,
-		Accent: "#0f766e",
+		Name: "Atelier Nord", Logo: logo, Accent: "#0f766e",
 		Lines: []pdf.Line{
 			{Text: "Strada Mihai Eminescu 12"}, {Text: "010512 București, România"},
 			{Text: "+40 21 555 0123", Link: "tel:+40215550123"},
@@ -94,11 +95,13 @@ func labels(locale string) map[string]string {
 	case "es":
 		return map[string]string{"online-shop": "Tienda en línea", "moderate": "Media", "three-to-six-months": "De tres a seis meses",
 			"user-accounts": "Cuentas de usuario", "online-payments": "Pagos en línea", "multilingual-content": "Contenido multilingüe",
-			"blog": "Blog", "analytics-dashboard": "Panel de análisis", "booking-calendar": "Calendario de reservas", "newsletter": "Boletín por correo"}
+			"blog": "Blog", "analytics-dashboard": "Panel de análisis", "booking-calendar": "Calendario de reservas",
+			"newsletter": "Boletín por correo"}
 	case "ro":
 		return map[string]string{"online-shop": "Magazin online", "moderate": "Medie", "three-to-six-months": "Între trei și șase luni",
-			"user-accounts": "Conturi de utilizator", "online-payments": "Plăți online", "multilingual-content": "Conținut în mai multe limbi",
-			"blog": "Blog", "analytics-dashboard": "Panou de statistici", "booking-calendar": "Calendar de programări", "newsletter": "Buletin informativ"}
+			"user-accounts": "Conturi de utilizator", "online-payments": "Plăți online", "blog": "Blog",
+			"multilingual-content": "Conținut în mai multe limbi", "analytics-dashboard": "Panou de statistici",
+			"booking-calendar": "Calendar de programări", "newsletter": "Buletin informativ"}
 	default:
 		return nil // spelled out from the slugs
 	}

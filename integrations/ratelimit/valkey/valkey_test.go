@@ -30,7 +30,8 @@ func TestConformance(t *testing.T) {
 	ratelimittest.Run(t, func(t *testing.T) ratelimit.Limiter { return open(t, server, fmt.Sprintf("test%d:", n.Add(1))) })
 	t.Run("two instances count together", func(t *testing.T) {
 		t.Parallel()
-		served := ratelimittest.Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour}, open(t, server, "two:"), open(t, server, "two:"))
+		served := ratelimittest.Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour}, open(t, server, "two:"),
+			open(t, server, "two:"))
 		if served != 50 {
 			t.Errorf("%d served by two of a limit of 50", served)
 		}

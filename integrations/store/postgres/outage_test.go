@@ -71,7 +71,8 @@ func TestOutage(t *testing.T) {
 			t.Errorf("after the server was %s: %v", name, err)
 		}
 	}
-	for _, query := range []string{`SELECT id FROM submissions`, `SELECT submission_id FROM jobs`, `SELECT key FROM submission_keys`} {
+	for _, query := range []string{`SELECT id FROM submissions`, `SELECT submission_id FROM jobs`,
+		`SELECT key FROM submission_keys`} {
 		if got := len(s.Strings(t, query)); got != n {
 			t.Errorf("%s: %d rows, want %d", query, got, n)
 		}

@@ -180,7 +180,8 @@ func TestFile(t *testing.T) {
 	if err := db.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1",
+		"secure_delete": "1"} {
 		if got := column(t, db.pool, `PRAGMA `+pragma); got[0] != want {
 			t.Errorf("%s is %s, want %s", pragma, got[0], want)
 		}

@@ -43,7 +43,8 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: queue[*sql.Tx]{enqueue}, Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: queue[*sql.Tx]{enqueue},
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
-	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: queue[pgx.Tx]{enqueue}, Log: slog.New(slog.DiscardHandler)})
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: queue[pgx.Tx]{enqueue},
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,15 +60,14 @@ func (q Queue[TX]) Unfinished(ctx context.Context, tx TX, ids []string) ([]strin
 func (q Queue[TX]) each(ctx context.Context, tx TX, operation, query string, ids []string) error {
 	for _, id := range ids {
 		if q.Jobs == nil {
-			continue
+			break
 		}
-		if err := q.Exec(ctx, tx, fmt.Sprintf(query, id)); err != nil {
+		err := q.Exec(ctx, tx, fmt.Sprintf(query, id))
+		if err == nil && q.Fail != nil {
+			err = q.Fail(operation, id)
+		}
+		if err != nil {
 			return err
-		}
-		if q.Fail != nil {
-			if err := q.Fail(operation, id); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

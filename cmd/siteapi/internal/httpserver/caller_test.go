@@ -16,10 +16,12 @@ func TestClientAddress(t *testing.T) {
 		want         string
 	}{
 		{"no proxy", "203.0.113.5:1234", nil, "203.0.113.5"},
-		{"a stranger who claims to be a proxy", "203.0.113.5:1234", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "203.0.113.5"},
+		{"a stranger who claims to be a proxy", "203.0.113.5:1234", map[string]string{"X-Forwarded-For": "198.51.100.1"},
+			"203.0.113.5"},
 		{"one proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1"},
 		{"two proxies", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
-		{"a client who lies before the proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1"}, "198.51.100.1"},
+		{"a client who lies before the proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1"},
+			"198.51.100.1"},
 		{"IPv6 proxy", "[fd00::1]:80", map[string]string{"X-Forwarded-For": "2001:db8::2"}, "2001:db8::2"},
 		{"IPv4 in IPv6", "[::ffff:10.0.0.1]:80", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1"},
 		{"address with port", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1:5555"}, "198.51.100.1"},
@@ -57,7 +59,8 @@ func TestIdempotencyKey(t *testing.T) {
 func TestBearer(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
-		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "", "Bearer ": "",
+		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "",
+		"Bearer ": "",
 	} {
 		if got := bearer(header); got != want {
 			t.Errorf("%q: got %q, want %q", header, got, want)

@@ -123,7 +123,7 @@ func (s *Server) visible(auth, perspective string) []document {
 // mutate runs a transaction: all of it or nothing.
 func (s *Server) mutate(seen Request) answer {
 	if seen.Method != http.MethodPost || seen.Auth != "write" {
-		return mutationFailed(http.StatusForbidden, "insufficientPermissionsError", `Insufficient permissions; permission "create" required`)
+		return mutationFailed(http.StatusForbidden, "insufficientPermissionsError", `permission "create" required`)
 	}
 	var sent struct {
 		Mutations []struct {
@@ -155,7 +155,9 @@ func (s *Server) mutate(seen Request) answer {
 }
 
 // apply runs one mutation on a copy of the documents.
-func (s *Server) apply(docs map[string]json.RawMessage, create json.RawMessage, remove *struct{ ID string }) (id, operation string, err error) {
+func (s *Server) apply(
+	docs map[string]json.RawMessage, create json.RawMessage, remove *struct{ ID string },
+) (id, operation string, err error) {
 	switch {
 	case create != nil:
 		d, err := readDocument(create)

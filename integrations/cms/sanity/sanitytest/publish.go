@@ -61,7 +61,8 @@ func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, e
 
 // notify sends a webhook until it is taken or the tries are used up. All tries carry the same
 // idempotency key.
-func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage) (status int, err error) {
+func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage) (int, error) {
+	var status int
 	s.mu.Lock()
 	if s.opts.IndexLag > 0 {
 		s.lagging[id] = lagging{before, time.Now().Add(s.opts.IndexLag)}

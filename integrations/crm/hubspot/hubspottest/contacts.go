@@ -190,7 +190,8 @@ func (s *Server) readBatch(body []byte) answer {
 	if len(missing) == 0 {
 		return answer{http.StatusOK, out}
 	}
-	out["errors"] = []any{map[string]any{"status": "error", "category": "OBJECT_NOT_FOUND", "context": map[string]any{"ids": missing}}}
+	ids := map[string]any{"ids": missing}
+	out["errors"] = []any{map[string]any{"status": "error", "category": "OBJECT_NOT_FOUND", "context": ids}}
 	return answer{http.StatusMultiStatus, out}
 }
 

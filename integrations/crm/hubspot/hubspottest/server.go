@@ -57,7 +57,8 @@ type Server struct {
 // New starts a server.
 func New(o Options) *Server {
 	s := &Server{
-		o: o, serial: 100, contacts: map[string]*record{}, groups: map[string]bool{"contactinformation": true}, defs: standardDefinitions(),
+		o: o, serial: 100, contacts: map[string]*record{}, groups: map[string]bool{"contactinformation": true},
+		defs: standardDefinitions(),
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -236,7 +237,8 @@ func nowhere() answer {
 
 // wrong is an error in HubSpot's form.
 func (s *Server) wrong(status int, category, message string) answer {
-	p := map[string]any{"status": "error", "message": message, "correlationId": fmt.Sprintf("%08x-0000-4000-8000-000000000000", status)}
+	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", status)
+	p := map[string]any{"status": "error", "message": message, "correlationId": id}
 	if category != "" {
 		p["category"] = category
 	}
