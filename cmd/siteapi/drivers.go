@@ -34,6 +34,7 @@ import (
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -41,15 +42,13 @@ import (
 type cmsDriver interface {
 	cms.Content
 	cms.Submissions
-	cms.Lookup
-	cms.Eraser
+	leads.CMS
 }
 
 // crmDriver is what every CRM driver offers.
 type crmDriver interface {
 	crm.Contacts
-	crm.Lookup
-	crm.Eraser
+	leads.CRM
 }
 
 // observer sees what passes between the service and remote systems.

@@ -31,17 +31,17 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		return err
 	}
 	listener, err := httpserver.Listen(ctx, s.ListenAddr)
+	if err == nil {
+		err = a.listenAdmin(ctx)
+	}
+	if err == nil {
+		err = a.start(ctx)
+	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("LISTEN_ADDR: %w", err), a.shutdown(ctx))
-	}
-	if err := a.listenAdmin(ctx); err != nil {
-		return errors.Join(err, listener.Close(), a.shutdown(ctx))
-	}
-	if err := a.start(ctx); err != nil {
-		return errors.Join(err, listener.Close(), a.shutdown(ctx))
+		return errors.Join(err, a.shutdown(ctx))
 	}
 	announce(log, s, listener.Addr())
-	notifySystemd(log, daemon.SdNotifyReady)
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // where systemd asks for it, which notices what it is not told
 	return a.serve(ctx, listener)
 }
 
@@ -62,7 +62,7 @@ func collectLessOften(getenv func(string) string) {
 func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	err := a.server.Serve(ctx, listener, func() {
 		a.log.Info().Msg("stopping")
-		notifySystemd(a.log, daemon.SdNotifyStopping)
+		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -106,13 +106,6 @@ func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 		}
 	}
 	event.Msg("ready")
-}
-
-// notifySystemd tells systemd the state of the service, where it has asked for that.
-func notifySystemd(log zerolog.Logger, state string) {
-	if _, err := daemon.SdNotify(false, state); err != nil {
-		log.Warn().Err(err).Msg("cannot notify systemd")
-	}
 }
 
 // upkeep forgets what is older than TRACK_RETENTION and SUBMISSION_RETENTION and reports

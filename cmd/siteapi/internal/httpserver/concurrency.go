@@ -111,11 +111,11 @@ func (b *limitedBody) done(w http.ResponseWriter) {
 	}
 }
 
-// slots limits the requests that are worked on at a time.
+// slots limits the requests, or the connections, at a time.
 type slots struct {
 	max   int64
 	taken atomic.Int64
-	shed  func() // counts a request that found no slot
+	shed  func() // counts one that found no slot
 }
 
 func (s *slots) take() bool {
@@ -129,27 +129,28 @@ func (s *slots) take() bool {
 
 func (s *slots) release() { s.taken.Add(-1) }
 
-// clientCounter counts the requests in flight of each client.
+// clientCounter limits the requests, or the connections, of each client at a time.
 type clientCounter struct {
-	mu       sync.Mutex
-	inFlight map[string]int
+	max    int
+	mu     sync.Mutex
+	counts map[string]int
 }
 
-// enter counts a request unless its client has too many in flight.
+// enter counts one as weight of them, unless its client has too many.
 func (c *clientCounter) enter(client string, weight int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFlight[client]+weight > maxPerClient {
+	if c.counts[client]+weight > c.max {
 		return false
 	}
-	c.inFlight[client] += weight
+	c.counts[client] += weight
 	return true
 }
 
 func (c *clientCounter) leave(client string, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFlight[client] -= weight; c.inFlight[client] <= 0 {
-		delete(c.inFlight, client)
+	if c.counts[client] -= weight; c.counts[client] <= 0 {
+		delete(c.counts, client)
 	}
 }

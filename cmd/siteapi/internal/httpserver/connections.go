@@ -3,7 +3,6 @@ package httpserver
 import (
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -16,14 +15,18 @@ const clientShare = 8
 // Trusted proxies and this machine speak for many clients, so they have no limit of their own.
 type connections struct {
 	net.Listener
-	max       int
+	open      *slots
+	clients   *clientCounter
 	proxies   proxies
-	refused   func()
 	closeIdle func()
 	lastClose rate.Sometimes
+}
 
-	mu   sync.Mutex
-	open map[net.Conn]string // the client; empty: not limited
+func newConnections(most int, proxies proxies) *connections {
+	return &connections{
+		open: &slots{max: int64(most)}, proxies: proxies,
+		clients: &clientCounter{max: max(1, most/clientShare), counts: map[string]int{}},
+	}
 }
 
 // limit accepts the connections of a server within the limits.
@@ -34,63 +37,44 @@ func (l *connections) limit(listener net.Listener, server *http.Server) net.List
 		server.SetKeepAlivesEnabled(true)
 	}
 	server.ConnState = func(c net.Conn, now http.ConnState) {
-		if now == http.StateClosed || now == http.StateHijacked {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			delete(l.open, c)
+		if now == http.StateClosed {
+			l.open.release()
+			l.clients.leave(l.client(c))
 		}
 	}
 	return l
 }
 
-// Accept returns the next connection that is not refused.
+// Accept returns the next connection that is not refused. Where few more may be opened, those that are idle make room.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil || l.admit(c) {
-			return c, err
+		if err != nil {
+			return nil, err
 		}
-		l.refused()
+		if l.open.taken.Load() >= l.open.max-l.open.max/clientShare {
+			l.lastClose.Do(l.closeIdle)
+		}
+		if l.open.take() {
+			if l.clients.enter(l.client(c)) {
+				return c, nil
+			}
+			l.open.release()
+			l.open.shed()
+		}
 		_ = c.Close()
 	}
 }
 
-// admit counts a connection unless there are too many. Where few more may be opened, those that are idle make room.
-func (l *connections) admit(c net.Conn) bool {
-	if l.number() >= l.max-l.max/clientShare {
-		l.lastClose.Do(l.closeIdle)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	client, own := l.client(c), 0
-	for _, other := range l.open {
-		if client != "" && other == client {
-			own++
-		}
-	}
-	if len(l.open) >= l.max || own >= max(1, l.max/clientShare) {
-		return false
-	}
-	l.open[c] = client
-	return true
-}
-
-// client is what a connection counts for; empty: it is not limited.
-func (l *connections) client(c net.Conn) string {
+// client is what a connection counts for, and as how many.
+func (l *connections) client(c net.Conn) (key string, weight int) {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
-		return ""
+		return "", 0
 	}
 	addr := tcp.AddrPort().Addr().Unmap()
 	if addr.IsLoopback() || l.proxies.trusted(addr) {
-		return ""
+		return "", 0
 	}
-	return clientKey(addr.String())
-}
-
-// number is the number of open connections.
-func (l *connections) number() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.open)
+	return clientKey(addr.String()), 1
 }

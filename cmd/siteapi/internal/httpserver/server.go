@@ -59,10 +59,10 @@ func New(o Options) *Server {
 	s := &Server{
 		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
 		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
-		clients:     &clientCounter{inFlight: map[string]int{}},
-		connections: &connections{max: o.MaxConnections, proxies: o.TrustedProxies, open: map[net.Conn]string{}},
+		clients:     &clientCounter{max: maxPerClient, counts: map[string]int{}},
+		connections: newConnections(o.MaxConnections, o.TrustedProxies),
 	}
-	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
+	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections.open)
 	// The first is the outermost.
 	s.handler = chain(s.router(o.ServeOperators), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.allowOrigins, s.limitRequests)
 	s.admin = chain(s.router(true), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.limitRequests)
@@ -131,7 +131,11 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case len(inherited) > 0:
 		return nil, fmt.Errorf("systemd handed over %d sockets: the service takes one stream socket", len(inherited))
 	}
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("LISTEN_ADDR: %w", err)
+	}
+	return listener, nil
 }
 
 // ServeAdmin answers on the admin listener: metrics, profiles, the probes, and what is for

@@ -8,7 +8,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
-	"github.com/vektah/gqlparser/v2/ast"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -130,9 +129,11 @@ func (operationSpans) Validate(graphql.ExecutableSchema) error { return nil }
 
 // InterceptOperation implements [graphql.OperationInterceptor].
 func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	op := graphql.GetOperationContext(ctx).Operation
-	kind := string(op.Operation)
-	ctx, span := o.tracer.Start(ctx, kind+" "+rootField(op), trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
+	kind, field := string(graphql.GetOperationContext(ctx).Operation.Operation), "multiple"
+	if fields := schema.CallerFrom(ctx).Summary.RootFields; len(fields) == 1 {
+		field = fields[0]
+	}
+	ctx, span := o.tracer.Start(ctx, kind+" "+field, trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
 	handler := next(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		defer span.End()
@@ -148,16 +149,6 @@ func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.Ope
 		}
 		return response
 	}
-}
-
-// rootField names the root field of an operation.
-func rootField(op *ast.OperationDefinition) string {
-	if len(op.SelectionSet) == 1 {
-		if f, ok := op.SelectionSet[0].(*ast.Field); ok && f.Definition != nil {
-			return f.Name
-		}
-	}
-	return "multiple"
 }
 
 // Parent returns what the resolvers ask for the trace that a submission came from, in
