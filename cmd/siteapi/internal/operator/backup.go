@@ -115,13 +115,6 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	return err
 }
 
-func isBackupFile(header *tar.Header) bool {
-	return header.Typeflag == tar.TypeReg && slices.ContainsFunc(backupParts(), func(pattern string) bool {
-		ok, _ := path.Match(pattern, header.Name)
-		return ok
-	})
-}
-
 func restoreBackup(ctx context.Context, c *call) (err error) {
 	from, s := c.text("from"), c.settings
 	switch {
@@ -157,9 +150,6 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	if exists(databasePath(s)) {
-		_ = sqlite.Truncate(ctx, databasePath(s)) // a database that can't be read is a reason for a restore
-	}
 	aside, err := swap(staging, s.DataDir)
 	if err != nil {
 		return fmt.Errorf("nothing was restored: %w", err)
@@ -185,7 +175,11 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		if header, err = archive.Next(); err != nil {
 			break
 		}
-		if !isBackupFile(header) {
+		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
+			ok, _ := path.Match(pattern, header.Name)
+			return ok && header.Typeflag == tar.TypeReg
+		})
+		if !known {
 			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
 		}
 		if header.Name == DatabaseFile {

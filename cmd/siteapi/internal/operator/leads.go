@@ -26,7 +26,8 @@ import (
 // leadFlags narrow a listing of leads.
 func leadFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.String("search", "", "only leads whose first name, last name, e-mail address or PDF reference begins with each of these `words` (or --reference)")
+	f.String("search", "", "only leads whose first name, last name, e-mail address or PDF reference\n"+
+		"begins with each of these `words` (or --reference)")
 	f.String("email", "", "only leads of this `address`, in any letter case")
 	enumFlag("state", "only leads in this `state`", schema.AllLeadState)(c)
 	periodFlags("leads submitted")(c)
@@ -130,45 +131,39 @@ func showLeads(ctx context.Context, c *call) error {
 	return nil
 }
 
-func releaseLeads(ctx context.Context, c *call) error {
-	return c.decide(ctx, "released: the running service delivers them now", c.db.Archive.Release)
-}
-
-func rejectLeads(ctx context.Context, c *call) error {
-	return c.decide(ctx, "rejected", c.db.Archive.Reject)
-}
-
-// decide releases or rejects the leads that are named, or all in review.
-func (c *call) decide(ctx context.Context, done string, do func(ctx context.Context, id string) (bool, error)) (err error) {
-	var list []*schema.Lead
-	switch {
-	case c.on("all") == (len(c.args) > 0):
-		return errors.New("name leads, or say --all: `siteapi leads list --state in-review` lists them")
-	case c.on("all"):
-		if list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview); err != nil {
-			return err
+// decide returns the action that releases or rejects the leads that are named, or all in review.
+func decide(done string, do func(a store.Archive, ctx context.Context, id string) (bool, error)) action {
+	return func(ctx context.Context, c *call) (err error) {
+		var list []*schema.Lead
+		switch {
+		case c.on("all") == (len(c.args) > 0):
+			return errors.New("name leads, or say --all: `siteapi leads list --state in-review` lists them")
+		case c.on("all"):
+			if list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview); err != nil {
+				return err
+			}
 		}
-	}
-	for _, name := range c.args {
-		found, err := c.findLeads(ctx, name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		for _, name := range c.args {
+			found, err := c.findLeads(ctx, name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			list = append(list, found...)
 		}
-		list = append(list, found...)
-	}
-	n := 0
-	for _, l := range list {
-		switch ok, err := do(ctx, l.ID); {
-		case err != nil:
-			return fmt.Errorf("%s: %w", l.ID, err)
-		case ok:
-			n++
-		default:
-			c.say("%s is not in review: it is %s", l.Reference, word(l.State))
+		n := 0
+		for _, l := range list {
+			switch ok, err := do(c.db.Archive, ctx, l.ID); {
+			case err != nil:
+				return fmt.Errorf("%s: %w", l.ID, err)
+			case ok:
+				n++
+			default:
+				c.say("%s is not in review: it is %s", l.Reference, word(l.State))
+			}
 		}
+		c.say("%d leads %s", n, done)
+		return nil
 	}
-	c.say("%d leads %s", n, done)
-	return nil
 }
 
 // exportPage is how many leads an export holds in memory at a time.
@@ -247,3 +242,33 @@ var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0
 
 // inert writes ' before each of those.
 func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
+
+func printFunnel(ctx context.Context, c *call) error {
+	since, until, err := c.period()
+	if err != nil {
+		return err
+	}
+	var locale *schema.Locale
+	if l := schema.Locale(c.text("locale")); l != "" {
+		locale = &l
+	}
+	f, err := c.rules.Funnel(ctx, since, until, locale)
+	switch {
+	case err != nil:
+		return err
+	case c.on("json"):
+		return printJSON(c.out, f)
+	}
+	printTable(c.out, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"}, f.Steps, func(s *schema.FunnelStep) table.Row {
+		share := ""
+		if s.Conversion != nil {
+			share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
+		}
+		return table.Row{word(s.Name), s.Count, share}
+	})
+	c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
+	printTable(c.out, table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}, f.Choices, func(c *schema.FunnelChoice) table.Row {
+		return table.Row{c.Field, c.Value, c.Count, c.Submitted}
+	})
+	return nil
+}

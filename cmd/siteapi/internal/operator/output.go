@@ -68,24 +68,17 @@ func printFields(out io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	for dec := jsontext.NewDecoder(bytes.NewReader(data)); ; {
-		token, err := dec.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
 		container, n := dec.StackIndex(dec.StackDepth())
 		isName := container == '{' && n%2 == 1
-		if kind := token.Kind(); isName || strings.ContainsRune("{}[]n", rune(kind)) || token.String() == "" {
+		if isName || strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
 			continue
 		}
 		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
-		if _, err := fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String())); err != nil {
-			return err
-		}
+		_, _ = fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String()))
 	}
+	return nil
 }
 
 // printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
@@ -111,7 +104,7 @@ func printJSON(out io.Writer, v any) error {
 }
 
 // writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.
-func writeFile(path string, overwrite bool, write func(*os.File) error) (err error) {
+func writeFile(path string, overwrite bool, write func(*os.File) error) error {
 	if exists(path) && !overwrite {
 		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
 	}
@@ -119,15 +112,14 @@ func writeFile(path string, overwrite bool, write func(*os.File) error) (err err
 	if err != nil {
 		return fmt.Errorf("writing a file: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return err
+	err = errors.Join(write(f), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	return os.Rename(f.Name(), path)
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // exists reports whether there is a file or folder at a path.

@@ -16,13 +16,11 @@ import (
 	"siteapi/resolvers/leads"
 )
 
-func migrate(ctx context.Context, c *call) error {
-	db, err := c.OpenDatabase(ctx, c.settings)
-	if err != nil {
-		return err
+func migrate(ctx context.Context, c *call) (err error) {
+	if c.db, err = c.OpenDatabase(ctx, c.settings); err == nil {
+		c.say("the tables are up to date")
 	}
-	c.say("the tables are up to date")
-	return db.Close()
+	return err
 }
 
 // openExisting opens the database of a service.
