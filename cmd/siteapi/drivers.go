@@ -170,7 +170,7 @@ func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 	}, nil
 }
 
-// senders tells the queue how each target takes a submission.
+// senders returns the functions that deliver a submission to each target.
 func senders(
 	s *config.Settings, submissions cms.Submissions, contacts crm.Contacts, announce queue.Send,
 ) map[queue.Target]queue.Send {
@@ -186,23 +186,24 @@ func senders(
 // webhookRate is how many leads are announced in a second: receivers of webhooks are not built for more.
 const webhookRate = 5
 
-// targets says how submissions are delivered, and how often that is tried. A command that
-// only looks has no senders.
+// targets returns how submissions are delivered to each target. A command that only lists
+// deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
+	tries := attempts(s.DeliveryRetryMax)
 	all := []queue.TargetConfig{
-		{Name: queue.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
-		{Name: queue.CRM, MaxWorkers: 4, PerSecond: s.CRMRate},
-		{Name: queue.Webhook, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
+		{Name: queue.CMS, MaxAttempts: tries, MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: queue.CRM, MaxAttempts: tries, MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: queue.Webhook, MaxAttempts: tries, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
 	}
 	for i := range all {
-		all[i].Send, all[i].MaxAttempts = senders[all[i].Name], attempts(s.DeliveryRetryMax)
+		all[i].Send = senders[all[i].Name]
 	}
 	return all
 }
 
-// attempts returns a number of tries that takes three days at least with pauses of up to
-// retryMax. It is bounded, since the error of each try is kept: with pauses of less than a
-// minute three days are not reached.
+// attempts returns a number of tries that lasts at least three days with pauses of up to
+// retryMax. It is bounded, since the error of each try is stored: with pauses of less than
+// a minute three days are not reached.
 func attempts(retryMax time.Duration) int {
 	const period, most = 3 * 24 * time.Hour, 6000
 	shortest := retryMax * 4 / 5 // the longest pause with all of its jitter taken off
