@@ -111,6 +111,10 @@ func TestCheckBounds(t *testing.T) {
 		{"two bad features", `"projectType":"web-app"`, `"projectType":"web-app","features":["ok","Not OK",null]`, []string{
 			"selections.features[1]: not_a_slug", "selections.features[2]: required",
 		}},
+		{"one for a list", `"projectType":"web-app"`, `"projectType":"web-app","features":"blog"`, nil},
+		{"a bad one for a list", `"projectType":"web-app"`, `"projectType":"web-app","features":"Not A Slug"`, []string{
+			"selections.features: not_a_slug",
+		}},
 		{"negative", `"min":1`, `"min":-0.01`, []string{"estimate.min: below_min min=0"}},
 		{"too much", `"max":2`, `"max":1000000000.01`, []string{"estimate.max: above_max max=1e+09"}},
 		{"bounds of amounts", `"min":1,"max":2`, `"min":0,"max":1e9`, nil},

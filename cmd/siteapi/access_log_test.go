@@ -69,16 +69,3 @@ func TestAccessLog(t *testing.T) {
 		t.Errorf("the log repeats what was sent:\n%s", log)
 	}
 }
-
-// The id of a submission is all it takes to read its PDF, so no log line holds one.
-func TestSubmissionIDIsNotLogged(t *testing.T) {
-	t.Parallel()
-	r := launch(t, t.TempDir(), "LOG_LEVEL=trace")
-	_, answer := r.post("/api/quote/submit", validSubmission("unlogged"))
-	id, _ := answer["submissionId"].(string)
-	r.do(http.MethodGet, "/api/quote/pdf?id="+id, "")
-	eventually(t, "the submission is logged", func() bool { return strings.Contains(r.log.String(), "quote submitted") })
-	if id == "" || strings.Contains(r.log.String(), id) {
-		t.Errorf("id %q is in the log:\n%s", id, r.log.String())
-	}
-}

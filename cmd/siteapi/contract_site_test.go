@@ -134,7 +134,10 @@ func TestContractContent(t *testing.T) {
 func TestContractUnknownRoutes(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	for _, path := range []string{"/nothing", "/api/", "/api/nothing", "/api/quote/track/", "//api/quote/track", "/api/../secret"} {
+	for _, path := range []string{
+		"/nothing", "/api/", "/api/nothing", "/api/quote/track/", "//api/quote/track", "/api/../secret",
+		"/playground/nothing", "/playground/assets/nothing", "/playgrounds",
+	} {
 		if got := s.restOutcome(s.do(http.MethodGet, path, "")); got.status != 404 || got.code != "NOT_FOUND" {
 			t.Errorf("GET %s: %d %s", path, got.status, got.raw)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,114 +8,56 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-func TestPlayground(t *testing.T) {
+// The pages name the tokens of development where these are in use, and no others.
+func TestPages(t *testing.T) {
 	t.Parallel()
-	inProduction := map[string]string{
-		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
-		"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
-	}
-	switchedOn := map[string]string{"GRAPHQL_PLAYGROUND": "on"}
-	for name, value := range inProduction {
-		switchedOn[name] = value
-	}
-	cases := map[string]struct {
-		env           map[string]string
-		status        int
-		says, without []string
-	}{
-		"in development": {
-			status: http.StatusOK, says: []string{config.DevCacheToken, config.DevWebhookSecret},
-		},
-		"with tokens of one's own": {
-			env: map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}, status: http.StatusOK,
-			says:    []string{"CACHE_API_TOKEN", config.DevWebhookSecret},
-			without: []string{"cache-secret-of-this-test", config.DevCacheToken},
-		},
-		"in production": {env: inProduction, status: http.StatusNotFound},
-		"in production, switched on": {
-			env: switchedOn, status: http.StatusOK,
-			says:    []string{"CACHE_API_TOKEN", "CMS_WEBHOOK_SECRET"},
-			without: []string{"secret-of-this-test", config.DevCacheToken, config.DevWebhookSecret},
-		},
-		"switched off": {env: map[string]string{"GRAPHQL_PLAYGROUND": "off"}, status: http.StatusNotFound},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := startService(t, c.env)
-			r := s.do(http.MethodGet, "/playground", "")
-			if r.status != c.status {
-				t.Fatalf("status %d, want %d", r.status, c.status)
-			}
-			for _, want := range c.says {
-				if !strings.Contains(string(r.body), want) {
-					t.Errorf("the page does not say %s", want)
-				}
-			}
-			for _, bad := range c.without {
-				if strings.Contains(string(r.body), bad) {
-					t.Errorf("the page says %s", bad)
-				}
-			}
-		})
-	}
-}
-
-func TestPlaygroundRefusesWithProblems(t *testing.T) {
-	t.Parallel()
-	s := startService(t, nil)
-	for request, want := range map[string]struct {
-		status int
-		code   string
-	}{
-		"GET /playground/nothing":        {http.StatusNotFound, "NOT_FOUND"},
-		"GET /playground/assets/nothing": {http.StatusNotFound, "NOT_FOUND"},
-		"GET /playgrounds":               {http.StatusNotFound, "NOT_FOUND"},
-		"POST /playground":               {http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"},
-	} {
-		method, path, _ := strings.Cut(request, " ")
-		r := s.do(method, path, "")
-		if r.status != want.status || !strings.Contains(string(r.body), want.code) ||
-			r.header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: %d %s", request, r.status, r.body)
+	inProduction := func(switches ...string) map[string]string {
+		env := map[string]string{
+			"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
+			"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
 		}
+		for _, name := range switches {
+			env[name] = "on"
+		}
+		return env
 	}
-}
-
-func TestFrontPage(t *testing.T) {
-	t.Parallel()
-	production := map[string]string{
-		"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
-		"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
-	}
-	switchedOn := maps.Clone(production)
-	switchedOn["FRONT_PAGE"] = "on"
-	pages := []string{"/", "/assets/front.css", "/calculator", "/docs"}
+	playground, front := []string{"/playground"}, []string{"/", "/assets/front.css", "/calculator", "/docs"}
 	for name, c := range map[string]struct {
 		env           map[string]string
+		paths         []string // the first is read
 		status        int
 		says, without []string
 	}{
-		"in development": {
-			status:  http.StatusOK,
-			says:    []string{config.DevCacheToken, config.DevWebhookSecret, config.DevAdminToken, `href="/playground" >`},
-			without: []string{"{{"},
+		"playground in development": {nil, playground, http.StatusOK, []string{config.DevCacheToken, config.DevWebhookSecret}, nil},
+		"playground with tokens of one's own": {
+			map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}, playground, http.StatusOK,
+			[]string{"CACHE_API_TOKEN", config.DevWebhookSecret}, []string{"cache-secret-of-this-test", config.DevCacheToken},
 		},
-		"in production, switched on": {
-			env: switchedOn, status: http.StatusOK,
-			says: []string{"CACHE_API_TOKEN", `href="/playground" hidden>`}, without: []string{"secret-of-this-test", "dev-"},
+		"playground in production": {inProduction(), playground, http.StatusNotFound, nil, nil},
+		"playground in production, switched on": {
+			inProduction("GRAPHQL_PLAYGROUND"), playground, http.StatusOK, []string{"CACHE_API_TOKEN", "CMS_WEBHOOK_SECRET"},
+			[]string{"secret-of-this-test", config.DevCacheToken, config.DevWebhookSecret},
 		},
-		"in production": {env: production, status: http.StatusNotFound},
+		"playground switched off": {map[string]string{"GRAPHQL_PLAYGROUND": "off"}, playground, http.StatusNotFound, nil, nil},
+		"front page in development": {
+			nil, front, http.StatusOK,
+			[]string{config.DevCacheToken, config.DevWebhookSecret, config.DevAdminToken, `href="/playground" >`}, []string{"{{"},
+		},
+		"front page in production, switched on": {
+			inProduction("FRONT_PAGE"), front, http.StatusOK,
+			[]string{"CACHE_API_TOKEN", `href="/playground" hidden>`}, []string{"secret-of-this-test", "dev-"},
+		},
+		"front page in production": {inProduction(), front, http.StatusNotFound, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startService(t, c.env)
-			for _, path := range pages {
+			for _, path := range c.paths {
 				if r := s.do(http.MethodGet, path, ""); r.status != c.status {
 					t.Errorf("%s: status %d, want %d", path, r.status, c.status)
 				}
 			}
-			text := string(s.do(http.MethodGet, "/", "").body)
+			text := string(s.do(http.MethodGet, c.paths[0], "").body)
 			for _, want := range c.says {
 				if !strings.Contains(text, want) {
 					t.Errorf("the page does not say %s", want)

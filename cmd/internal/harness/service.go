@@ -26,10 +26,9 @@ const (
 // Service is the binary on one data folder and one address, however often it is stopped
 // and started. Its log is siteapi.log beside the data.
 type Service struct {
-	Base  string          // http://127.0.0.1:<port>
-	Admin string          // of the metrics
-	Dir   string          // with the folder "data" and the log
-	Ended <-chan struct{} // closed when the process has ended
+	Base, Admin string          // http://127.0.0.1:<port> of the service and of its metrics
+	Dir         string          // with the folder "data" and the log
+	Ended       <-chan struct{} // closed when the process has ended
 
 	binary string
 	env    []string
