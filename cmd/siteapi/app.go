@@ -30,18 +30,18 @@ import (
 	"siteapi/schema"
 )
 
-// Times that hold for every site.
+// Times that are the same for every site.
 const (
 	cmsTimeout     = 5 * time.Second // of one call to the CMS
 	staleFor       = 24 * time.Hour  // how long expired content is served while it is refreshed
 	upkeepInterval = time.Hour
 	stopTimeout    = 20 * time.Second // for deliveries under way at a stop
 
-	nearInterval   = time.Second // between checks of what runs for this service alone
-	remoteInterval = time.Minute // between checks of what costs money or has a quota
+	nearInterval   = time.Second // between checks of the service's own servers
+	remoteInterval = time.Minute // between checks of APIs with quotas
 )
 
-// app is the service with everything it is made of.
+// app is the service with all its parts.
 type app struct {
 	settings *config.Settings
 	log      zerolog.Logger
@@ -53,12 +53,12 @@ type app struct {
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
 	closers
-	stop context.CancelFunc // ends what start began
+	stop context.CancelFunc // ends the work that start began
 	work sync.WaitGroup
 }
 
-// newApp builds the service without starting any work. Changes reach what no setting
-// does, for tests.
+// newApp builds the service without starting any work. Changes replace parts that no
+// setting selects, for tests.
 func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
 	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
@@ -127,7 +127,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	return a, a.newServer(health, newRateLimits(s, conn))
 }
 
-// newResolver joins the rules with what they need.
+// newResolver gives the resolvers their dependencies.
 func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier) error {
 	s := a.settings
 	renderer, err := pdf.New(pdf.Options{Log: a.log})
@@ -155,7 +155,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 	return nil
 }
 
-// newServer puts both endpoints over one executor, and the HTTP server before them.
+// newServer builds the executor, both endpoints over it and the HTTP server.
 func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits) error {
 	s := a.settings
 	documents, open, err := newDocuments(s)
@@ -209,7 +209,7 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 	return clients, operators, err
 }
 
-// start begins the work beside answering requests.
+// start begins the background work.
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
@@ -233,8 +233,8 @@ func (a *app) start(ctx context.Context) error {
 	return nil
 }
 
-// shutdown ends the work that start began and closes everything. What is left undone
-// is done after the next start.
+// shutdown ends the work that start began and closes everything. Unfinished
+// deliveries continue after the next start.
 func (a *app) shutdown(ctx context.Context) error {
 	var errs []error
 	if a.stop != nil {

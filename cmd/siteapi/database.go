@@ -33,8 +33,8 @@ type database struct {
 	files []string // of SQLite
 }
 
-// work is what the queue does for this process. The zero value does nothing, which is
-// right for a command that only looks.
+// work is what the queue does for this process. The zero value does nothing, as a command
+// that only reads needs it.
 type work struct {
 	senders  map[queue.Target]queue.Send
 	observe  func(queue.Target, queue.Outcome)
@@ -42,7 +42,7 @@ type work struct {
 }
 
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
-// date. A command that only looks has no senders.
+// date. A command that only reads has no senders.
 func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (d *database, err error) {
 	d = &database{}
 	d.Close = d.close

@@ -51,7 +51,7 @@ type crmDriver interface {
 	leads.CRM
 }
 
-// observer sees what passes between the service and remote systems.
+// observer observes the calls between the service and remote systems.
 type observer struct {
 	metrics *telemetry.Metrics
 	traces  *telemetry.Traces
@@ -76,7 +76,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, observe observer) (cmsDrive
 	return d, nil
 }
 
-// beginContent writes the sample where a site has no content file of its own yet.
+// beginContent writes the sample content if the site has no content file yet.
 func beginContent(s *config.Settings, log zerolog.Logger) error {
 	if s.CMSFile != "" {
 		return nil
@@ -150,7 +150,7 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 	return limits
 }
 
-// openLeadWebhook opens the address that new leads are announced at. Without one, what still waits for it fails.
+// openLeadWebhook returns the function that announces new leads. Without a URL, deliveries that still wait for it fail.
 func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
@@ -183,7 +183,7 @@ func senders(
 	}
 }
 
-// webhookRate is how many leads are announced in a second: receivers of webhooks are not built for more.
+// webhookRate is how many leads are announced in a second, which receivers of webhooks usually accept.
 const webhookRate = 5
 
 // targets returns how submissions are delivered to each target. A command that only lists
@@ -210,17 +210,17 @@ func attempts(retryMax time.Duration) int {
 	return min(int(period/shortest)+20, most)
 }
 
-// renderWait is how long a document waits for its turn to be drawn.
+// renderWait is how long a document waits to be rendered.
 const renderWait = 2 * time.Second
 
-// boundedRenderer draws a few documents at a time, whichever endpoint asks for them. What
-// waits too long for its turn is refused.
+// boundedRenderer limits the documents rendered at a time, for both endpoints. A request
+// that waits too long is refused.
 type boundedRenderer struct {
 	resolvers.Renderer
 	turns *semaphore.Weighted
 }
 
-// Render draws a document when it is its turn.
+// Render renders a document once fewer than the limit are being rendered.
 func (b *boundedRenderer) Render(ctx context.Context, d pdf.Document) ([]byte, error) {
 	patience, cancel := context.WithTimeout(ctx, renderWait)
 	defer cancel()

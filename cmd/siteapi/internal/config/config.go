@@ -1,5 +1,5 @@
-// Package config reads the settings of the service from environment variables: one table
-// of settings, from which the checks, the listing and the manual's table are made.
+// Package config reads the settings of the service from environment variables. The checks,
+// the listing and the manual's table come from one table of settings.
 package config
 
 import (
@@ -63,8 +63,8 @@ type Settings struct {
 	SiteURL                    string // absolute address of this service, for links sent to the CRM
 	ContentTypes               []string
 	ContentTTL                 time.Duration
-	TrackRetention             time.Duration // 0: kept for good
-	LeadRetention              time.Duration // 0: kept for good
+	TrackRetention             time.Duration // 0: unlimited
+	LeadRetention              time.Duration // 0: unlimited
 	SpamMinTime                time.Duration // 0: any
 	TurnstileKey, TurnstileURL string        // an empty key: no bot check
 	LogoHosts                  []string
@@ -87,7 +87,7 @@ func (s *Settings) ContentPath() string {
 	return filepath.Join(s.DataDir, "content.json")
 }
 
-// Read reads all settings and checks those whose names are given, or all where none is:
+// Read reads all settings and checks those whose names are given, or all if none is given:
 // a command needs only the settings it uses. A name may end in * for all that begin with
 // it. The error names every problem with what to do about it.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
@@ -120,7 +120,7 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	return s, nil
 }
 
-// selected tells whether a setting is one of those to check.
+// selected reports whether a setting is to be checked.
 func selected(name string, names []string) bool {
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
 		prefix, many := strings.CutSuffix(n, "*")
@@ -159,7 +159,7 @@ func (s *Settings) tokens(known string, required bool, least int) func(string) (
 			return nil, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, " +
 				"or set ENVIRONMENT=development to try the service out")
 		case slices.Contains(tokens, known):
-			return tokens, errors.New("holds the value that everyone knows from development: replace it")
+			return tokens, errors.New("holds the well-known value of development: replace it")
 		case slices.ContainsFunc(tokens, func(t string) bool { return len(t) < least }):
 			return tokens, errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
 				"for instance from `openssl rand -hex 32`")

@@ -13,7 +13,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DefaultEnvFile is read where it exists and no other file is named.
+// DefaultEnvFile is read if it exists and no other file is named.
 const DefaultEnvFile = "/etc/siteapi.env"
 
 // LoadEnvFile adds the variables in a file to the environment, except for those that are
@@ -51,7 +51,7 @@ func LoadEnvFile(path string) error {
 }
 
 // Misspelt returns a warning for each variable of an environment (as os.Environ returns
-// it) that is no setting but nearly spells one.
+// it) that is not a setting but is spelt almost like one.
 func Misspelt(environ []string) []string {
 	var names, warnings []string
 	for _, item := range Table() {

@@ -21,10 +21,10 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// The parsers below return what a value stands for. Errors say what a value must be, and never
-// repeat one that may hold a password.
+// The parsers below return the parsed value. Errors say what a value must be, and never
+// repeat one that may contain a password.
 
-// into stores what a parser makes of a value.
+// into stores the result of a parser.
 func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 	return func(v string) (err error) {
 		*to, err = parse(v)
@@ -194,8 +194,8 @@ func webAddress(v string) (string, error) {
 	return strings.TrimSuffix(v, "/"), WebAddress(v)
 }
 
-// leadWebhookURL takes a web address, or none. Some services sign theirs in the query. Plain
-// HTTP is for an address of the own network.
+// leadWebhookURL takes a web address, or none. Some services have a signature in its query.
+// Plain HTTP is allowed for a private IP address only.
 func (s *Settings) leadWebhookURL(v string) (string, error) {
 	if v == "" {
 		return v, nil
@@ -208,7 +208,7 @@ func (s *Settings) leadWebhookURL(v string) (string, error) {
 	if err != nil || u.User != nil || strings.Contains(v, "#") {
 		return v, errors.New("must have no user name, password or fragment: they are not sent")
 	}
-	ip, _ := netip.ParseAddr(u.Hostname()) // a name is no address of the own network
+	ip, _ := netip.ParseAddr(u.Hostname()) // a host name is not a private address
 	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !ip.IsLoopback() {
 		return v, errors.New("must begin with https://: it is sent names and e-mail addresses")
 	}

@@ -13,10 +13,10 @@ import (
 	"siteapi/schema"
 )
 
-// proxies are networks of proxies that are believed about a client's address.
+// proxies are the networks of trusted proxies.
 type proxies []netip.Prefix
 
-// caller reads who sent a request.
+// caller describes the client of a request.
 func (p proxies) caller(r *http.Request) *schema.Caller {
 	return &schema.Caller{
 		RequestID:      requestID(r.Header),
@@ -36,10 +36,10 @@ func first(values []string) string {
 	return values[0]
 }
 
-// requestIDForm is what is accepted as a request id from outside: it ends up in logs.
+// requestIDForm is the form of an X-Request-Id that is accepted from a client, since it appears in logs.
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// requestID returns the id that a request brought, or a new one.
+// requestID returns the id in a request's header, or a new one.
 func requestID(h http.Header) string {
 	if id := first(h["X-Request-Id"]); id != "" && requestIDForm.MatchString(id) {
 		return id
@@ -78,7 +78,7 @@ func (p proxies) address(r *http.Request) string {
 	for i := len(hops) - 1; i >= 0 && p.trusted(client); i-- {
 		addr, err := parseHop(strings.TrimSpace(hops[i]))
 		if err != nil {
-			break // what lies before a hop that can't be read can't be believed
+			break // entries before a malformed one are not trustworthy
 		}
 		client = addr
 	}
@@ -98,8 +98,8 @@ func parseHop(hop string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
-// clientKey is what counts as one client: an IPv4 address, or the /64 network that an
-// IPv6 host is given as a rule.
+// clientKey identifies a client for limits: an IPv4 address, or an IPv6 /64 network, the
+// usual allocation of one host.
 func clientKey(address string) string {
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
 		return netip.PrefixFrom(addr, 64).Masked().String()

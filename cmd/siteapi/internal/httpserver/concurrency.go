@@ -21,8 +21,8 @@ const (
 	unreadTimeout = 500 * time.Millisecond
 )
 
-// limitRequests answers 429 where a client has used a route too often or has too many requests in flight, and 503 where
-// all have. A request takes its slot once its body has arrived, so slow bodies of some clients do not keep others out.
+// limitRequests answers 429 if a client has used a route too often or has too many requests in flight, and 503 if all
+// clients together have. A request takes its slot once its body has arrived, so slow clients do not block others.
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
@@ -70,8 +70,8 @@ var errBusy = &schema.Error{ //nolint:gochecknoglobals // never changes
 	Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: retryAfter,
 }
 
-// limitedBody is a request body that takes a slot at its end, before the endpoint works on
-// it. Where there is none Read fails with a [schema.Error].
+// limitedBody is a request body that takes a slot once it is read, before the endpoint
+// processes it. If there is no free slot Read fails with a [schema.Error].
 type limitedBody struct {
 	io.ReadCloser
 	slots *slots
@@ -100,8 +100,8 @@ func (b *limitedBody) arrived() error {
 	return nil
 }
 
-// done releases the slot. A body that was not read has to arrive soon, or the connection
-// ends.
+// done releases the slot. A body that was not read must arrive within unreadTimeout, or the
+// connection is closed.
 func (b *limitedBody) done(w http.ResponseWriter) {
 	if b.taken {
 		b.slots.release()
@@ -115,7 +115,7 @@ func (b *limitedBody) done(w http.ResponseWriter) {
 type slots struct {
 	max   int64
 	taken atomic.Int64
-	shed  func() // counts one that found no slot
+	shed  func() // counts a refusal
 }
 
 func (s *slots) take() bool {
@@ -136,7 +136,7 @@ type clientCounter struct {
 	counts map[string]int
 }
 
-// enter counts one as weight of them, unless its client has too many.
+// enter counts a request or connection by its weight, and returns false if the client has too many.
 func (c *clientCounter) enter(client string, weight int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

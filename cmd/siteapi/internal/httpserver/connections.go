@@ -8,11 +8,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// clientShare is the part of all connections that one client may have.
+// clientShare is the fraction of all connections that one client may have.
 const clientShare = 8
 
 // connections is a listener that limits the connections of a server, and those of one client; a further one is closed.
-// Trusted proxies and this machine speak for many clients, so they have no limit of their own.
+// Trusted proxies and this machine act for many clients, so only the total limit applies to them.
 type connections struct {
 	net.Listener
 	open      *slots
@@ -45,7 +45,7 @@ func (l *connections) limit(listener net.Listener, server *http.Server) net.List
 	return l
 }
 
-// Accept returns the next connection that is not refused. Where few more may be opened, those that are idle make room.
+// Accept returns the next connection that is not refused. Close to the limit, idle connections are closed.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -66,7 +66,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// client is what a connection counts for, and as how many.
+// client returns the client that a connection counts for, and its weight.
 func (l *connections) client(c net.Conn) (key string, weight int) {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

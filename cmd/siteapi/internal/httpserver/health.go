@@ -18,7 +18,7 @@ const CheckTimeout = 2 * time.Second
 // downInterval is the longest interval between two checks of a dependency that is down.
 const downInterval = 10 * time.Second
 
-// Dependency is something that the service needs, and how to find out whether it works.
+// Dependency is a system that the service uses, and the check whether it works.
 type Dependency struct {
 	Name     string
 	Required bool // without it /readyz answers 503
@@ -36,7 +36,7 @@ type dependencyState struct {
 	AskedAt  time.Time `json:"askedAt"`
 }
 
-// check returns the state of the dependency, which it finds out where that was long ago.
+// check returns the state of the dependency, checked again once the last result is older than the interval.
 func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencyState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,7 +47,7 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	if time.Since(d.state.AskedAt) < interval {
 		return d.state
 	}
-	// The result is for others as well, who may have more patience than this request.
+	// Other requests wait for the result too, so the end of this one does not end the check.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CheckTimeout)
 	defer cancel()
 	err := d.Ping(ctx)
@@ -71,8 +71,8 @@ type Health struct {
 	draining     atomic.Bool
 }
 
-// NewHealth checks dependencies whenever they are asked about, and shows their state in
-// the metrics.
+// NewHealth returns the checks of dependencies, made on request. The metrics show their
+// state too.
 func NewHealth(log zerolog.Logger, m prometheus.Registerer, dependencies ...*Dependency) *Health {
 	for _, d := range dependencies {
 		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -119,5 +119,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone can't be told
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client has disconnected
 }

@@ -12,8 +12,8 @@ import (
 	"siteapi/schema"
 )
 
-// metrics count requests and connections. No label holds anything that a client chose, so
-// the number of series is bounded.
+// metrics count requests and connections. No label has a value that a client chose,
+// so the number of series is bounded.
 type metrics struct {
 	latency    *prometheus.HistogramVec
 	operations *prometheus.CounterVec
@@ -47,7 +47,7 @@ func newMetrics(r prometheus.Registerer, requests, large, connections *slots) *m
 	}
 }
 
-// request counts one request, and what became of the operation of GraphQL in it.
+// request counts one request, and the result of its GraphQL operation.
 func (m *metrics) request(r *http.Request, response *recorder, took time.Duration) {
 	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).Observe(took.Seconds())
 	if r.Pattern != GraphQLPath {

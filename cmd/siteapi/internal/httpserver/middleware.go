@@ -16,10 +16,10 @@ import (
 	"siteapi/schema"
 )
 
-// middleware adds something to a handler.
+// middleware wraps a handler.
 type middleware func(http.Handler) http.Handler
 
-// chain puts middleware before a handler, the first outermost.
+// chain wraps a handler in middleware, the first outermost.
 func chain(h http.Handler, all ...middleware) http.Handler {
 	for _, m := range slices.Backward(all) {
 		h = m(h)
@@ -27,7 +27,7 @@ func chain(h http.Handler, all ...middleware) http.Handler {
 	return h
 }
 
-// WriteError answers with an error in the form of the endpoint that was asked.
+// WriteError answers with an error in the form of the request's endpoint.
 func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
 		graphqlhttp.WriteError(w, r, e)
@@ -50,8 +50,8 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 	})
 }
 
-// logAccess counts each request, writes one event about it, and answers where a handler
-// panicked. A response that has begun by then can only be cut off.
+// logAccess counts and logs each request, and answers 500 if a handler panicked. If the
+// response has begun by then, it ends the connection.
 func (s *Server) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, response := time.Now(), &recorder{ResponseWriter: w}
@@ -79,9 +79,9 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest leaves the query string out: it may hold the id of a submission, which is
-// all it takes to read it. What comes in great numbers and went well is logged for
-// debugging only: cached responses and tracked sessions.
+// logRequest leaves the query string out: it may contain the id of a submission, which gives
+// access to its PDF. Frequent successes, cached responses and tracked sessions, are logged at
+// the debug level.
 func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
 	summary, level := &schema.CallerFrom(r.Context()).Summary, zerolog.InfoLevel
 	switch {
@@ -115,9 +115,9 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	event.Msg("request")
 }
 
-// setHeaders tells browsers not to guess types, and that what they open by its address is
-// no document: it loads nothing, and no page may frame it. The pages say otherwise. While
-// the service stops each connection is closed with its next response.
+// setHeaders adds headers against type sniffing, and a policy under which nothing is loaded
+// or framed; pages replace it. While the service drains, each connection is closed with its
+// next response.
 func (s *Server) setHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -131,7 +131,7 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// Headers a page may send and read beyond those every page may.
+// Headers that pages of other origins may send and read, beside the safelisted ones.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Apollo-Require-Preflight, " +
 		"CF-Turnstile-Response"

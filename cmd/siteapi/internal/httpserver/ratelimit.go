@@ -28,7 +28,7 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 }
 
 // otherLimit limits GraphQL requests, and all other requests together. Each instance
-// counts for itself: asking a server would cost more than answering.
+// counts for itself: a round trip to a server would cost more than the answer.
 var otherLimit = ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200} //nolint:gochecknoglobals // never changes
 
 // RateLimits limit how often one client may use a route.
@@ -51,7 +51,7 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 		}
 	}
 	if route != "POST "+GraphQLPath {
-		route = "other" // one counter for all paths: inventing paths gains nothing
+		route = "other" // one counter for all other paths
 	}
 	return allow(r.Context(), l.Local, route, otherLimit)
 }

@@ -18,9 +18,9 @@ const (
 	readyPath   = "/readyz"
 )
 
-// router sends a request to its endpoint. Paths are taken to the letter: nothing is
-// cleaned or redirected, so a path that is not known is not found. Where operators are
-// served there is the inbox, and GraphQL answers their fields.
+// router sends a request to its endpoint. Paths must match exactly: they are neither cleaned
+// nor redirected. If operators are served, it has the inbox, and GraphQL answers their
+// fields.
 func (s *Server) router(operators bool) http.Handler {
 	exact := map[string]http.Handler{
 		GraphQLPath: s.GraphQL,
@@ -90,8 +90,7 @@ func readOnly(next http.Handler) http.Handler {
 	})
 }
 
-// isProbe tells whether a request asks about the health of the process. Probes are never
-// limited.
+// isProbe reports whether a request is a health check. These are never limited.
 func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
 
 // routeNames returns the paths that name a route in metrics and traces.

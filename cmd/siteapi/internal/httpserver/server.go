@@ -19,7 +19,7 @@ import (
 	"siteapi/rest"
 )
 
-// Options is what a server is made of.
+// Options configures a server.
 type Options struct {
 	GraphQL http.Handler
 	REST    *rest.API
@@ -72,7 +72,7 @@ func New(o Options) *Server {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// How slow a client may be. One that is slower loses its connection.
+// Limits on slow clients, whose connections are closed.
 const (
 	headerTimeout  = 5 * time.Second
 	readTimeout    = 15 * time.Second // of the whole request
@@ -103,23 +103,23 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	case <-ctx.Done():
 	}
 	stopping()
-	// /readyz says so, and connections that are kept open are closed with their next response
-	// rather than in the middle of a request.
+	// /readyz answers 503, and each connection is closed with its next response rather than in
+	// the middle of a request.
 	s.Health.draining.Store(true)
 	time.Sleep(s.DrainDelay)
 	_ = listener.Close() // the server returns
 	<-failed
-	// Shutdown drops requests that are read after it has begun: those of the connections that
-	// were accepted last are under way.
+	// Shutdown drops requests that are read after it has begun. Wait for those of the
+	// connections that were accepted last.
 	time.Sleep(min(s.DrainDelay, lastRequests))
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return server.Shutdown(rest)
 }
 
-// Listen opens the service's listener: the socket that systemd has opened where there is
-// one, else the address. A socket of systemd's outlives the process, so connections that
-// come while the service is restarted wait in it.
+// Listen opens the service's listener: the socket that systemd passes, if any, else the
+// address. A socket of systemd outlives the process, so that connections wait in it while
+// the service restarts.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	inherited, err := activation.Listeners()
 	if err != nil {
@@ -138,9 +138,9 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeAdmin answers on the admin listener: metrics, profiles, the probes, and what is for
-// operators. Metrics and profiles have no guard, which is why it listens on the loopback by
-// default.
+// ServeAdmin answers on the admin listener: metrics, profiles, health checks, the inbox and the
+// operators' fields. Metrics and profiles need no token, which is why it listens on the
+// loopback by default.
 func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
@@ -157,8 +157,8 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	return server.Serve(listener)
 }
 
-// requireLoopbackHost refuses requests to a name that is not this machine's own: a page in
-// a browser here can have its own name resolve to the loopback address.
+// requireLoopbackHost refuses requests whose Host is not a loopback name, against DNS
+// rebinding by a page in a browser on this machine.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

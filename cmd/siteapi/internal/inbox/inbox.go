@@ -1,9 +1,9 @@
 // Package inbox serves the operators' page: a session that is opened with an operator's token, the page's files, and
 // its GraphQL endpoint, which takes the session in place of the token.
 //
-// A session lives in a cookie alone, signed with a digest of the token that opened it. It is good at every instance
-// until it expires or its token is taken out of the settings. What a browser sends by itself is not enough: each
-// request also needs the session's CSRF token, which only the page that opened it knows.
+// A session is stored in a cookie only, signed with a digest of the token that opened it. It is valid at every instance
+// until it expires or its token is removed from the settings. Each request also needs the session's CSRF token, which
+// only the page that opened it has.
 package inbox
 
 import (
@@ -36,7 +36,7 @@ const (
 	maxBody     = 4 << 10 // bytes of a request for a session
 )
 
-// Options is what the inbox is made of.
+// Options configures the inbox.
 type Options struct {
 	Tokens  []string     // each opens sessions
 	GraphQL http.Handler // answers at GraphQLPath
@@ -72,7 +72,7 @@ func New(o Options) http.Handler {
 	return protection.Handler(mux)
 }
 
-// byMethod sends a request to the handler of its method, or refuses it.
+// byMethod calls the handler of a request's method, or answers 405.
 func (h *handler) byMethod(handlers map[string]http.Handler) http.Handler {
 	allowed := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func (h *handler) byMethod(handlers map[string]http.Handler) http.Handler {
 	})
 }
 
-// open answers a token with a session.
+// open starts a session for a valid token.
 func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Token string `json:"token"`
@@ -106,10 +106,10 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, session, int(sessionTime/time.Second))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]any{"csrf": sign(key, "csrf", session), "expiresAt": expires}) // or the client is gone
+	_ = json.NewEncoder(w).Encode(map[string]any{"csrf": sign(key, "csrf", session), "expiresAt": expires})
 }
 
-// end has the browser forget the session.
+// end removes the session's cookie from the browser.
 func (h *handler) end(w http.ResponseWriter, r *http.Request) {
 	setCookie(w, r, "", -1)
 	w.WriteHeader(http.StatusNoContent)
@@ -137,7 +137,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// keyOf returns the key that belongs to a token, nil where the token is none. It takes as long for every token.
+// keyOf returns the key of a token, nil if the token is not valid, in constant time.
 func (h *handler) keyOf(token string) (key []byte) {
 	sum := sha256.Sum256([]byte(token))
 	for _, k := range h.keys {
@@ -148,7 +148,7 @@ func (h *handler) keyOf(token string) (key []byte) {
 	return key
 }
 
-// verify returns the key that a session was signed with, nil where there is none or the session has expired.
+// verify returns the key that a session was signed with, nil if none matches or the session has expired.
 func (h *handler) verify(session string) []byte {
 	end := strings.LastIndexByte(session, '.')
 	expires, _, _ := strings.Cut(session, ".")
@@ -164,7 +164,7 @@ func (h *handler) verify(session string) []byte {
 	return nil
 }
 
-// sign returns a code of a text that only holders of the key can make, a different one for each purpose.
+// sign returns the message authentication code of a text, a different one for each purpose.
 func sign(key []byte, purpose, text string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(purpose + "\x00" + text))

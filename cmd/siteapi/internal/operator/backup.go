@@ -76,8 +76,8 @@ func newStaging(parent string) (string, error) {
 	return os.MkdirTemp(parent, stagingPrefix)
 }
 
-// writeArchive writes the snapshot and, read after it was taken, the files of the file drivers: a document too many does
-// no harm, while one that is missing would count as delivered.
+// writeArchive writes the snapshot and, read after it was taken, the files of the file drivers: an extra document is
+// harmless, while a missing one would count as delivered.
 func writeArchive(w io.Writer, staging, dataDir string) error {
 	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
 	if err != nil {
@@ -91,7 +91,7 @@ func writeArchive(w io.Writer, staging, dataDir string) error {
 		}
 		files, _ := fs.Glob(folder, pattern)
 		for _, name := range files {
-			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was erased meanwhile
+			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // erased in the meantime
 				return err
 			}
 		}

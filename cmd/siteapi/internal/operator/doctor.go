@@ -80,12 +80,12 @@ func (c checks) ok(format string, args ...any) checks {
 	return c.add(schema.HealthStateOk, "", format, args...)
 }
 
-// warn says that something works, and should not stay so.
+// warn reports that something works but needs attention.
 func (c checks) warn(advice, format string, args ...any) checks {
 	return c.add(schema.HealthStateWarning, advice, format, args...)
 }
 
-// fail says that something does not work, or is dangerous.
+// fail reports that something does not work, or is dangerous.
 func (c checks) fail(advice string, err error) checks {
 	return c.add(schema.HealthStateFailed, advice, "%v", err)
 }
@@ -125,7 +125,7 @@ func (d Deps) Examine(ctx context.Context, s *config.Settings, server string) (f
 	return found
 }
 
-// checkSettings finds settings that can be used and should not, in production.
+// checkSettings finds settings that are valid but unsafe in production.
 func (e *examination) checkSettings(context.Context) (found checks) {
 	if e.Environment != config.Production {
 		return found.ok("they can be used, for %s", e.Environment)
@@ -199,7 +199,7 @@ func (e *examination) checkFolder(context.Context) (found checks) {
 	return found
 }
 
-// checkDatabase commits something.
+// checkDatabase commits a transaction.
 func (e *examination) checkDatabase(ctx context.Context) (found checks) {
 	if existing(e.Settings) != nil {
 		return found.warn(beforeStart, "there is no database in DATA_DIR")
@@ -220,7 +220,7 @@ func (e *examination) checkDatabase(ctx context.Context) (found checks) {
 	return found.ok("%d submissions, written and committed in %v", leads, since(began))
 }
 
-// checkDeliveries looks for leads that don't arrive.
+// checkDeliveries looks for failed and late deliveries.
 func (e *examination) checkDeliveries(ctx context.Context) (found checks) {
 	db, err := e.openExisting(ctx, e.Settings)
 	if err != nil {
@@ -252,7 +252,7 @@ func (e *examination) checkDeliveries(ctx context.Context) (found checks) {
 	return found
 }
 
-// checkCache has an entry stored, read back and removed.
+// checkCache stores, reads and removes an entry.
 func (e *examination) checkCache(ctx context.Context) (found checks) {
 	if e.CacheURL.Scheme == "memory" {
 		return found.ok("in the memory of the service: nothing to reach")

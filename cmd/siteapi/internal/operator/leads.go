@@ -79,7 +79,7 @@ func estimate(e *schema.LeadEstimate) string {
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// orEmpty returns an optional text, empty where there is none.
+// orEmpty returns an optional text, or "".
 func orEmpty[T ~string](s *T) string {
 	if s == nil {
 		return ""
@@ -113,7 +113,7 @@ func showLeads(ctx context.Context, c *call) error {
 	}
 	for _, l := range found {
 		for _, delivery := range l.Deliveries {
-			delivery.Lead = nil // it would be printed for ever
+			delivery.Lead = nil // it would recurse forever
 		}
 	}
 	if c.on("json") {

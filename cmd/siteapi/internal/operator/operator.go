@@ -1,4 +1,4 @@
-// Package operator holds the commands that look into a service or repair it: leads, deliveries, the
+// Package operator implements the commands that inspect or repair a service: leads, deliveries, the
 // funnel, backup and restore, and the doctor. They run beside a running service, with its settings.
 package operator
 
@@ -25,7 +25,7 @@ import (
 // DatabaseFile is the name of the SQLite file in DATA_DIR.
 const DatabaseFile = "siteapi.db"
 
-// Deps opens what the commands work on.
+// Deps opens the systems that the commands work on.
 type Deps struct {
 	Getenv       func(name string) string // reads the settings
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
@@ -42,7 +42,7 @@ type Database struct {
 	Archive  store.Archive
 	Queue    *queue.Queue
 	Tables   *storecopy.Store                // what can be copied elsewhere
-	Truncate func(ctx context.Context) error // has SQLite forget what was removed: its log keeps that for a while
+	Truncate func(ctx context.Context) error // removes deleted data from SQLite's log
 	Close    func() error
 }
 
@@ -182,7 +182,7 @@ func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, forma
 // option adds flags to a command, or text to its help.
 type option func(*cobra.Command)
 
-// arguments has a command take arguments.
+// arguments allows a command to take arguments.
 func arguments(names string) option {
 	return func(c *cobra.Command) { c.Use, c.Args = c.Use+" "+names, cobra.ArbitraryArgs }
 }

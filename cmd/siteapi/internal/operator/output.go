@@ -17,11 +17,11 @@ import (
 	"golang.org/x/term"
 )
 
-// columnMost is how wide a column of a table is at most, in characters.
+// columnMost is the greatest width of a column, in characters.
 const columnMost = 40
 
-// printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are as wide as the
-// terminal at most.
+// printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are at most as wide as
+// the terminal.
 func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) table.Row) {
 	style := table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},

@@ -68,8 +68,7 @@ func ask(ctx context.Context, method, address, token string) (*resty.Response, e
 	return client.R().SetContext(ctx).SetAuthToken(token).Execute(method, address)
 }
 
-// printSDL prints the schema without @rest, which describes routes in the service's own operation documents and means
-// nothing to clients.
+// printSDL prints the schema without @rest, which has a meaning in the service's own operation documents only.
 func printSDL(_ context.Context, c *call) error {
 	public := *schema.AST()
 	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)

@@ -31,7 +31,7 @@ func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, 
 	return d.OpenDatabase(ctx, s)
 }
 
-// existing refuses to begin a SQLite database: an empty list would hide a wrong DATA_DIR.
+// existing refuses to create a SQLite database: an empty list would hide a wrong DATA_DIR.
 func existing(s *config.Settings) error {
 	if s.DatabaseURL != nil || exists(databasePath(s)) {
 		return nil

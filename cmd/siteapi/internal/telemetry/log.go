@@ -21,8 +21,8 @@ func NewLogger(s *config.Settings, out io.Writer) zerolog.Logger {
 	return zerolog.New(out).Level(s.LogLevel).With().Timestamp().Logger()
 }
 
-// ConsoleWriter prints events for people: time, level, message, fields; coloured on a
-// terminal only.
+// ConsoleWriter prints events in a readable form: time, level, message, fields; coloured on
+// a terminal only.
 func ConsoleWriter(out io.Writer) io.Writer {
 	file, ok := out.(*os.File)
 	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !ok || !term.IsTerminal(int(file.Fd()))}

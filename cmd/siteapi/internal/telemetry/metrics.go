@@ -18,8 +18,8 @@ import (
 	"siteapi/resolvers"
 )
 
-// Metrics count what happens behind the endpoints. No label holds anything that a client
-// chose, so the number of series is bounded.
+// Metrics count what happens behind the endpoints. No label has a value that a client chose,
+// so the number of series is bounded.
 type Metrics struct {
 	Registry *prometheus.Registry
 	reads    *prometheus.CounterVec
@@ -50,7 +50,7 @@ func NewMetrics(version string) *Metrics {
 		}, []string{"system", "operation", "outcome"}),
 		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		gaps: factory.NewCounter(prometheus.CounterOpts{
-			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM had to go without.",
+			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM were stored without.",
 		}),
 	}
 }
@@ -67,7 +67,7 @@ func (m *Metrics) Call(_ context.Context, c upstream.Call) {
 	m.calls.WithLabelValues(c.System, c.Op, outcome).Observe(c.Duration.Seconds())
 }
 
-// Gap counts a property that a contact had to go without.
+// Gap counts a property that a contact was stored without.
 func (m *Metrics) Gap() { m.gaps.Inc() }
 
 // Delivery counts a try to deliver a submission.
@@ -104,7 +104,7 @@ func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (ca
 	return entry, err
 }
 
-// Gauges are read from the database whenever metrics are.
+// Gauges are read from the database at each scrape.
 type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
@@ -112,7 +112,7 @@ type Gauges struct {
 	Files   []string // of SQLite
 }
 
-// Describe implements [prometheus.Collector]. Which gauges there are is not known before.
+// Describe implements [prometheus.Collector] as an unchecked collector: the gauges vary.
 func (Gauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -137,7 +137,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	number, oldest, err := g.Archive.InReview(ctx)
 	counts, failed := g.Queue.Counts(ctx)
 	if err != nil || failed != nil {
-		return // siteapi_dependency_up tells of the database
+		return // siteapi_dependency_up reports that the database is down
 	}
 	set("leads_in_review", "Leads in review.", float64(number), nil)
 	set("lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", age(oldest), nil)
@@ -154,7 +154,7 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// age returns the seconds since a time; 0 where there is none.
+// age returns the seconds since a time; 0 for the zero time.
 func age(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -28,7 +28,7 @@ import (
 // Traces make spans of what happens to a request: the request itself, its operation, each
 // call to a remote system, and later each try to deliver what was submitted. No attribute holds anything that a visitor has sent.
 //
-// Nil traces make none: every method of a nil receiver leaves things as they are.
+// With nil Traces nothing is traced: every method of a nil receiver changes nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -38,8 +38,8 @@ type Traces struct {
 // tracesCloseTimeout is how long the last spans may take to the collector.
 const tracesCloseTimeout = 3 * time.Second
 
-// OpenTraces returns nil where no collector is set. The collector need not be there: what
-// can't be sent is dropped and logged. Headers, certificates, time-outs and the sampler are
+// OpenTraces returns nil where no collector is set. If the collector is away,
+// spans are dropped and a warning is logged. Headers, certificates, time-outs and the sampler are
 // read by the library from their standard variables.
 func OpenTraces(ctx context.Context, s *config.Settings, version string, log zerolog.Logger) (*Traces, error) {
 	if s.TracesURL == "" {
@@ -56,7 +56,7 @@ func OpenTraces(ctx context.Context, s *config.Settings, version string, log zer
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	// The library has one place for its errors, which the whole process shares.
+	// The library's error handler is global to the process.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Warn().Err(err).Msg("sending traces failed")
 	}))
@@ -77,9 +77,8 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// redact overwrites what the HTTP instrumentation takes from a request and may identify a
-// person: addresses (an e-mail address may be part of a path), and what a client says of
-// itself.
+// redact overwrites attributes of the HTTP instrumentation that may identify a person:
+// addresses (a path may contain an e-mail address) and the user agent.
 func redact(span trace.Span, names ...string) {
 	for _, name := range names {
 		span.SetAttributes(attribute.String(name, "redacted"))
@@ -90,8 +89,8 @@ func (t *Traces) options(more ...otelhttp.Option) []otelhttp.Option {
 	return append(more, otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(t.context))
 }
 
-// Handler makes a span of each request but for probes. A trace that the client has begun
-// goes on.
+// Handler makes a span of each request except health checks, in the client's trace if it has
+// one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -111,7 +110,7 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 }
 
 // Operations is an extension of gqlgen's executor that makes a span of each operation. Its
-// name comes from the schema alone: clients may name their operations after anything.
+// name comes from the schema alone, since clients choose the names of their operations.
 func (t *Traces) Operations() []graphql.HandlerExtension {
 	if t == nil {
 		return nil
@@ -151,8 +150,8 @@ func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.Ope
 	}
 }
 
-// Parent returns what the resolvers ask for the trace that a submission came from, in
-// W3C's notation.
+// Parent returns the function that the resolvers call for the traceparent of a submission's
+// request.
 func (t *Traces) Parent() func(ctx context.Context) string {
 	if t == nil {
 		return nil
@@ -176,7 +175,7 @@ func (t *Traces) Transport(system string) http.RoundTripper {
 	)...)
 }
 
-// namedTransport adds to the span of a request what it is for, in place of its address.
+// namedTransport names the span of a request by its purpose, in place of its address.
 type namedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -187,8 +186,8 @@ func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// Send makes a span of each try to deliver a submission, in the trace of the request that
-// brought it, however long that is ago.
+// Send makes a span of each attempt to deliver a submission, in the trace of the request that
+// submitted it.
 func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 	if t == nil {
 		return send
