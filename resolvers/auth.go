@@ -134,7 +134,7 @@ func (s *signatures) verify(header string, body []byte) error {
 		return refused
 	}
 	if age := s.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
-		refused.Message = "The webhook signature is too old or from the future."
+		refused.Message = "The webhook signature is more than five minutes old or from the future: check the clocks."
 		return refused
 	}
 	return nil

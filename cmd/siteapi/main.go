@@ -60,7 +60,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	}
 	root.SetOut(out)
 	root.SetFlagErrorFunc(operator.UsageError)
-	root.PersistentFlags().String("env-file", config.DefaultEnvFile, "`file` of NAME=value lines with settings; variables of the environment win")
+	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
+		"`file` of NAME=value lines with settings; variables of the environment win")
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(
 		&cobra.Command{
@@ -71,7 +72,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "version", Short: "print the version, as --version does", Example: "  siteapi version", Args: operator.NoArguments,
-			Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(out, "siteapi version", root.Version) },
+			Run: func(c *cobra.Command, _ []string) { _, _ = fmt.Fprintln(out, "siteapi version", root.Version) },
 		},
 	)
 	root.InitDefaultCompletionCmd()

@@ -137,7 +137,7 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	case err != nil || missing == 0:
 		return err
 	case c.on("fix"):
-		return finding(fmt.Sprintf("%d deliveries were missing: they are sent again while the service runs; verify again later", missing))
+		return finding(fmt.Sprintf("%d deliveries were missing: they are sent while the service runs; verify again later", missing))
 	}
 	return finding(fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing))
 }

@@ -215,7 +215,7 @@ func (e *examination) checkDatabase(ctx context.Context) (found checks) {
 		err = db.Quotes.Ping(ctx)
 	}
 	if err != nil {
-		return found.fail("see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file by a backup", err)
+		return found.fail("see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file", err)
 	}
 	return found.ok("%d submissions, written and committed in %v", leads, since(began))
 }

@@ -112,7 +112,7 @@ func (r receipt) outcome() error {
 
 // clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
 func clearMemory(ctx context.Context, server string, tokens, ids []string, idle bool) (int, error) {
-	const advice = "PDFs stay in the memory of a running service for an hour: run the command again with --server, or restart the service"
+	const advice = "PDFs stay in the memory of a running service for an hour: add --server, or restart the service"
 	address := server + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
 	resp, err := ask(ctx, http.MethodPost, address, append(tokens, "")[0])
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {

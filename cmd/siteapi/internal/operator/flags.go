@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,19 +112,22 @@ func (c *call) period() (since, until time.Time, err error) {
 	return since, until, err
 }
 
-func limitFlag(most uint) option {
-	return func(c *cobra.Command) {
-		c.Flags().Uint("limit", most, "how many at most, 0: all; with --json all unless it is given")
-	}
+func limitFlag() option {
+	return checkedFlag("limit", "how many at most, 0: all; left out: 100, with --json all", func(given string) (string, error) {
+		if n, err := strconv.Atoi(given); err != nil || n < 0 {
+			return "", errors.New("must be a number, and not negative")
+		}
+		return given, nil
+	})
 }
 
-// limit returns the value of --limit. JSON is whole unless it is given.
+// limit returns the value of such a flag.
 func (c *call) limit() int {
-	n, _ := c.flags.GetUint("limit")
-	if c.on("json") && !c.flags.Changed("limit") {
-		return 0
+	n, err := strconv.Atoi(c.text("limit"))
+	if err != nil && !c.on("json") {
+		n = 100
 	}
-	return int(n)
+	return n
 }
 
 func outputFlags(usage string) option {

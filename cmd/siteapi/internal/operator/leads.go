@@ -62,7 +62,8 @@ func listLeads(ctx context.Context, c *call) error {
 	header := table.Row{"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE"}
 	printTable(c.out, header, list, func(l *schema.Lead) table.Row {
 		return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State), estimate(l.Estimate),
-			printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email), l.Selections.ProjectType, orEmpty(l.Locale)}
+			printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email),
+			l.Selections.ProjectType, orEmpty(l.Locale)}
 	})
 	if more {
 		c.say("(the %d newest: --limit 0 lists all)", len(list))
@@ -221,17 +222,18 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		return out.Error()
 	}
 	_, _ = io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
-	_ = row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company", "locale",
-		"project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency", "session_id", "pdf", "state", "signals")
+	_ = row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company",
+		"locale", "project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency",
+		"session_id", "pdf", "state", "signals")
 	return func(l *schema.Lead) error {
 		signals := make([]string, len(l.Signals))
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
 		return row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
-			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
-			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
-			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
+			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company),
+			orEmpty(l.Locale), l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity),
+			orEmpty(l.Selections.Timeline), amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
 			strings.Join(signals, ";"))
 	}
 }

@@ -36,7 +36,7 @@ func existing(s *config.Settings) error {
 	if s.DatabaseURL != nil || exists(databasePath(s)) {
 		return nil
 	}
-	return fmt.Errorf("DATA_DIR: there is no database at %s: set DATA_DIR to the folder of the service, or start it once", databasePath(s))
+	return fmt.Errorf("there is no database at %s: set DATA_DIR to the folder of the service, or start it once", databasePath(s))
 }
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
