@@ -178,9 +178,8 @@ func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits
 		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
 	}
 	o := httpserver.Options{
-		GraphQL: graphQL(documents), REST: api, Health: health, ServeOperators: s.AdminPage,
-		MaxConnections: s.MaxConns, MaxRequests: s.MaxRequests, RateLimits: limits, TrustedProxies: s.TrustedProxies,
-		CORSOrigins: s.CORSOrigins, DrainDelay: s.DrainDelay, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
+		GraphQL: graphQL(documents), REST: api, Health: health, Settings: s, RateLimits: limits,
+		Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
 	if o.Inbox, err = newInbox(s, graphQL(open)); err != nil {
 		return err

@@ -16,17 +16,6 @@ import (
 	"siteapi/schema"
 )
 
-// middleware wraps a handler.
-type middleware func(http.Handler) http.Handler
-
-// chain wraps a handler in middleware, the first outermost.
-func chain(h http.Handler, all ...middleware) http.Handler {
-	for _, m := range slices.Backward(all) {
-		h = m(h)
-	}
-	return h
-}
-
 // WriteError answers with an error in the form of the request's endpoint.
 func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	if strings.HasSuffix(r.URL.Path, GraphQLPath) {
@@ -142,13 +131,13 @@ const (
 
 // allowOrigins answers preflight requests and lets pages of the site read responses.
 func (s *Server) allowOrigins(next http.Handler) http.Handler {
-	anyOrigin := slices.Contains(s.CORSOrigins, "*")
+	anyOrigin := slices.Contains(s.Settings.CORSOrigins, "*")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, origin := w.Header(), r.Header.Get("Origin")
-		if !anyOrigin && len(s.CORSOrigins) > 0 {
+		if !anyOrigin && len(s.Settings.CORSOrigins) > 0 {
 			h.Add("Vary", "Origin")
 		}
-		if origin == "" || !anyOrigin && !slices.Contains(s.CORSOrigins, origin) {
+		if origin == "" || !anyOrigin && !slices.Contains(s.Settings.CORSOrigins, origin) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/rest"
 )
 
@@ -27,23 +28,17 @@ type Options struct {
 	Inbox   http.Handler            // at AdminPath and below, on the admin listener
 	Health  *Health
 
-	ServeOperators bool // on the public listener too
-	MaxConnections int
-	MaxRequests    int
-	RateLimits     *RateLimits // nil: no client is limited
-	TrustedProxies []netip.Prefix
-	CORSOrigins    []string
-	DrainDelay     time.Duration // from the signal to stop until no more connections are accepted
-
-	Trace   func(next http.Handler) http.Handler
-	Metrics prometheus.Registerer
-	Log     zerolog.Logger
+	Settings   *config.Settings
+	RateLimits *RateLimits // nil: no client is limited
+	Trace      func(next http.Handler) http.Handler
+	Metrics    prometheus.Registerer
+	Log        zerolog.Logger
 }
 
 // Server answers requests on one listener.
 type Server struct {
 	Options
-	handler     http.Handler
+	public      http.Handler
 	admin       http.Handler    // for operators, on the admin listener
 	names       map[string]bool // of routes
 	proxies     proxies
@@ -57,20 +52,16 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{
-		Options: o, names: routeNames(o), proxies: o.TrustedProxies,
-		requests: &slots{max: int64(o.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.MaxRequests))},
+		Options: o, names: routeNames(o), proxies: o.Settings.TrustedProxies,
+		requests: &slots{max: int64(o.Settings.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.Settings.MaxRequests))},
 		clients:     &clientCounter{max: maxPerClient, counts: map[string]int{}},
-		connections: newConnections(o.MaxConnections, o.TrustedProxies),
+		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 	}
 	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections.open)
-	// The first is the outermost.
-	s.handler = chain(s.router(o.ServeOperators), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.allowOrigins, s.limitRequests)
-	s.admin = chain(s.router(true), s.withCaller, o.Trace, s.logAccess, s.setHeaders, s.limitRequests)
+	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.router(o.Settings.AdminPage)))))))
+	s.admin = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.router(true))))))
 	return s
 }
-
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Limits on slow clients, whose connections are closed.
 const (
@@ -94,7 +85,7 @@ func newHTTPServer(h http.Handler) *http.Server {
 // Serve answers on a listener until ctx ends, then finishes the requests in flight.
 // Stopping is called when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
-	server := newHTTPServer(s)
+	server := newHTTPServer(s.public)
 	limited, failed := s.connections.limit(listener, server), make(chan error, 1)
 	go func() { failed <- server.Serve(limited) }()
 	select {
@@ -106,12 +97,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	// /readyz answers 503, and each connection is closed with its next response rather than in
 	// the middle of a request.
 	s.Health.draining.Store(true)
-	time.Sleep(s.DrainDelay)
+	time.Sleep(s.Settings.DrainDelay)
 	_ = listener.Close() // the server returns
 	<-failed
 	// Shutdown drops requests that are read after it has begun. Wait for those of the
 	// connections that were accepted last.
-	time.Sleep(min(s.DrainDelay, lastRequests))
+	time.Sleep(min(s.Settings.DrainDelay, lastRequests))
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return server.Shutdown(rest)
