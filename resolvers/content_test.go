@@ -18,7 +18,7 @@ import (
 	"siteapi/schema"
 )
 
-// scriptedCMS answers with what a test tells it.
+// scriptedCMS returns the answers that a test sets.
 type scriptedCMS struct {
 	mu      sync.Mutex
 	title   string

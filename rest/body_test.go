@@ -190,7 +190,7 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-// A body that is announced as too large is refused before it is sent, and one that breaks off is no success.
+// A body that is announced as too large is refused before it is sent, and one that ends early is not a success.
 func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)

@@ -157,7 +157,7 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) 
 	return tx.Commit()
 }
 
-// newResolver makes the service's resolvers over content in memory and a store that forgets.
+// newResolver returns the service's resolvers over content in memory and a store that discards everything.
 func newResolver(dir string) *resolvers.Resolver {
 	content := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))

@@ -218,7 +218,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		}
 	}
 	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {
-		t.Error("another visitor who happens to use the same key lost his lead")
+		t.Error("the lead of another session with the same key was lost")
 	}
 	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d submissions are stored, want 4, %v", n, err)

@@ -141,7 +141,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	eventually(t, "it is repaired", func() bool { _, code := verify(); return code == 0 })
 	s.arrives(arrived)
 	s.arrives(rejected)
-	// A target that can't answer is an error and not a finding, and hides nothing of the other.
+	// A target that can't answer is an error, not a finding, and the other target is still reported.
 	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: always})
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS away: %d %+v", code, v)

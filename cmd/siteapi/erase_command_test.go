@@ -75,7 +75,7 @@ func (s *site) populate() (hers []string, theirs string) {
 	return hers, theirs
 }
 
-// gone fails if anything is left of her at this site, or if anything is missing of somebody else.
+// gone fails if data of the erased address is left at this site, or if data of another is missing.
 func (s *site) gone(hers []string, theirs string) {
 	s.t.Helper()
 	for _, id := range hers {
@@ -99,7 +99,7 @@ func (s *site) gone(hers []string, theirs string) {
 	}
 }
 
-// clean fails if a file in the data folder holds her address.
+// clean fails if a file in the data folder contains the erased address.
 func (s *site) clean() {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {

@@ -37,7 +37,7 @@ func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
 
-// No engine builds the image here; what can be said about the file without one is.
+// The image is not built here; the checks that work without a container engine are made.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file := packaged(t, "Dockerfile")

@@ -210,7 +210,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	return &running{t: t, cmd: cmd, base: "http://" + "inherited"}
 }
 
-// A service that is told to stop says so, and ends connections with their next answer.
+// A service that is stopping reports it at /readyz, and ends connections with their next answer.
 func TestDraining(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir(), "DRAIN_DELAY=1s")

@@ -32,7 +32,7 @@ func (s *service) has(t *testing.T, id string) bool {
 	return err == nil
 }
 
-// A lead is forgotten when it is old and arrived, not while it is in review, on its way or rejected by a target.
+// A lead is erased when it is old and delivered, not while it is in review, under way or refused by a target.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
@@ -82,7 +82,7 @@ func TestRetention(t *testing.T) {
 	if n := len(s.deliveries("old")); n != 0 {
 		t.Errorf("%d deliveries of the forgotten one are left", n)
 	}
-	// What is forgotten here stays where it was delivered.
+	// Retention does not erase what was delivered to the targets.
 	if len(stubs.documents("session-old")) != 1 || len(stubs.contacts("old@example.com")) != 1 {
 		t.Error("the CMS or the CRM lost what the database forgot")
 	}

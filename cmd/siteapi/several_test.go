@@ -172,7 +172,7 @@ func TestSeveralStartAtOnce(t *testing.T) {
 }
 
 // TestSeveralSameSessionAtOnce has two instances submit the same content at the same
-// moment, and both work off the deliveries.
+// moment, and both deliver.
 func TestSeveralSameSessionAtOnce(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)

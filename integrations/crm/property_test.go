@@ -66,7 +66,7 @@ func TestChanges(t *testing.T) {
 				s.SubmittedAt, s.Contact.LastName, s.Estimate.Min = s.SubmittedAt.Add(-time.Hour), "Old", 1
 			}, with("phone", "", "quote_timeline", ""), map[string]string{"phone": "+40 721 000 111"},
 		},
-		"a foreign time gives way": {
+		"a malformed time is replaced": {
 			nil, with("quote_submitted_at", "yesterday"), map[string]string{"quote_submitted_at": "2026-01-31T09:30:00.000Z"},
 		},
 	} {

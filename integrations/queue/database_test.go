@@ -250,7 +250,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// fake is a target that does as it is told and remembers what it was sent.
+// fake is a target with scripted outcomes, which records what it was sent.
 type fake struct {
 	mu    sync.Mutex
 	fault func(ctx context.Context, id string, call int) error

@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// victimEnv has the test binary work off the queue of a SQLite file instead of running tests.
+// victimEnv makes the test binary run the queue of a SQLite file instead of the tests.
 const victimEnv = "QUEUE_TEST_VICTIM"
 
 func TestMain(m *testing.M) {

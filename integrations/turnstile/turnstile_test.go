@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 			if asked["secret"] != "hush" || asked["response"] != "token-1" || len(asked["idempotency_key"]) != 36 || len(asked) != 3 {
-				t.Errorf("the vendor was told %v", asked)
+				t.Errorf("the vendor was sent %v", asked)
 			}
 			if len(calls) != 1 || calls[0].System != "turnstile" {
 				t.Errorf("observed %+v", calls)

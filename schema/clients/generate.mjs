@@ -1,6 +1,5 @@
-// Writes TypeScript types of the schema that the built service prints, and of what
-// operations.graphql and inbox/operations.graphql ask of it, into generated. With --check it only says whether the
-// files there are current.
+// Writes TypeScript types of the built service's schema, and of the operations in operations.graphql and
+// inbox/operations.graphql, into generated. With --check it only reports whether the files there are current.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -12,7 +12,7 @@ export interface Service {
   readonly folder: string;
   /** Ends the service and removes its data. */
   stop(): Promise<void>;
-  /** Replaces the content of the CMS and tells the service, as the CMS would. */
+  /** Replaces the content of the CMS and calls the webhook, as the CMS would. */
   publish(documents: readonly object[]): Promise<void>;
 }
 

@@ -61,7 +61,7 @@ export async function startService(settings = {}, program = binary) {
   }
 
   /**
-   * Replaces the content of the CMS and tells the service, as the CMS would.
+   * Replaces the content of the CMS and calls the webhook, as the CMS would.
    *
    * @param {object[]} documents
    */

@@ -1,5 +1,5 @@
-// Writes what esbuild made of a page to the folder that the binary embeds: hashed files, each gzipped once here, the
-// licences of what they were made of, and index.html, which loads them.
+// Writes a page that esbuild bundled to the folder that the binary embeds: hashed files, each gzipped once here, the
+// licences of the bundled packages, and index.html, which loads them.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";

@@ -15,7 +15,7 @@ func TestConformance(t *testing.T) {
 	ratelimittest.Run(t, func(*testing.T) ratelimit.Limiter { return memory.New() })
 }
 
-// TestFloodOfKeys checks that a client who keeps coming is not forgotten because of a
+// TestFloodOfKeys checks that a frequent client is not evicted because of a
 // flood of others.
 func TestFloodOfKeys(t *testing.T) {
 	t.Parallel()

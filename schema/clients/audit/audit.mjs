@@ -1,5 +1,5 @@
 // Runs the public audit suite of GraphQL over HTTP against a running service and
-// fails where a MUST or a SHOULD is not met:
+// fails if a MUST or a SHOULD is not met:
 //
 //   node audit/audit.mjs http://127.0.0.1:8080/graphql
 //

@@ -1,5 +1,5 @@
-// The calculator as visitors meet it, in a real browser; also the front page and the API reference beside it.
-// Pictures of what was seen are left in schema/playground/test/screenshots.
+// Tests of the calculator in a real browser, and of the front page and the API reference beside it.
+// Screenshots are in schema/playground/test/screenshots.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -205,7 +205,7 @@ test("the API reference loads nothing from elsewhere, and tries a guarded route"
   await page.getByRole("button", { name: /^Send/ }).first().click();
   await page.getByRole("dialog").getByText('"content:locale:en"').waitFor();
   assert.ok((await picture(page, "reference")).colours > 100);
-  // A library in it looks whether it may compile code, and does without.
+  // A library in it tests whether eval is allowed, and works without it.
   assert.deepEqual(unexpected(faults).filter((fault) => !fault.startsWith("policy: script-src eval")), []);
   await page.close();
 });

@@ -1,4 +1,4 @@
-// The page: what the visitor has chosen and typed, what the service answered, and how both look.
+// The page: its state, which is the visitor's input and the service's answers, and its markup.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/operations.js";
 import { phonesAt } from "../src/site.js";
@@ -9,14 +9,14 @@ import { explainError, locales, words, type Words } from "./words.js";
 
 type Service = ReturnType<typeof newService>;
 const nothing: Selections = { projectType: "", features: [], complexity: "", timeline: "" };
-const nobody = { firstName: "", lastName: "", email: "", phone: "", company: "" };
+const emptyContact = { firstName: "", lastName: "", email: "", phone: "", company: "" };
 
 export function Calculator({ service }: { service: Service }) {
   const [locale, setLocale] = useLocale();
   const [site, retry] = useSite(service, locale);
   const [session, setSession] = useState(readSession);
   const [selections, setSelections] = useState(nothing);
-  const [contact, setContact] = useState(nobody);
+  const [contact, setContact] = useState(emptyContact);
   const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
@@ -65,7 +65,7 @@ export function Calculator({ service }: { service: Service }) {
     }
   }
 
-  /** Takes a change, and the error of its field away. */
+  /** Applies a change and clears the error of its field. */
   function change<T>(set: (change: (old: T) => T) => void, path: string, name: keyof T, value: T[keyof T]) {
     set((old) => ({ ...old, [name]: value }));
     setState((old) => (old === "failed" ? "choosing" : old));
@@ -235,7 +235,7 @@ function useSite(service: Service, locale: Locale) {
     let current = true;
     service.read(locale).then(
       (answer) => current && setSite(answer),
-      () => current && setSite((old) => old ?? null), // what was read before is better than nothing
+      () => current && setSite((old) => old ?? null), // keep the content that was read before
     );
     return () => void (current = false);
   }, [locale, tried]);

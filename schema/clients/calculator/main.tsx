@@ -1,4 +1,4 @@
-// Starts the calculator. README.md says how it is taken into a site of one's own.
+// Starts the calculator. README.md describes how to use it in another site.
 import { render } from "preact";
 import { Calculator } from "./calculator.js";
 import { newService } from "./service.js";

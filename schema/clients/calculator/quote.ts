@@ -5,7 +5,7 @@ export const currency = "EUR";
 export const groups = ["projectType", "feature", "complexity", "timeline"] as const;
 export type Group = (typeof groups)[number];
 
-/** A document of type quoteOption, as the CMS holds it. */
+/** A document of type quoteOption. */
 interface OptionFields {
   group?: string;
   order?: number;

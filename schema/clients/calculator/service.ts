@@ -1,4 +1,4 @@
-// What the calculator asks of the service: content by GraphQL, tracking and submission by REST.
+// The calculator's requests: content by GraphQL, tracking and submission by REST.
 import { GraphQLClient } from "graphql-request";
 import { CalculatorDocument } from "../generated/operations.js";
 import type { CalculatorQuery, Locale, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput } from "../generated/operations.js";
@@ -30,7 +30,7 @@ const attempts = 5;
 /** Returns the service at an address; "" is the page's own. */
 export function newService(base: string) {
   const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
-    method: "GET", // so that browsers and CDNs may keep the answer
+    method: "GET", // so that browsers and CDNs may cache the answer
     fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patience) }),
   });
   const pending: { input?: TrackQuoteInput; timer?: number } = {};
@@ -53,7 +53,7 @@ export function newService(base: string) {
     /** Reads the site's settings and content in a language. */
     read: (locale: Locale): Promise<CalculatorQuery> => graphQL.request(CalculatorDocument, { locale }),
 
-    /** Records what is chosen so far, once nothing has changed for a while. A state that is lost is no harm. */
+    /** Records what is chosen so far, once nothing has changed for a while. Losing a state is harmless. */
     track(input: TrackQuoteInput) {
       forget();
       pending.input = input;

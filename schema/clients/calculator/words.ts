@@ -1,4 +1,4 @@
-// Everything the calculator says itself, in the languages of the site. The rest is content of the CMS.
+// The calculator's own texts, in the languages of the site. All others are content of the CMS.
 import type { Locale } from "../generated/operations.js";
 import type { FieldCode } from "../generated/schema.js";
 import type { FieldError } from "./service.js";

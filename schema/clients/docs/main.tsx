@@ -1,5 +1,5 @@
-// The API reference: Scalar's page of what the service says about itself, with a client to try the routes with. It loads
-// nothing from elsewhere. (Redoc's free edition is smaller, but has no such client.)
+// The API reference: Scalar's page of the OpenAPI description, with a client to try the routes. It loads nothing from
+// other origins. (Redoc's free edition is smaller, but has no such client.)
 import "../../playground/src/nonce.js";
 import "@scalar/api-reference/browser/standalone.js";
 

@@ -39,7 +39,7 @@ function cell(value: string | number | boolean | null): string {
 
 const line = (cells: Parameters<typeof cell>[0][]) => `${cells.map(cell).join(",")}\r\n`;
 
-/** Saves all leads that fit, a page at a time; a break that the service asks for is taken. */
+/** Saves all leads that match, page by page, and waits if the service asks for it (Retry-After). */
 export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first" | "after">) {
   const abort = new AbortController();
   const parts = ["\ufeff", line(columns.map(([name]) => name))]; // Excel needs the byte order mark

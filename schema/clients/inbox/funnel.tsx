@@ -42,7 +42,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
   );
 }
 
-/** The charts. The language is known of those who asked for a quote only, so by language there are no visitors. */
+/** The charts. Only leads have a language, so the charts by language have no visitors. */
 function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
   const first = funnel.steps[0]?.count || 1;
   const weeks = grouped(funnel.weeks, (week) => week.start);

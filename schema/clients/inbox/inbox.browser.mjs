@@ -1,4 +1,4 @@
-// The inbox as people meet it, in a real browser. Pictures of what was seen are left in playground/test/screenshots.
+// Tests of the inbox in a real browser. Screenshots are in playground/test/screenshots.
 import assert from "node:assert/strict";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function send(route, body) {
   return answer.json();
 }
 
-/** Asks for a quote as a visitor does, and returns the reference on the PDF. */
+/** Submits a quote like a visitor, and returns the reference on the PDF. */
 async function submit(contact, more = {}) {
   const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
   const { submissionId } = await send("submit", {

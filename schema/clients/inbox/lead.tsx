@@ -21,7 +21,7 @@ import { exact, languageName, leadStates, money, signals, slugWords } from "./wo
 interface Props {
   id: string;
   close: () => void;
-  /** Is told what the lead has become. */
+  /** Called with the lead after each change. */
   update: (lead: Lead) => void;
   changed: () => void;
   erased: () => void;

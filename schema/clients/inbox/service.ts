@@ -8,7 +8,7 @@ const graphqlPath = "/admin/graphql";
 const storageKey = "siteapi-inbox-csrf";
 const patience = 60_000; // how long an answer may take, in milliseconds
 
-/** Why something could not be done, in words for the person in front of the page. */
+/** Why an operation failed, in words for the user. */
 export class Failure extends Error {
   constructor(
     readonly kind: "session" | "limited" | "offline" | "refused",
@@ -22,7 +22,7 @@ export class Failure extends Error {
 
 type Message = { ask: true } | { csrf: string | null };
 
-// Tabs tell each other of the session, so that a link opened in another tab needs no second login.
+// Tabs share the session, so that a link opened in another tab needs no second login.
 const tabs = new BroadcastChannel("siteapi-inbox");
 let csrf = sessionStorage.getItem(storageKey);
 let changed: (csrf: string | null) => void = () => {};
@@ -128,9 +128,9 @@ export interface Query<T> {
   failure?: Failure;
   loading: boolean;
   reload: () => void;
-  /** Asks again unseen: the answer before stays as it is until there is a newer one. */
+  /** Asks again in the background: the present answer stays until there is a newer one. */
   refresh: () => Promise<void>;
-  /** Replaces the answer by what it has become. */
+  /** Replaces the answer after a change. */
   update: (change: (data: T) => T) => void;
 }
 
@@ -159,7 +159,7 @@ function useAnswer<T>(question: string, fetchAnswer: (signal: AbortSignal) => Pr
     return () => abort.abort();
   }, [question, round]);
 
-  // What passes by itself is tried again by itself.
+  // Transient failures are retried automatically.
   const wait = state.failure?.retryAfter;
   useEffect(() => {
     if (!wait) return;
@@ -190,7 +190,7 @@ export interface List<N> extends Omit<Query<unknown>, "update"> {
   nodes: readonly N[] | undefined;
   hasMore: boolean;
   more: () => void;
-  /** Puts what a node has become in its place. */
+  /** Replaces a node after a change. */
   replace: (node: { readonly id: string }) => void;
 }
 

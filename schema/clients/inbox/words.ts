@@ -1,4 +1,4 @@
-// What the inbox says: states, reasons and numbers, in words for people who sell.
+// The inbox's texts: states, reasons and numbers, in words for sales.
 import type { DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale } from "../generated/inbox";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
@@ -23,11 +23,11 @@ export const deliveryStates: Record<DeliveryState, { text: string; tone: Tone }>
 
 export const targets: Record<DeliveryTarget, string> = { CRM: "CRM", CMS: "CMS", WEBHOOK: "Notification" };
 
-/** What made the service doubt a lead. Those that are only noted don't put it in review. */
+/** The signals of a lead. Weak ones do not put it in review. */
 export const signals: Record<LeadSignal, string> = {
   honeypot: "A field that people can't see was filled in. Programs fill in everything.",
   too_fast: "The form was sent faster than a person could fill it in.",
-  no_challenge: "The check that a person sits in front of the browser was skipped or not passed.",
+  no_challenge: "The bot check was skipped or not passed.",
   untracked: "The form was sent without using the calculator first.",
   unchecked: "The check for people did not answer at that moment.",
 };
@@ -63,7 +63,7 @@ export function deliverySentence(d: Delivery, now: number): string {
   return `Waiting for ${target}: ${reasonWords(d.reason)}; next try ${next.startsWith("in ") ? next : "in a moment"}.`;
 }
 
-/** A reason without status codes; one that is not known stays as the service tells it. */
+/** A reason without status codes; an unknown one is shown unchanged. */
 export function reasonWords(reason: string | null): string {
   const [, kind, status] = /\b(limited|unavailable|refused|rejected)\b(?: \(HTTP (\d+)\))?/.exec(reason ?? "") ?? [];
   switch (kind) {

@@ -40,7 +40,7 @@ export function apolloSite(options: ClientOptions): SiteClient {
   };
 }
 
-/** Waits for an answer with data. Apollo rejects where there are errors. */
+/** Waits for an answer with data. Apollo rejects if there are errors. */
 async function answer<Data>(sent: Promise<{ data?: Data | undefined }>): Promise<Data> {
   try {
     const { data } = await sent;

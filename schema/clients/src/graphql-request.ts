@@ -23,7 +23,7 @@ export function graphqlRequestSite(options: ClientOptions): SiteClient {
   };
 }
 
-/** Waits for an answer. graphql-request rejects where there are errors. */
+/** Waits for an answer. graphql-request rejects if there are errors. */
 async function answer<Data>(sent: Promise<Data>): Promise<Data> {
   try {
     return await sent;

@@ -1,4 +1,4 @@
-// What a site wants of the service, whichever library it asks with, and the rule for
+// The interface of a site to the service, the same with each library, and the rule for
 // telephone numbers that every client follows.
 import type { PhonesQuery, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput, TrackQuoteMutation } from "../generated/operations.js";
 
@@ -25,9 +25,9 @@ export interface ClientOptions {
   url: string;
   /** Bearer token for guarded operations. */
   token?: string;
-  /** Sends queries by GET, so that browsers and CDNs can keep their answers. */
+  /** Sends queries by GET, so that browsers and CDNs can cache their answers. */
   get?: boolean;
-  /** Sends the hash of a query instead of its text, where the service knows it. */
+  /** Sends the hash of a query instead of its text, if the service knows it. */
   persisted?: boolean;
   /** Takes the place of the global fetch. */
   fetch?: typeof fetch;

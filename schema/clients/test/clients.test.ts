@@ -10,7 +10,7 @@ import { graphqlRequestSite } from "../src/graphql-request.js";
 import { phonesAt, SiteError } from "../src/site.js";
 import { urqlSite } from "../src/urql.js";
 import { contents, phones } from "./content.js";
-import { recordingFetch } from "./wire.js";
+import { recordingFetch } from "./transcript.js";
 
 const libraries = { "Apollo Client": apolloSite, urql: urqlSite, "graphql-request": graphqlRequestSite };
 
@@ -22,7 +22,7 @@ after(() => service.stop());
 
 const url = () => `${service.base}/graphql`;
 
-/** Apollo asks for type names beside what it was told to; no other client does. */
+/** Apollo adds __typename to each selection; the other clients do not. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value, (key, v) => (key === "__typename" ? undefined : v))) as T;
 
 const fails = (code: string, more: (error: SiteError) => void = () => {}) => (error: unknown) => {
@@ -70,9 +70,9 @@ for (const [name, newSite] of Object.entries(libraries)) {
 
       test("no document: null, and nothing is thrown", async () => {
         await service.publish(contents.noSettings);
-        const { fetch, wire } = recordingFetch();
+        const { fetch, transcript } = recordingFetch();
         assert.equal(await newSite({ url: url(), get, fetch }).settings(), null);
-        const [exchange] = wire;
+        const [exchange] = transcript;
         assert.equal(exchange?.method, get ? "GET" : "POST");
         // All three ask for the newer media type first, which forbids an empty list of errors.
         assert.match(exchange?.requestHeaders.get("accept") ?? "", /^application\/graphql-response\+json/);
@@ -156,30 +156,30 @@ for (const [name, newSite] of Object.entries(libraries)) {
 for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, "graphql-request": graphqlRequestSite })) {
   test(`${name}, told to ask for application/json: an empty list of errors, and nothing is thrown`, async () => {
     await service.publish(contents.noSettings);
-    const { fetch, wire } = recordingFetch();
+    const { fetch, transcript } = recordingFetch();
     const older: typeof fetch = (input, init) => {
       const request = new Request(input, init);
       request.headers.set("Accept", "application/json");
       return fetch(request);
     };
     assert.equal(await newSite({ url: url(), fetch: older }).settings(), null);
-    assert.match(wire[0]?.contentType ?? "", /^application\/json/);
-    assert.equal(wire[0]?.body, '{"data":{"SiteSettings":null},"errors":[]}');
+    assert.match(transcript[0]?.contentType ?? "", /^application\/json/);
+    assert.equal(transcript[0]?.body, '{"data":{"SiteSettings":null},"errors":[]}');
   });
 }
 
 for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, urql: urqlSite })) {
   describe(`${name}, persisted queries`, () => {
     test("the hash alone, then once the text, then the hash alone", async () => {
-      // A service of its own, which has not heard of the query yet.
+      // A service of its own, where the query is not registered yet.
       const fresh = await startService();
       try {
         await fresh.publish(contents.manyPhones);
-        const { fetch, wire } = recordingFetch();
+        const { fetch, transcript } = recordingFetch();
         const settings = async () => plain(await newSite({ url: `${fresh.base}/graphql`, persisted: true, fetch }).settings());
         assert.equal((await settings())?.contactPhones?.length, 2);
-        assert.equal(wire.length, 2);
-        const [miss, registered] = wire;
+        assert.equal(transcript.length, 2);
+        const [miss, registered] = transcript;
         assert.equal(miss?.method, "GET");
         assert.equal(miss?.url.searchParams.get("query"), null);
         assert.match(miss?.url.searchParams.get("extensions") ?? "", /"sha256Hash":"[0-9a-f]{64}"/);
@@ -188,16 +188,16 @@ for (const [name, newSite] of Object.entries({ "Apollo Client": apolloSite, urql
         assert.match(registered?.requestBody || registered?.url.search || "", /SiteSettings/);
 
         // Another client, as of the next visitor, is answered at once.
-        wire.length = 0;
+        transcript.length = 0;
         assert.equal((await settings())?.contactPhones?.length, 2);
-        assert.equal(wire.length, 1);
-        assert.equal(wire[0]?.method, "GET");
-        assert.equal(wire[0]?.url.searchParams.get("query"), null);
-        assert.ok(wire[0]?.headers.get("etag"));
+        assert.equal(transcript.length, 1);
+        assert.equal(transcript[0]?.method, "GET");
+        assert.equal(transcript[0]?.url.searchParams.get("query"), null);
+        assert.ok(transcript[0]?.headers.get("etag"));
 
-        // The address is all it takes to check a kept answer again.
-        const again = await globalThis.fetch(wire[0]!.url, {
-          headers: { Accept: wire[0]!.requestHeaders.get("accept")!, "If-None-Match": wire[0]!.headers.get("etag")! },
+        // The URL alone is enough to revalidate a cached answer.
+        const again = await globalThis.fetch(transcript[0]!.url, {
+          headers: { Accept: transcript[0]!.requestHeaders.get("accept")!, "If-None-Match": transcript[0]!.headers.get("etag")! },
         });
         assert.equal(again.status, 304);
       } finally {

@@ -1,11 +1,11 @@
-// What the service says to the page, on its root element.
+// The service's settings of the page, on its root element.
 import { operations } from "../web/static/operations.js";
 
 /** What the page was served with. */
 export interface Page {
   root: HTMLElement;
   graphqlPath: string;
-  /** Whether the service tells its schema. */
+  /** Whether introspection is on. */
   introspection: boolean;
   licencesPath: string;
   operations: ReturnType<typeof operations>;

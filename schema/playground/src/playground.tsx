@@ -7,8 +7,8 @@ import type { Page } from "./page";
 const anyJSON = { JSON: {} };
 
 /**
- * Puts the prepared tabs back. What was typed is kept in the browser tab's session only,
- * since headers hold tokens, so forgetting it is enough.
+ * Restores the prepared tabs. Since headers contain tokens, input is stored in the browser tab's session only,
+ * and clearing that is enough.
  */
 function startOver() {
   sessionStorage.clear();

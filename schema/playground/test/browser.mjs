@@ -1,4 +1,4 @@
-// A fresh Chromium that notes everything a well-behaved page does not do.
+// A fresh Chromium that records the faults of a page.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export async function openBrowser(options = {}) {
     ],
     ...options,
   });
-  context.setDefaultTimeout(60_000); // a busy machine is no fault of the page's
+  context.setDefaultTimeout(60_000); // the machine may be busy
   return {
     context,
     async close() {
@@ -72,7 +72,7 @@ export async function watchedPage(context, base) {
   return { page, faults, requests };
 }
 
-/** Takes a picture for people, and returns what can be said of it without one. */
+/** Takes a screenshot, and returns measurements of it. */
 export async function picture(page, name) {
   await mkdir(screenshots, { recursive: true });
   const png = await page.screenshot({ path: join(screenshots, `${name}.png`) });

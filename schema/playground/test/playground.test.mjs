@@ -1,4 +1,4 @@
-// GraphiQL as people meet it, in a real browser:
+// Tests of GraphiQL in a real browser:
 //
 //   npm test                                      with the service that `make build` made
 //   SITEAPI_URL=http://localhost:8080 npm test    with one that runs already, in development

@@ -1,7 +1,7 @@
 // Package sanitytest is a local stub of Sanity's content lake: a real HTTP server with the query
 // and mutate APIs of one dataset, its documents in memory. It enforces what the original enforces
 // (ids, types, tokens, API versions, perspectives), understands the driver's GROQ queries to the
-// letter and refuses all others, and can be told to fail.
+// letter and refuses all others, and can be made to fail.
 package sanitytest
 
 import (

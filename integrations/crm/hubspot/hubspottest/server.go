@@ -1,6 +1,6 @@
 // Package hubspottest is a local stub of HubSpot's contacts and properties. It checks what HubSpot
 // checks (token, scopes, paths, shapes, property definitions), answers in HubSpot's words, and can
-// be told to fail. Where HubSpot's behaviour is not documented it takes the stricter one: batch
+// be made to fail. Where HubSpot's behaviour is not documented it takes the stricter one: batch
 // reads do not know secondary addresses, and null is refused.
 package hubspottest
 

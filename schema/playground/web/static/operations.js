@@ -1,4 +1,4 @@
-// The operations that both pages have ready. A test holds them to the schema and their tokens to @auth.
+// The prepared operations of both pages. A test compares them with the schema, and their tokens with @auth.
 
 /** The session that the examples track and submit; each visit of the page has its own. */
 const session = `playground-${Math.random().toString(36).slice(2)}`;
@@ -6,7 +6,7 @@ const session = `playground-${Math.random().toString(36).slice(2)}`;
 const examples = [
   {
     query: `# Site settings
-# Everything the site shows of itself.
+# Contact data, logo, links, address and opening hours.
 query SiteSettings {
   SiteSettings(id: "siteSettings") {
     contactPhones {

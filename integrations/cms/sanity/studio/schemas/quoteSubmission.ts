@@ -1,7 +1,7 @@
 import {defineArrayMember, defineField, defineType} from '@sanity/types'
 import {strings} from './fields.ts'
 
-/** A submitted quote, stored by siteapi. Nobody edits it; `siteapi leads erase` removes it. */
+/** A submitted quote, stored by siteapi. Read-only; `siteapi leads erase` removes it. */
 export const quoteSubmission = defineType({
   name: 'quoteSubmission',
   title: 'Quote submission',

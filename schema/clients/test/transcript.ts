@@ -1,4 +1,4 @@
-/** One request and its answer, as they went over the wire. */
+/** One request and its answer, as they were sent and received. */
 export interface Exchange {
   method: string;
   url: URL;
@@ -10,14 +10,14 @@ export interface Exchange {
   body: string;
 }
 
-/** Returns the real fetch, and a list in which it notes what went over the wire. */
-export function recordingFetch(): { fetch: typeof fetch; wire: Exchange[] } {
-  const wire: Exchange[] = [];
+/** Returns the real fetch, and a list in which it records the requests and answers. */
+export function recordingFetch(): { fetch: typeof fetch; transcript: Exchange[] } {
+  const transcript: Exchange[] = [];
   const recording: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const requestBody = await request.clone().text();
     const answer = await fetch(request);
-    wire.push({
+    transcript.push({
       method: request.method,
       url: new URL(request.url),
       requestHeaders: request.headers,
@@ -29,5 +29,5 @@ export function recordingFetch(): { fetch: typeof fetch; wire: Exchange[] } {
     });
     return answer;
   };
-  return { fetch: recording, wire };
+  return { fetch: recording, transcript };
 }
