@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -151,57 +150,6 @@ func TestSeveralDatabaseAway(t *testing.T) {
 		t.Errorf("%d submissions are stored, want 2: nothing of those that were refused, %v", n, err)
 	}
 	eventually(t, "all deliveries arrive", func() bool { return len(s.files("cms")) == 2 })
-}
-
-// TestSeveralStartAtOnce starts services together on one empty database.
-func TestSeveralStartAtOnce(t *testing.T) {
-	t.Parallel()
-	pg := pgserver.Start(t)
-	url := pg.NewDatabase(t)
-	var group sync.WaitGroup
-	for range 4 {
-		dir := t.TempDir()
-		group.Go(func() {
-			if out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DATABASE_URL=" + url},
-				"migrate"); code != 0 || !strings.Contains(out, "up to date") {
-				t.Errorf("exit code %d: %s", code, out)
-			}
-		})
-	}
-	group.Wait()
-}
-
-// TestSeveralSameSessionAtOnce has two instances submit the same content at the same
-// moment, and both deliver.
-func TestSeveralSameSessionAtOnce(t *testing.T) {
-	t.Parallel()
-	pg := pgserver.Start(t)
-	url := pg.NewDatabase(t)
-	a := startService(t, map[string]string{"DATABASE_URL": url})
-	b := startService(t, map[string]string{"DATABASE_URL": url})
-	var (
-		group sync.WaitGroup
-		mu    sync.Mutex
-		ids   = map[any]bool{}
-	)
-	for i := range 20 {
-		group.Go(func() {
-			got := []*service{a, b}[i%2].through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("same-%d", i/4))})
-			mu.Lock()
-			defer mu.Unlock()
-			ids[got.data["submissionId"]] = true
-		})
-	}
-	group.Wait()
-	if len(ids) != 5 || ids[nil] {
-		t.Errorf("5 submissions, each sent 4 times through two instances, got %d ids", len(ids))
-	}
-	// Each instance has a CMS folder of its own, so a delivery made twice would be seen.
-	eventually(t, "all deliveries arrive", func() bool { return len(a.files("cms"))+len(b.files("cms")) >= 5 })
-	time.Sleep(300 * time.Millisecond)
-	if n := len(a.files("cms")) + len(b.files("cms")); n != 5 {
-		t.Errorf("5 submissions were delivered %d times", n)
-	}
 }
 
 // TestSeveralMoveToPostgres moves an install from SQLite with unfinished deliveries.
