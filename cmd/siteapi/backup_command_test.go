@@ -168,7 +168,6 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 		t.Errorf("kept aside are %q", got)
 	}
 	old.arrived(3)
-	s.says(said{"doctor", []string{"hold what restores have replaced"}, nil})
 	// Once more, by standard input.
 	needsBinary(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, binary, path+"2")

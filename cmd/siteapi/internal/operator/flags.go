@@ -103,15 +103,6 @@ func periodFlags(what string) option {
 	}
 }
 
-// period returns the values of --since and --until.
-func (c *call) period() (since, until time.Time, err error) {
-	since, until = c.time("since"), c.time("until")
-	if !until.IsZero() && !since.Before(until) {
-		err = errors.New("--until: must be later than --since")
-	}
-	return since, until, err
-}
-
 func limitFlag() option {
 	return checkedFlag("limit", "how many at most, 0: all; left out: 100, with --json all", func(given string) (string, error) {
 		if n, err := strconv.Atoi(given); err != nil || n < 0 {
@@ -190,12 +181,7 @@ func UsageError(c *cobra.Command, err error) error {
 
 // didYouMean suggests the name that is spelled most like what was typed.
 func didYouMean(typed string, names []string) string {
-	distance := func(name string) int {
-		if strings.HasPrefix(name, typed) {
-			return 0
-		}
-		return levenshtein.ComputeDistance(name, typed)
-	}
+	distance := func(name string) int { return levenshtein.ComputeDistance(name, typed) }
 	nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
 	if distance(nearest) > 2 {
 		return ""

@@ -41,10 +41,7 @@ func leadFlags(c *cobra.Command) {
 
 // filtered returns the leads that these flags and a filter leave, and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search = c.text("email"), c.text("search")
-	if f.Since, f.Until, err = c.period(); err != nil {
-		return nil, false, err
-	}
+	f.Email, f.Search, f.Since, f.Until = c.text("email"), c.text("search"), c.time("since"), c.time("until")
 	return c.rules.Leads(ctx, f, schema.LeadState(c.text("state")))
 }
 
@@ -233,8 +230,8 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		return row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
 			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company),
 			orEmpty(l.Locale), l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity),
-			orEmpty(l.Selections.Timeline), amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency, l.SessionID, l.PDFURL, word(l.State),
-			strings.Join(signals, ";"))
+			orEmpty(l.Selections.Timeline), amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
+			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"))
 	}
 }
 
@@ -246,15 +243,11 @@ var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0
 func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
 
 func printFunnel(ctx context.Context, c *call) error {
-	since, until, err := c.period()
-	if err != nil {
-		return err
-	}
 	var locale *schema.Locale
 	if l := schema.Locale(c.text("locale")); l != "" {
 		locale = &l
 	}
-	f, err := c.rules.Funnel(ctx, since, until, locale)
+	f, err := c.rules.Funnel(ctx, c.time("since"), c.time("until"), locale)
 	switch {
 	case err != nil:
 		return err

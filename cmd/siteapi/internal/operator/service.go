@@ -115,11 +115,8 @@ func setUpCMS(ctx context.Context, c *call) error {
 		c.say("CMS_DRIVER=%s needs no webhook: nothing was done", s.CMSDriver)
 		return nil
 	}
-	tokens := s.WebhookSecrets
-	if len(tokens) > 0 && tokens[0] == config.DevWebhookSecret {
-		tokens = nil
-	}
-	hook := cms.Webhook{URL: s.SiteURL + "/api/webhooks/cms", Token: append(tokens, "")[0], Secret: append(s.SigningSecrets, "")[0]}
+	first := func(secrets []string) string { return append(secrets, "")[0] }
+	hook := cms.Webhook{URL: s.SiteURL + "/api/webhooks/cms", Token: first(s.WebhookSecrets), Secret: first(s.SigningSecrets)}
 	if s.SiteURL == "" {
 		hook.URL = "https://<this service>" + hook.URL
 	}
