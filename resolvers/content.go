@@ -36,11 +36,11 @@ type contentService struct {
 // localeContent is the content of one locale as this process knows it.
 type localeContent struct {
 	locale    schema.Locale
-	served    atomic.Pointer[snapshot]  // what was served last: the fallback copy
-	refetches atomic.Int64              // requests to refetch so far
-	fetched   atomic.Pointer[time.Time] // by this process, last; nil: not yet
+	served    atomic.Pointer[snapshot]  // latest content, which is the fallback copy
+	refetches atomic.Int64              // number of the latest refetch
+	fetched   atomic.Pointer[time.Time] // time of the last fetch by this process; nil: none
 
-	paused atomic.Int64 // no fetch is tried before this time, in Unix milliseconds
+	paused atomic.Int64 // no fetch before this time, in Unix milliseconds
 }
 
 func newContentService(d *Deps) *contentService {
@@ -102,10 +102,10 @@ func (l *localeContent) health() *schema.ContentHealth {
 	return h
 }
 
-// cmsPause follows a fetch that failed.
+// cmsPause is the time from a failed fetch to the next one.
 const cmsPause = 3 * time.Second
 
-// errPaused is the outcome of a fetch during a pause.
+// errPaused is returned instead of fetching during cmsPause.
 var errPaused = errors.New("the CMS failed a moment ago")
 
 // fetch reads a locale's content from the CMS. It fills the cache entry.

@@ -19,7 +19,8 @@ import (
 const idempotencyKeyMax = 255
 
 // submitQuote stores a lead with its pending deliveries. It answers once both are
-// durable; they are delivered afterwards.
+// durable; they are delivered afterwards. [store.Quotes.Submit] recognizes a repetition, by the
+// digests of the content and of the Idempotency-Key, and returns the first submission.
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	key := schema.CallerFrom(ctx).IdempotencyKey
 	if len(key) > idempotencyKeyMax {

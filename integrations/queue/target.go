@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// target is one target as this process knows it.
+// target is a target's state in this process. Each instance learns of a rate limit by its own calls.
 type target struct {
 	TargetConfig
 	limiter *rate.Limiter

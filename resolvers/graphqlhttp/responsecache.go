@@ -6,9 +6,9 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// responseCache keeps finished responses of public queries by the exact bytes of their requests. A response is
-// used as long as the content it was made from is current: the revisions of the content are read before the
-// operation runs and compared before each use.
+// responseCache stores finished responses of public queries by the exact bytes of their requests. A response is
+// used only while the content it was made from is current: the revisions of the content are read before the
+// operation runs and compared before each use. An invalidated locale has no revision, so its responses are not used.
 //
 // The schema decides what can be in here (@cacheControl with a locale), so a response never depends on the caller. The
 // cache admits by frequency: rare requests do not evict frequent ones.
@@ -56,7 +56,7 @@ func (c *responseCache) get(key responseKey) *cachedResponse {
 	return nil
 }
 
-// set keeps a response unless its content has changed since the revisions were read.
+// set stores a response unless its content has changed since the revisions were read.
 func (c *responseCache) set(key responseKey, r *cachedResponse) {
 	if len(r.revisions) > 0 && c.current(r.revisions) {
 		c.cache.Set(key, r)
@@ -72,8 +72,8 @@ func (c *responseCache) current(revisions []revision) bool {
 	return true
 }
 
-// revisions returns the present revisions of the content that an operation is made from, or nil where its
-// response cannot be kept.
+// revisions returns the present revisions of the content that an operation is made from, or nil if its
+// response cannot be cached.
 func (c *responseCache) revisions(op *operation, variables map[string]any) []revision {
 	if !op.cache.cacheable || op.cache.private {
 		return nil
