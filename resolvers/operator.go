@@ -24,7 +24,9 @@ import (
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // leads implements the root field of that name.
-func (r *Resolver) leads(ctx context.Context, f store.Filter, state schema.LeadState, after string) (*schema.LeadConnection, error) {
+func (r *Resolver) leads(
+	ctx context.Context, f store.Filter, state schema.LeadState, after string,
+) (*schema.LeadConnection, error) {
 	f.Newest = true
 	if after != "" {
 		at, id, _ := strings.Cut(cursorText(after), " ")
@@ -91,7 +93,9 @@ func cursorText(cursor string) string {
 }
 
 func badCursor() error {
-	return badInput(schema.FieldError{Field: "after", Code: schema.FieldCodeUnreadable, Message: "must be the endCursor of an earlier page"})
+	return badInput(schema.FieldError{
+		Field: "after", Code: schema.FieldCodeUnreadable, Message: "must be the endCursor of an earlier page",
+	})
 }
 
 // asks reports whether an operation asks for a field, by its path below the field that is being resolved.

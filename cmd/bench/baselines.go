@@ -72,7 +72,7 @@ func barePage(page []byte) http.Handler {
 	})
 }
 
-// trackState is the body of a track request as one would write it by hand.
+// trackState is the body of a track request, decoded without a schema.
 type trackState struct {
 	SessionID  string                `json:"sessionId"`
 	Selections quote.Selections      `json:"selections"`
@@ -80,7 +80,7 @@ type trackState struct {
 	FormData   quote.Hints           `json:"formData"`
 }
 
-// bareTrack decodes, stores and encodes with nothing around it.
+// bareTrack decodes, stores and encodes, without middleware or validation.
 func bareTrack(put func(trackState) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var state trackState
@@ -114,9 +114,9 @@ type visit struct {
 	done           chan error
 }
 
-// groupCommit is the smallest group commit one can write by hand: a channel and one goroutine
-// with a connection as durable as the service's. It knows no deadlines and no recovery. With a
-// limit of 1 each state is a transaction of its own.
+// groupCommit is a minimal group commit: a channel and one goroutine with a connection as
+// durable as the service's, without deadlines or recovery. With a limit of 1 each state is a
+// transaction of its own.
 func groupCommit(ctx context.Context, path string, limit int) func(trackState) error {
 	db := harness.Must(sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
 	conn := harness.Must(db.Conn(ctx))
@@ -163,13 +163,13 @@ func newResolver(dir string) *resolvers.Resolver {
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
 	return resolvers.New(resolvers.Deps{
 		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})), Cache: memory.New(),
-		Quotes: forgetful{}, Log: zerolog.Nop(), Now: time.Now,
+		Quotes: discarding{}, Log: zerolog.Nop(), Now: time.Now,
 		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
 	})
 }
 
-// forgetful is a store that takes everything and keeps nothing.
-type forgetful struct{ store.Quotes }
+// discarding is a store that accepts everything and stores nothing.
+type discarding struct{ store.Quotes }
 
 // Track takes a visit.
-func (forgetful) Track(context.Context, quote.Visit) error { return nil }
+func (discarding) Track(context.Context, quote.Visit) error { return nil }

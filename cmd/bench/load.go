@@ -29,9 +29,9 @@ func post(path, body string) []byte {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// load sends what next makes, one request after the other on every connection, for a while. It
-// is not net/http's client, which spends three times as much on a request as the service does
-// on a cached read: the client would be what is measured. The time of the slowest hundredth is in ms.
+// load sends the requests of next, one after the other on every connection, for a while. It
+// does not use net/http's client, which takes three times as much on a request as the service
+// does on a cached read, so that the figure would be the client's. The time of the slowest hundredth is in ms.
 func load(ctx context.Context, base string, duration time.Duration, next func() []byte) (perSecond, p99 float64) {
 	times := make([][]time.Duration, connections)
 	began := time.Now()

@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // what the service sets, so that no figure is the collector's
+	debug.SetGCPercent(400) // the service's own setting, so that garbage collection does not distort the ratios
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		harness.Main("bench", func(ctx context.Context) { serve(ctx, os.Args[2], os.Args[3]) })
 		return
@@ -35,7 +35,7 @@ func main() {
 	harness.Main("bench", run)
 }
 
-// bench says how much is measured, and where.
+// bench is the environment of the measurements.
 type bench struct {
 	binary string
 	rounds int

@@ -29,7 +29,7 @@ import (
 	"siteapi/integrations/pdf/pdftest"
 )
 
-// page is what the rivals draw: as many texts in the same two fonts as the typical quote has,
+// page is the content that the baselines draw: as many texts in the same two fonts as the typical quote has,
 // as many bars, a logo.
 const page = `Atelier Nord|Ștefania|Núñez Țurcanu|Brânză & Fiii SRL|stefania@example.com|+40 721 555 014|
 Strada Mihai Eminescu 12|010512 București, România|+40 21 555 0123|hello@ateliernord.example|Conturi de utilizator|
@@ -48,7 +48,7 @@ func texts(yield func(text, font string) bool) {
 	}
 }
 
-// withAlpha makes of a logo one as an image pipeline sends it: larger, with an alpha channel.
+// withAlpha returns a logo as an image pipeline sends it: larger, with an alpha channel.
 func withAlpha(logo []byte) []byte {
 	src := harness.Must(png.Decode(bytes.NewReader(logo)))
 	img := image.NewNRGBA(image.Rect(0, 0, 900, 228))
@@ -58,7 +58,7 @@ func withAlpha(logo []byte) []byte {
 	return out.Bytes()
 }
 
-// drawBare draws with the PDF library underneath and nothing else.
+// drawBare draws with the PDF library alone, without maroto.
 func drawBare(fonts *font.Family, logo []byte) {
 	f := gofpdf.New("P", "mm", "A4", "")
 	f.SetAutoPageBreak(false, 0)

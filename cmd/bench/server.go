@@ -18,8 +18,8 @@ import (
 const (
 	// alone has the first processor for itself.
 	alone = "taskset -c 0"
-	// slowDisk adds a millisecond to each flush, which is what the disks of most clouds take.
-	// That of the machine at hand may take next to nothing.
+	// slowDisk adds a millisecond to each flush, the latency of most cloud disks, since local
+	// flushes may be almost free.
 	slowDisk = "strace -D -f -qq --seccomp-bpf -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_exit=1ms"
 )
 

@@ -52,8 +52,8 @@ func readOnly(ctx context.Context, t *trial) string {
 	return summary + "; a start says so and ends"
 }
 
-// withoutStorage takes the service the possibility to store anything and gives it back.
-// Meanwhile submissions are answered with 503 and not stored, and content goes on.
+// withoutStorage makes all writes of the service fail for a while. Submissions must get 503
+// and not be stored, while content is still served.
 func (t *trial) withoutStorage(ctx context.Context, take, give func() error) string {
 	s, u, v, end := t.begin(ctx)
 	defer end()

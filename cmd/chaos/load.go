@@ -15,7 +15,7 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// load is what came of sending requests.
+// load is the result of sending requests.
 type load struct {
 	all      vegeta.Metrics
 	admitted vegeta.LatencyMetrics // of those answered with 200

@@ -20,7 +20,7 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// trial is what a scenario works with.
+// trial is the environment of a scenario.
 type trial struct {
 	binary string
 	dir    string // of this scenario, for data and logs

@@ -41,8 +41,8 @@ func submission(lead int) string {
 		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
 }
 
-// newVisitors lets 8 visitors submit and 2 read until they are stopped. One whose lead is not
-// taken goes on for a minute at most.
+// newVisitors lets 8 visitors submit and 2 read until they are stopped. A visitor whose lead
+// is not accepted retries for a minute at most.
 func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	v := &visitors{service: s, acked: map[string]int{}, statuses: map[int]int{}, reads: map[int]int{}}
 	running, stop := context.WithCancel(ctx)
@@ -70,7 +70,7 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	return v
 }
 
-// submit sends a lead once, notes what came of it and reports whether it was taken.
+// submit sends a lead once, records the result and reports whether it was accepted.
 func (v *visitors) submit(ctx context.Context, lead int) bool {
 	id, status := send(ctx, v.service, lead)
 	v.mu.Lock()
@@ -107,7 +107,7 @@ func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) 
 	}
 }
 
-// end stops the visitors when every lead is taken, and checks that each is there once: in
+// end stops the visitors when every lead is accepted, and checks that each is there once: in
 // the service, in the CMS and in the CRM.
 func (v *visitors) end(ctx context.Context, u *upstreams) {
 	v.stop()

@@ -86,7 +86,8 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 	if d := w.pauseAfter(err); d > 0 {
 		now := time.Now()
 		if t.pause(now, now.Add(d), describe(err)) {
-			w.Log.Warn().Str("target", string(t.Name)).Dur("for", d).Str("reason", describe(err)).Msg("deliveries to this target are paused")
+			w.Log.Warn().Str("target", string(t.Name)).Dur("for", d).Str("reason", describe(err)).
+				Msg("deliveries to this target are paused")
 		}
 		left, reason := t.paused(now)
 		return w.postpone(ctx, now, left, reason)
@@ -159,5 +160,6 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
 	}
-	line.Str("target", string(t.Name)).Int64("delivery", job.ID).Int("attempt", job.Attempt).Str("outcome", string(outcome)).Msg(message)
+	line.Str("target", string(t.Name)).Int64("delivery", job.ID).Int("attempt", job.Attempt).Str("outcome", string(outcome)).
+		Msg(message)
 }

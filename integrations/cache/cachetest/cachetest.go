@@ -23,7 +23,7 @@ type Open func(t *testing.T) (a, b cache.Cache)
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, a, b cache.Cache){
-		"a value is filled once and kept": keptValue, "any bytes come back": anyBytes, "the revision follows the value": revision,
+		"a value is filled once and kept": unchangedValue, "any bytes come back": anyBytes, "the revision follows the value": revision,
 		"an error is returned and not stored": failedFill, "a panic is an error": panickingFill,
 		"an entry expires": expiry, "an expired entry is served once more": refresh,
 		"a failed refresh keeps the value and is not repeated at once": failedRefresh,
@@ -70,8 +70,8 @@ func newSource(value string) *source {
 	return s
 }
 
-// held returns a source whose fills wait until its channel is closed.
-func held(value string) *source {
+// blocked returns a source whose fills wait until its channel is closed.
+func blocked(value string) *source {
 	s := newSource(value)
 	s.hold = make(chan struct{})
 	return s
@@ -168,7 +168,7 @@ func pattern(t *testing.T, text string) cache.Pattern {
 	return p
 }
 
-func keptValue(t *testing.T, a, b cache.Cache) {
+func unchangedValue(t *testing.T, a, b cache.Cache) {
 	began, s := time.Now().Add(-time.Millisecond), newSource("v") // a backend may keep whole milliseconds
 	if _, ok := a.Peek(t.Context(), "k"); ok {
 		t.Error("Peek finds something in an empty cache")
@@ -215,7 +215,7 @@ func revision(t *testing.T, c, _ cache.Cache) {
 }
 
 func failedFill(t *testing.T, a, b cache.Cache) {
-	s := held("half")
+	s := blocked("half")
 	s.err = errors.New("the source is away")
 	waiting := []<-chan answer{later(t.Context(), a, "k", s)}
 	s.began(t, 1)
@@ -268,7 +268,7 @@ func expired(t *testing.T, c cache.Cache, key, value string) {
 
 func refresh(t *testing.T, a, b cache.Cache) {
 	expired(t, a, "k", "old")
-	s := held("new")
+	s := blocked("new")
 	for range 50 {
 		get(t, a, "k", s, "old")
 		get(t, b, "k", s, "old")
@@ -292,7 +292,7 @@ func failedRefresh(t *testing.T, c, _ cache.Cache) {
 }
 
 func manyMisses(t *testing.T, a, b cache.Cache) {
-	s := held("v")
+	s := blocked("v")
 	var waiting []<-chan answer
 	for range 100 {
 		waiting = append(waiting, later(t.Context(), a, "k", s), later(t.Context(), b, "k", s))
@@ -309,7 +309,7 @@ func manyMisses(t *testing.T, a, b cache.Cache) {
 }
 
 func otherKeys(t *testing.T, a, b cache.Cache) {
-	s := held("slow")
+	s := blocked("slow")
 	slow := later(t.Context(), a, "slow", s)
 	s.began(t, 1)
 	get(t, a, "quick", newSource("quick"), "quick")
@@ -323,7 +323,7 @@ func otherKeys(t *testing.T, a, b cache.Cache) {
 }
 
 func detachedFill(t *testing.T, a, b cache.Cache) {
-	s := held("v")
+	s := blocked("v")
 	ctx, cancel := context.WithCancel(t.Context())
 	first := later(ctx, a, "k", s)
 	s.began(t, 1)

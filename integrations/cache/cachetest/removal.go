@@ -39,7 +39,7 @@ func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
 // overtakenFill removes the key, at either instance, while a fill of it is under way.
 func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 	for _, at := range []cache.Cache{a, b} {
-		old, fresh := held("old"), newSource("new")
+		old, fresh := blocked("old"), newSource("new")
 		before := later(t.Context(), a, "k", old)
 		old.began(t, 1)
 		if err := remove(t.Context(), at); err != nil {
@@ -64,7 +64,7 @@ func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
 	for _, at := range []cache.Cache{a, b} {
 		expired(t, a, "k", "first")
-		old, fresh := held("old"), newSource("new")
+		old, fresh := blocked("old"), newSource("new")
 		get(t, a, "k", old, "first")
 		old.began(t, 1)
 		if err := remove(t.Context(), at); err != nil {

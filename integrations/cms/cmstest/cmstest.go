@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Driver is what the suite asks of a driver. One without memory, which cannot look up and erase,
+// Driver is the part of a driver that every driver has. A driver that cannot look up and erase
 // is not tested for that.
 type Driver interface {
 	cms.Content
@@ -52,8 +52,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	})
 }
 
-// Submission returns a submission with every field set. Its values are such that careless
-// quoting or escaping would show.
+// Submission returns a submission with every field set. Its values make mistakes in quoting or
+// escaping visible.
 func Submission(id string) *quote.Submission {
 	return &quote.Submission{
 		ID: id, SessionID: "sess:" + id, Locale: "ro", SubmittedAt: time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC),
@@ -228,7 +228,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 }
 
-// cancelled checks that a call whose caller is gone does nothing and says why.
+// cancelled checks that a call whose context has ended does nothing and returns the reason.
 func cancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -42,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 // Ana is the address of most leads of the suite.
 const Ana = "ana.pop@example.com"
 
-// Lead returns a lead with everything known, changed as a case needs it.
+// Lead returns a lead with every field set, changed as a case needs it.
 func Lead(email string, change func(*quote.Submission)) crm.Lead {
 	s := &quote.Submission{
 		ID: "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01", SessionID: "session-1", Locale: "ro",
@@ -97,7 +97,7 @@ func (s Subject) upsert(t *testing.T, email string, change func(*quote.Submissio
 	}
 }
 
-// bare takes everything optional away from a submission.
+// bare removes everything optional from a submission.
 func bare(q *quote.Submission) {
 	q.Contact.Phone, q.Contact.Company = "", "  "
 	q.Selections.Features, q.Selections.Complexity, q.Selections.Timeline = nil, "", ""

@@ -102,8 +102,8 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 // Ping proves that the folder can be written.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.locked(ctx, "writing to the folder of contacts", func() error {
-		probe := filepath.Join(d.dir, ".ping")
-		return errors.Join(os.WriteFile(probe, nil, 0o600), os.Remove(probe))
+		ping := filepath.Join(d.dir, ".ping")
+		return errors.Join(os.WriteFile(ping, nil, 0o600), os.Remove(ping))
 	})
 }
 

@@ -5,6 +5,6 @@ import (
 	"syscall"
 )
 
-// dieWithUs has the server killed when the process that started it dies, so that a
-// test that timed out leaves none behind.
+// dieWithUs makes the kernel kill the server when its parent dies, so that a test that
+// timed out leaves no server behind.
 func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,5 +4,5 @@ package valkeyserver
 
 import "os/exec"
 
-// dieWithUs can't be promised by this system.
+// dieWithUs is not supported on this system.
 func dieWithUs(*exec.Cmd) {}

@@ -72,7 +72,7 @@ func New(dir string, args ...string) (*Server, error) {
 // Addr returns host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// URL returns the address as a setting of the service wants it.
+// URL returns the address in the form of CACHE_URL.
 func (s *Server) URL() string { return "valkey://" + s.Addr() }
 
 // Start starts a stopped server, without its data, and waits until it answers.
@@ -136,7 +136,7 @@ func (s *Server) stop() {
 // Pause freezes the process: connections stay open, nothing answers.
 func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (s *Server) Resume(t testing.TB) { s.signal(t, syscall.SIGCONT) }
 
 func (s *Server) signal(t testing.TB, sig syscall.Signal) {

@@ -22,7 +22,7 @@ type params struct {
 	Locale, Type, Email, ID string
 }
 
-// queries are those that are understood: a filter, and what is returned of a document.
+// queries are the supported queries: a filter, and the projection of a document.
 var queries = map[string]struct {
 	keep func(d document, p params) bool
 	pick func(d document) any

@@ -59,7 +59,7 @@ func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, e
 	return s.notify(ctx, hook, id, "delete", before, before)
 }
 
-// notify sends a webhook until it is taken or the tries are used up. All tries carry the same
+// notify sends a webhook until it is accepted or the tries are used up. All tries carry the same
 // idempotency key.
 func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage) (int, error) {
 	var status int

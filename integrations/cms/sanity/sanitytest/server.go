@@ -30,7 +30,7 @@ const (
 )
 
 type (
-	// Fault is a failure to come.
+	// Fault is an injected failure.
 	Fault = faulttest.Fault
 	// Mode is a way to fail.
 	Mode = faulttest.Mode
@@ -169,7 +169,7 @@ type answer struct {
 	body   []byte
 }
 
-// failed is an error in the flat shape of what stands in front of the data APIs.
+// failed is an error in the flat shape of the proxies in front of the data APIs.
 func failed(status int, message string) answer {
 	return answer{status, encode(map[string]any{"statusCode": status, "error": http.StatusText(status), "message": message})}
 }
@@ -230,7 +230,7 @@ func (s *Server) record(seen Request) {
 	}
 }
 
-// handle makes the right answer.
+// handle answers as Sanity would.
 func (s *Server) handle(seen Request, path []string) answer {
 	switch {
 	case path == nil:
