@@ -68,11 +68,11 @@ func isJSON(header http.Header) bool {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false
 	}
-	types := header["Content-Type"]
-	if len(types) != 1 {
-		return false
+	value := strings.Join(header["Content-Type"], ",") // of two headers it is no media type
+	if value == string(typeJSON) {                     // what nearly every client sends
+		return true
 	}
-	name, params, err := mime.ParseMediaType(types[0])
+	name, params, err := mime.ParseMediaType(value)
 	charset := strings.ToLower(params["charset"])
 	return err == nil && name == string(typeJSON) && (charset == "" || charset == "utf-8" || charset == "utf8")
 }
