@@ -66,8 +66,8 @@ func (t *trial) withoutStorage(ctx context.Context, take, give func() error) str
 		v.await(ctx, v.statuses, http.StatusOK, 1)
 	}
 	v.end(ctx, u)
-	only(v.statuses, http.StatusOK, http.StatusServiceUnavailable)
-	only(v.reads, http.StatusOK)
+	checkStatuses(v.statuses, http.StatusOK, http.StatusServiceUnavailable)
+	checkStatuses(v.reads, http.StatusOK)
 	s.Stop(syscall.SIGTERM)
 	_, _, err := sqlite.Check(ctx, filepath.Join(t.dir, "data", "siteapi.db"))
 	harness.Check(err)

@@ -85,7 +85,7 @@ func flapping(ctx context.Context, t *trial) string {
 		v.await(ctx, v.statuses, http.StatusOK, 10)
 	}
 	v.end(ctx, u)
-	only(v.reads, http.StatusOK)
+	checkStatuses(v.reads, http.StatusOK)
 	return fmt.Sprintf("%d times stopped and started, %d leads acknowledged, all %d reads answered",
 		n, len(v.acked), v.reads[http.StatusOK])
 }

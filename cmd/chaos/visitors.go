@@ -112,7 +112,7 @@ func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) 
 func (v *visitors) end(ctx context.Context, u *upstreams) {
 	v.stop()
 	v.group.Wait()
-	only(v.statuses, 0, http.StatusOK, http.StatusServiceUnavailable)
+	checkStatuses(v.statuses, 0, http.StatusOK, http.StatusServiceUnavailable)
 	if begun := int(v.leads.Load()); len(v.acked) != begun {
 		harness.Check(fmt.Errorf("%d of %d leads were taken", len(v.acked), begun))
 	}
@@ -130,8 +130,8 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 	harness.Check(err)
 }
 
-// only fails if anything but the given statuses was answered.
-func only(in map[int]int, allowed ...int) {
+// checkStatuses fails if any status but the given ones was answered.
+func checkStatuses(in map[int]int, allowed ...int) {
 	for status := range in {
 		if !slices.Contains(allowed, status) {
 			harness.Check(fmt.Errorf("answers other than %v: %v", allowed, in))

@@ -18,8 +18,8 @@ func (r *running) accessEvents(id string) (found []map[string]any) {
 	return found
 }
 
-// Each request leaves one event that says what was asked, what became of it and which
-// fields were refused, but nothing that the client sent.
+// Each request leaves one event with its operation, its result and the names of refused
+// fields, but no value that the client sent.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())

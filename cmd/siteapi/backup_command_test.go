@@ -160,7 +160,7 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 	if now, _ := os.ReadFile(content); !slices.Equal(s.stored(), []string{first}) || !bytes.Equal(now, then) {
 		t.Errorf("restored are %q and other content", s.stored())
 	}
-	// What was there is whole, with what only the log had held.
+	// The replaced data is complete, including what was only in the write-ahead log.
 	old := newSite(t)
 	old.dir = regexp.MustCompile(`\S*before-restore-[0-9T.Z]+`).FindString(out)
 	old.env = append(old.env, "DATA_DIR="+old.dir)

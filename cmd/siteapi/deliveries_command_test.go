@@ -117,7 +117,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	if v, code := verify("--since", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 || code != 0 {
 		t.Errorf("since later: %d %+v", code, v)
 	}
-	// Somebody deletes what had arrived. What was delivered a moment ago may not show yet, and is left alone that long.
+	// The targets lose what had arrived. A lead that was delivered a moment ago may not be visible yet, and is not resent.
 	docs := s.stubs.cms.Documents()
 	delete(docs, "quoteSubmission."+arrived)
 	var left []json.RawMessage

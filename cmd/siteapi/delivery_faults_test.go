@@ -114,7 +114,7 @@ func faultCase(t *testing.T, s *service, stubs *vendorStubs, col column, row fau
 		})
 	}
 	stubs.recover()
-	// A call that hangs takes ten seconds to be given up.
+	// A call that hangs fails after ten seconds.
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		d := s.deliveries(id)
 		if len(d) == 2 && d["cms"].State == "delivered" && d["crm"].State == "delivered" {

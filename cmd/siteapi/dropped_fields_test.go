@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDroppedFieldsAreNamedInDevelopment: track refuses nothing that is half typed, and tells an integrator what it left
-// out, through both endpoints.
+// TestDroppedFieldsAreNamedInDevelopment: track refuses no half-typed value, and names those that it left out, through both
+// endpoints.
 func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 	t.Parallel()
 	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O"],"timeline":""},` +

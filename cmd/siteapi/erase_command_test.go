@@ -56,7 +56,7 @@ func (s *site) erase(args ...string) (r erased, code int) {
 	return r, code
 }
 
-// populate has a person leave traces everywhere: two leads, PDFs, a session with no more than a hint; and somebody else.
+// populate stores data of a person everywhere: two leads, PDFs, a session with only a hint; and a lead of another person.
 func (s *site) populate() (hers []string, theirs string) {
 	s.t.Helper()
 	again := lead("hers-2")
@@ -121,7 +121,7 @@ func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
 	hers, theirs := s.populate()
-	// A rehearsal changes nothing.
+	// A dry run changes nothing.
 	r, code := s.erase("--email", " hers@Example.com ")
 	if code != 2 || !r.DryRun || r.Complete || r.Email != "hers@example.com" {
 		t.Errorf("%d %+v", code, r)
@@ -169,7 +169,7 @@ func TestEraseEverywhere(t *testing.T) {
 	})
 }
 
-// What fails at one place is said, what a repetition needs is kept, and the repetition completes it.
+// A failure at one place is reported, and a repetition completes the erasure.
 func TestErasePlacesThatFail(t *testing.T) {
 	t.Parallel()
 	cms := func(f sanitytest.Fault) func(*vendorStubs) {

@@ -38,7 +38,7 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// TestWhatIsLoggedForDebugging: what comes in great numbers doesn't drown the log.
+// TestWhatIsLoggedForDebugging: frequent successes are logged at the debug level only.
 func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"info", "debug"} {

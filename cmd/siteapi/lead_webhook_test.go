@@ -137,7 +137,7 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 }
 
-// TestWebhookRemoved: what still waits for a webhook that is gone has failed, and is announced by the next one.
+// TestWebhookRemoved: deliveries that wait for a webhook fail when it is removed, and `retry` sends them to the next one.
 func TestWebhookRemoved(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)

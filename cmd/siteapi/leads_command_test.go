@@ -14,7 +14,7 @@ import (
 	"siteapi/integrations/quote"
 )
 
-// odd is a lead in review whose every word wants careful handling.
+// odd is a lead in review with texts that need escaping.
 func odd() quote.Submission {
 	return quote.Submission{
 		ID: "odd1odd2odd3", SessionID: "-1+1",

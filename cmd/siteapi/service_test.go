@@ -285,7 +285,7 @@ func bothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 	}
 }
 
-// fieldNames returns the fields an outcome complains of, sorted.
+// fieldNames returns the invalid fields of an outcome, sorted.
 func (o outcome) fieldNames() []string {
 	names := make([]string, 0, len(o.fields))
 	for name := range o.fields {

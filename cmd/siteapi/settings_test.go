@@ -78,7 +78,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What is fine in development, or alone, may not be in production, or with another setting.
+// Values that are valid in development, or alone, may be refused in production, or with another setting.
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
@@ -201,7 +201,7 @@ func TestManualOfSettings(t *testing.T) {
 	}
 }
 
-// Each direct module earns its line in the manual.
+// The manual has a line for each direct module.
 func TestManualOfDependencies(t *testing.T) {
 	t.Parallel()
 	text := manual(t, "cmd/siteapi/README.md")

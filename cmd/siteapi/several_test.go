@@ -25,9 +25,8 @@ const askHero = `{ content(documentType: "heroSection", locale: es) { fields } }
 func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 	t.Parallel()
 	valkey := valkeyserver.Start(t)
-	// The instances don't watch the content file alike: only what travels through the
-	// cache server may tell the second one. So its content comes from a copy of the file
-	// that never changes by itself, in a folder of its own.
+	// The second instance must learn of the change through the cache server only, so its
+	// content file is a copy that never changes by itself.
 	content := &service{t: t, dataDir: t.TempDir()}
 	hero(content, "title-0")
 	env := []string{"CACHE_URL=" + valkey.URL(), "CMS_FILE=" + filepath.Join(content.dataDir, "content.json")}

@@ -69,8 +69,8 @@ func (o *otlp) named(name string) (found []*pb.Span) {
 	return found
 }
 
-// only returns the one span of a name.
-func (o *otlp) only(t *testing.T, name string) *pb.Span {
+// single returns the one span of a name.
+func (o *otlp) single(t *testing.T, name string) *pb.Span {
 	t.Helper()
 	found := o.named(name)
 	if len(found) != 1 {
@@ -145,13 +145,13 @@ func TestTraceOfASubmission(t *testing.T) {
 			parents := []string{request, "mutation submitQuote"}
 			under := clientSpan
 			for _, name := range parents {
-				span := o.only(t, name)
+				span := o.single(t, name)
 				if fmt.Sprintf("%x", span.ParentSpanId) != under || fmt.Sprintf("%x", span.TraceId) != clientTrace {
 					t.Errorf("%s is under %x of trace %x, want %s of %s", name, span.ParentSpanId, span.TraceId, under, clientTrace)
 				}
 				under = fmt.Sprintf("%x", span.SpanId)
 			}
-			root := o.only(t, request)
+			root := o.single(t, request)
 			for name, want := range map[string]string{
 				"http.request.method": "POST", "http.route": strings.TrimPrefix(request, "POST "), "http.response.status_code": "200",
 				"siteapi.request_id": "req-1",
@@ -161,7 +161,7 @@ func TestTraceOfASubmission(t *testing.T) {
 				}
 			}
 			for target, system := range map[string]string{"cms": "sanity", "crm": "hubspot"} {
-				try := o.only(t, "deliver "+target)
+				try := o.single(t, "deliver "+target)
 				if fmt.Sprintf("%x", try.ParentSpanId) != under || fmt.Sprintf("%x", try.TraceId) != clientTrace {
 					t.Errorf("the try to deliver to %s is under %x, want the operation's %s", target, try.ParentSpanId, under)
 				}
@@ -215,7 +215,7 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 	}
 }
 
-// Without a collector nothing is made, put in between or kept.
+// Without a collector no spans are made and no transport is wrapped.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{

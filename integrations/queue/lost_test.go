@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// victim says when it sends, and never comes to an end with it.
+// victim reports when it sends, and never finishes.
 func victim(path string) error {
 	pool, err := sqlite.OpenDB(context.Background(), path)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestEnqueue(t *testing.T) {
 	})
 }
 
-// What passes is tried again, what is rejected fails at once, and no text holds personal data.
+// Transient failures are retried, a rejection fails at once, and no text contains personal data.
 func TestFaults(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		const secret = "ana@example.org"

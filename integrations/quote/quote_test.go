@@ -8,7 +8,7 @@ import (
 	"siteapi/integrations/quote/quotetest"
 )
 
-// TestPersonal: what the visitor typed is taken out of errors.
+// TestPersonal: every field that a visitor types is removed from errors.
 func TestPersonal(t *testing.T) {
 	t.Parallel()
 	for _, path := range quotetest.Fields() {

@@ -13,7 +13,7 @@ import (
 )
 
 // A process is killed in the middle of its work, again and again: what it
-// acknowledged is there, with its deliveries, and nothing is there by half.
+// acknowledged is stored, with its deliveries, and nothing is stored in part.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "killed.db")
@@ -76,8 +76,8 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	}
 }
 
-// No room left: requests are refused, nothing is stored by half, and when there is
-// room again all goes on.
+// The disk is full: requests are refused, nothing is stored in part, and once there is
+// space again writing continues.
 func TestOutOfRoom(t *testing.T) {
 	t.Parallel()
 	if out, err := child(t, "out of room", filepath.Join(t.TempDir(), "full.db"), "").Output(); err != nil {

@@ -240,7 +240,7 @@ func hints(t *testing.T, s Subject) {
 	wantCount(t, db, 1)
 }
 
-// Erasing beside a visitor who goes on loses none of the choices.
+// Erasing while the visitor continues loses none of the choices.
 func hintsWhileTracked(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const visits = 200

@@ -147,7 +147,7 @@ func (s Subject) WantJobs(t testing.TB, want ...string) {
 	}
 }
 
-// When is the moment at which the suite's clock stands.
+// When is the time of the suite's clock.
 func When() time.Time { return time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.UTC) }
 
 // Submission makes a submission with all fields, different for each n.

@@ -62,8 +62,7 @@ func trackLate(t *testing.T, s Subject) {
 	}
 }
 
-// A request that ends before its turn stores nothing; one that has begun is answered
-// with the truth.
+// A request that ends while it waits stores nothing; one that has begun gets its outcome.
 func requestEnded(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

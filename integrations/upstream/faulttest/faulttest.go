@@ -29,7 +29,7 @@ const (
 	Partial    Mode = "partial"   // 200 in the right shape, but with nothing in it
 )
 
-// Fault is a failure to come.
+// Fault is an injected failure.
 type Fault struct {
 	Mode       Mode
 	Status     int    // of Answer and HTML
@@ -69,7 +69,7 @@ type Injector struct {
 	rand   *rand.Rand
 }
 
-// Fail adds failures to come, which are met in this order.
+// Fail adds faults, which requests meet in this order.
 func (in *Injector) Fail(faults ...Fault) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -160,7 +160,7 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 		cutOff(w, "")
 	case Hang:
 		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // to return would be to answer 200
+		panic(http.ErrAbortHandler) // returning would answer 200
 	}
 }
 
