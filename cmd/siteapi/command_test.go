@@ -145,7 +145,7 @@ func TestTablesOnATerminal(t *testing.T) {
 // bash completes commands, their commands and their flags, without a service and without settings.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if out, code := command(t, nil, "completion", shell); code != 0 || !strings.Contains(out, "__complete") {
 			t.Errorf("%s: %d %s", shell, code, out)
 		}

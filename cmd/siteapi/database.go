@@ -127,9 +127,6 @@ func (c *closers) close() error {
 	return err
 }
 
-// lockWait is how long a process waits for a restore.
-const lockWait = 10 * time.Second
-
 // lockDatabase takes the lock of a SQLite database: together with other processes that have it open, or, for a restore
 // that replaces the file, alone.
 func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.Flock, error) {
@@ -145,7 +142,7 @@ func lockDatabase(ctx context.Context, s *config.Settings, alone bool) (*flock.F
 		}
 		return lock, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // for a restore to end
 	defer cancel()
 	_, err := lock.TryRLockContext(ctx, 50*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {

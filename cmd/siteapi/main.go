@@ -75,10 +75,6 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			Run: func(c *cobra.Command, _ []string) { _, _ = fmt.Fprintln(out, "siteapi version", root.Version) },
 		},
 	)
-	root.InitDefaultCompletionCmd()
-	if shell, _, err := root.Find([]string{"completion", "powershell"}); err == nil {
-		shell.Aliases = []string{"pwsh"}
-	}
 	return root
 }
 

@@ -17,11 +17,8 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// Beginnings of the names of folders.
-const (
-	stagingPrefix = ".siteapi-backup-" // unfinished work
-	asidePrefix   = "before-restore-"  // what a restore has replaced
-)
+// stagingPrefix begins the names of folders with unfinished work.
+const stagingPrefix = ".siteapi-backup-"
 
 // backupParts returns the patterns of the files in a backup, which is a gzipped tar file, by their paths in DATA_DIR.
 func backupParts() []string {
@@ -202,7 +199,7 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 // swap moves what is in dataDir aside, and the unpacked backup into its place, the database last. It does all of it
 // or nothing.
 func swap(staging, dataDir string) (aside string, err error) {
-	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
+	aside = filepath.Join(dataDir, "before-restore-"+time.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return "", err
 	}

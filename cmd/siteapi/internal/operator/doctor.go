@@ -25,9 +25,6 @@ import (
 	"siteapi/schema"
 )
 
-// checkTime is how long one check may take.
-const checkTime = 20 * time.Second
-
 func examine(ctx context.Context, c *call) (err error) {
 	found, worst := c.Examine(ctx, c.settings, c.server()), schema.HealthStateOk
 	colours := map[schema.HealthState]text.Color{
@@ -109,7 +106,7 @@ func (d Deps) Examine(ctx context.Context, s *config.Settings, server string) (f
 	var group sync.WaitGroup
 	for i, check := range run {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, checkTime)
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()
 			results[i] = check(ctx)
 		})

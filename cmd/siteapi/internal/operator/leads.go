@@ -164,9 +164,6 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 	}
 }
 
-// exportPage is how many leads an export holds in memory at a time.
-const exportPage = 500
-
 // exportLeads is `siteapi leads export`.
 func exportLeads(ctx context.Context, c *call) error {
 	n := 0
@@ -178,7 +175,7 @@ func exportLeads(ctx context.Context, c *call) error {
 		if c.text("format") != "ndjson" {
 			write = csvWriter(buffered)
 		}
-		f := store.Filter{Limit: exportPage}
+		f := store.Filter{Limit: 500} // held in memory at a time
 		for more := true; more; {
 			var page []*schema.Lead
 			var err error

@@ -17,9 +17,6 @@ import (
 	"golang.org/x/term"
 )
 
-// columnMost is the greatest width of a column, in characters.
-const columnMost = 40
-
 // printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are at most as wide as
 // the terminal.
 func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) table.Row) {
@@ -32,7 +29,7 @@ func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) ta
 	}
 	columns := make([]table.ColumnConfig, len(header))
 	for i := range columns {
-		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: columnMost, WidthMaxEnforcer: shortened}
+		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: 40, WidthMaxEnforcer: shortened}
 	}
 	columns[len(columns)-1].WidthMax *= 3
 	t := table.NewWriter()
@@ -71,9 +68,8 @@ func printFields(out io.Writer, v any) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
 		container, n := dec.StackIndex(dec.StackDepth())
-		isName := container == '{' && n%2 == 1
-		if isName || strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
-			continue
+		if container == '{' && n%2 == 1 || strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
+			continue // a name, or nothing to print
 		}
 		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
 		_, _ = fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String()))
