@@ -38,7 +38,7 @@ func TestColumnsOfExport(t *testing.T) {
 			column = name.String()
 		}
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
-			t.Errorf("csvWriter in export.go: the field %s has no column %s, or an empty cell there", path, column)
+			t.Errorf("csvWriter in leads.go: the field %s has no column %s, or an empty cell there", path, column)
 		}
 	}
 }
