@@ -57,7 +57,7 @@ func (o jsonObject) read(name string, to any) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, to); err != nil {
-		o.log.Warn().Str("field", name).Msg("leaving out a field of another type")
+		o.log.Warn().Str("field", name).Msg("leaving out a field of the wrong type")
 		return false
 	}
 	return true

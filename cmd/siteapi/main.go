@@ -50,7 +50,7 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use: "siteapi", Short: "the backend of a multilingual marketing site",
 		Long: "The backend of a multilingual marketing site. Without a command it serves. Settings are environment variables:\n" +
-			"`siteapi config` lists them all, and a command needs those it uses. Exit codes: 0 done, 1 it could not be done,\n" +
+			"`siteapi config` lists them all, and a command needs those it uses. Exit codes: 0 done, 1 failed,\n" +
 			"2 done, and something is wrong.",
 		Example: "  ENVIRONMENT=development siteapi\n  siteapi doctor\n  source <(siteapi completion bash)",
 		Version: versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,

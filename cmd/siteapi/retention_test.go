@@ -68,8 +68,8 @@ func TestRetention(t *testing.T) {
 	s.start()
 	eventually(t, "the old one is forgotten", func() bool { return !s.has(t, "old") })
 	eventually(t, "it is logged", func() bool {
-		return strings.Contains(s.log.String(), `"submissions":1,"message":"forgot old submissions"`) &&
-			strings.Contains(s.log.String(), `"sessions":1,"message":"forgot old sessions"`)
+		return strings.Contains(s.log.String(), `"submissions":1,"message":"deleted old submissions"`) &&
+			strings.Contains(s.log.String(), `"sessions":1,"message":"deleted old sessions"`)
 	})
 	for _, id := range []string{"young", "review", "rejected", "stuck"} {
 		if !s.has(t, id) {

@@ -85,7 +85,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 			a.log.Error().Err(err).Msg("the admin listener ended")
 		}()
 	case a.settings.Environment == config.Development:
-		a.log.Warn().Err(err).Msg("going on without the admin listener: set ADMIN_ADDR to a free address, or to off")
+		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: set ADMIN_ADDR to a free address, or to off")
 	default:
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}
@@ -133,11 +133,11 @@ func (a *app) forget(ctx context.Context, what string, kept time.Duration, prune
 	}
 	n, err := prune(ctx, time.Now().Add(-kept))
 	if n > 0 { // some may be removed beside an error
-		a.log.Info().Int64(what, n).Msg("forgot old " + what)
+		a.log.Info().Int64(what, n).Msg("deleted old " + what)
 		err = errors.Join(err, a.resolver.ForgetPDFs(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
-		a.log.Error().Err(err).Msg("forgetting old " + what)
+		a.log.Error().Err(err).Msg("deleting old " + what)
 	}
 }
 

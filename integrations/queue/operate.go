@@ -107,8 +107,8 @@ func (q *Queue) Retry(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Resend delivers a stored submission anew. It returns [ErrUnderWay] where that is on its
-// way, store.ErrNotFound or [ErrUnknownTarget].
+// Resend delivers a stored submission again. It returns [ErrUnderWay] if a delivery of it is
+// under way, store.ErrNotFound or [ErrUnknownTarget].
 func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) error {
 	t, ok := q.targets[name]
 	if !ok || t.Off {

@@ -11,7 +11,7 @@ import (
 
 const (
 	webhookFilter     = `_type != "quoteSubmission"`
-	webhookProjection = `{_id, _type, language, _updatedAt}`
+	webhookProjection = `{_id, _type, language}`
 )
 
 // DescribeWebhook returns the settings of the webhook, one per line, without its secrets.

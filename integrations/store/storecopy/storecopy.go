@@ -22,7 +22,7 @@ type Report struct {
 	Sessions    int64 // read from the old store
 	Submissions int64 // read from the old store
 	Created     int64 // of them new in the new store
-	Enqueued    int64 // of them with deliveries created anew
+	Enqueued    int64 // of them with deliveries created again
 }
 
 // Copy copies everything in from to the store to. unfinished returns those of some

@@ -53,7 +53,7 @@ func examine(ctx context.Context, c *call) (err error) {
 	case err != nil:
 		return err
 	case worst == schema.HealthStateFailed:
-		return finding("something has to be repaired: see what failed")
+		return finding("something needs repair: see the failed checks")
 	case worst == schema.HealthStateWarning && c.on("strict"):
 		return finding("there are warnings")
 	}
