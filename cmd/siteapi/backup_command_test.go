@@ -291,6 +291,15 @@ func TestRestoreOverARuin(t *testing.T) {
 	s.stop(t)
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	s.says(said{"backup -o " + path, nil, nil})
+	archive, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := rebuilt(t, archive, func(_ string, data []byte) []byte { return data }, // with the manifest of earlier releases
+		tar.Header{Name: "manifest.json", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3})
+	if err := os.WriteFile(path, earlier, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ruin := strings.Repeat("not a database ", 1000)
 	if err := os.WriteFile(filepath.Join(s.dir, operator.DatabaseFile), []byte(ruin), 0o600); err != nil {
 		t.Fatal(err)

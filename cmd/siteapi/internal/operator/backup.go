@@ -172,7 +172,8 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 		if header, err = archive.Next(); err != nil {
 			break
 		}
-		known := slices.ContainsFunc(backupParts(), func(pattern string) bool {
+		parts := append(backupParts(), "manifest.json") // which earlier releases wrote
+		known := slices.ContainsFunc(parts, func(pattern string) bool {
 			ok, _ := path.Match(pattern, header.Name)
 			return ok && header.Typeflag == tar.TypeReg
 		})
