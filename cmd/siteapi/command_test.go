@@ -90,7 +90,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	s.arrives(s.submit("lead"))
-	s.env = []string{"DATA_DIR=" + s.dir, "CONTENT_TTL=nonsense"} // production, without its tokens
+	s.env = []string{"DATA_DIR=" + s.dir, "CONTENT_TTL=nonsense", "DELIVERY_RETRY_MAX=nonsense"} // production, without its tokens
 	s.says(
 		said{"leads list", []string{"lead@example.com"}, nil},
 		said{"deliveries list", []string{"no deliveries"}, nil},

@@ -206,7 +206,8 @@ func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.Ta
 // a minute three days are not reached.
 func attempts(retryMax time.Duration) int {
 	const period, most = 3 * 24 * time.Hour, 6000
-	shortest := retryMax * 4 / 5 // the longest pause with all of its jitter taken off
+	// The longest pause with all of its jitter taken off. Commands that do not use the setting work with a bad value too.
+	shortest := max(retryMax, time.Second) * 4 / 5
 	return min(int(period/shortest)+20, most)
 }
 

@@ -82,6 +82,7 @@ func number(most int) func(string) (int, error) {
 }
 
 func logLevel(v string) (zerolog.Level, error) {
+	v = strings.ToLower(v)
 	if _, err := oneOf("trace", "debug", "info", "warn", "error")(v); err != nil {
 		return 0, err
 	}
@@ -236,7 +237,7 @@ func databaseURL(v string) (*url.URL, error) {
 	if err == nil {
 		_, err = pgxpool.ParseConfig(v)
 	}
-	if err != nil || u.Host == "" && u.Query().Get("host") == "" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
 		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database, " +
 			"with parameters that PostgreSQL has")
 	}
@@ -249,7 +250,7 @@ func cacheURL(v string) (*url.URL, error) {
 		return u, nil
 	}
 	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) && validHost(u) {
-		if _, err = strconv.ParseUint(cmp.Or(strings.Trim(u.Path, "/"), "0"), 10, 31); err == nil {
+		if _, err = strconv.ParseUint(cmp.Or(strings.TrimPrefix(u.Path, "/"), "0"), 10, 31); err == nil {
 			return u, nil
 		}
 	}

@@ -25,8 +25,9 @@ type Dependency struct {
 	Ping     func(ctx context.Context) error
 	Interval time.Duration // between two checks, however often the state is asked for
 
-	mu    sync.Mutex // held during a check: others wait for its result
-	state dependencyState
+	mu      sync.Mutex // held during a check: others wait for its result
+	state   dependencyState
+	checked time.Time // on the monotonic clock, unlike the time in the answer
 }
 
 // dependencyState is the state of one dependency in the answer of /readyz.
@@ -44,14 +45,15 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	if wasDown {
 		interval = min(interval, downInterval)
 	}
-	if time.Since(d.state.AskedAt) < interval {
+	if time.Since(d.checked) < interval {
 		return d.state
 	}
 	// Other requests wait for the result too, so the end of this one does not end the check.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CheckTimeout)
 	defer cancel()
 	err := d.Ping(ctx)
-	d.state = dependencyState{Status: "ok", Required: d.Required, AskedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	d.checked = time.Now()
+	d.state = dependencyState{Status: "ok", Required: d.Required, AskedAt: d.checked.UTC().Truncate(time.Millisecond)}
 	switch {
 	case err != nil && !wasDown:
 		log.Warn().Str("dependency", d.Name).Err(err).Msg("dependency unavailable")

@@ -133,7 +133,9 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 			size += info.Size()
 		}
 	}
-	set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
+	if len(g.Files) > 0 {
+		set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
+	}
 	number, oldest, err := g.Archive.InReview(ctx)
 	counts, failed := g.Queue.Counts(ctx)
 	if err != nil || failed != nil {
