@@ -308,6 +308,7 @@ func TestRestoreOverARuin(t *testing.T) {
 		t.Errorf("a ruin was backed up: %s", out)
 	}
 	s.says(said{"restore --from " + path, []string{"1 submissions"}, nil})
+	s.says(said{"doctor", []string{"1 folders before-restore-"}, nil})
 	kept, _ := filepath.Glob(filepath.Join(s.dir, "before-restore-*", operator.DatabaseFile))
 	if len(kept) != 1 {
 		t.Fatalf("kept aside: %q", kept)

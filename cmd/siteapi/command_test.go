@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +72,8 @@ func TestMistypedCommands(t *testing.T) {
 		"leads list --limit x":      "limit",
 		"serve leads":               `"leads" is one argument too many`,
 		"deliveries retry --target": "target",
+		"help leasd":                `Did you mean "leads"?`,
+		"completion bsh":            `Did you mean "bash"?`,
 	} {
 		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
@@ -82,6 +86,18 @@ func TestMistypedCommands(t *testing.T) {
 			!strings.Contains(errOut.String(), want) {
 			t.Errorf("%s: exit code %d, %q, want %s on standard error:\n%s", args, code, out.String(), want, errOut.String())
 		}
+	}
+}
+
+// A command whose output can't be written has failed.
+func TestOutputIsLost(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	_ = r.Close()
+	c := newCommand(func(name string) string { return map[string]string{"ENVIRONMENT": "development"}[name] }, w)
+	c.SetArgs([]string{"config"})
+	if err := c.ExecuteContext(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -85,6 +85,6 @@ func TestFunnel(t *testing.T) {
 	s.says(said{"funnel --until 2020-01-01 --json", []string{`"count": 0`, `"choices": []`}, nil})
 	s.refuses(map[string]string{
 		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --locale xx": "must be one of en, es, ro",
-		"funnel x": "one argument too many",
+		"funnel x": "one argument too many", "funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
 	})
 }

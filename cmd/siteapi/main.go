@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
+	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/leads"
 )
 
@@ -75,6 +77,25 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 			Run: func(c *cobra.Command, _ []string) { _, _ = fmt.Fprintln(out, "siteapi version", root.Version) },
 		},
 	)
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [command]", Short: "say what a command does",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, unknown, err := root.Find(args)
+			if err = errors.Join(err, operator.NoArguments(c, unknown)); err != nil {
+				return err
+			}
+			return c.Help()
+		},
+	})
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = operator.NoArguments, func(c *cobra.Command, _ []string) error { return c.Help() }
+		for _, shell := range completion.Commands() {
+			if shell.Name() == "powershell" {
+				shell.Aliases = []string{"pwsh"}
+			}
+		}
+	}
 	return root
 }
 
@@ -111,9 +132,24 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, observe) },
 		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, observe) },
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
-			c, _, err := openCache(ctx, s, log)
+			c, conn, err := openCache(ctx, s, log)
+			if conn != nil {
+				c = connectedCache{c, conn}
+			}
 			return c, err
 		},
 		LockSQLite: func(s *config.Settings) (io.Closer, error) { return lockDatabase(context.Background(), s, true) },
 	}
+}
+
+// connectedCache closes its connection too, which nothing else uses.
+type connectedCache struct {
+	cache.Cache
+	conn *valkeyconn.Conn
+}
+
+// Close implements [cache.Cache].
+func (c connectedCache) Close() error {
+	defer c.conn.Close()
+	return c.Cache.Close()
 }

@@ -20,6 +20,9 @@ import (
 // stagingPrefix begins the names of folders with unfinished work.
 const stagingPrefix = ".siteapi-backup-"
 
+// asidePrefix begins the names of folders with what restores have replaced.
+const asidePrefix = "before-restore-"
+
 // backupParts returns the patterns of the files in a backup, which is a gzipped tar file, by their paths in DATA_DIR.
 func backupParts() []string {
 	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
@@ -200,7 +203,7 @@ func unpack(r io.Reader, folder string) (made time.Time, err error) {
 // swap moves what is in dataDir aside, and the unpacked backup into its place, the database last. It does all of it
 // or nothing.
 func swap(staging, dataDir string) (aside string, err error) {
-	aside = filepath.Join(dataDir, "before-restore-"+time.Now().UTC().Format("20060102T150405.000Z"))
+	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return "", err
 	}
@@ -220,6 +223,9 @@ func swap(staging, dataDir string) (aside string, err error) {
 		done = append(done, m)
 	}
 	if err == nil {
+		err = syncFolder(dataDir)
+	}
+	if err == nil {
 		return aside, nil
 	}
 	for _, m := range slices.Backward(done) {
@@ -227,4 +233,13 @@ func swap(staging, dataDir string) (aside string, err error) {
 	}
 	_ = os.Remove(aside) // it is empty, unless something could not be moved back
 	return "", err
+}
+
+// syncFolder brings the names in a folder to the disk.
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

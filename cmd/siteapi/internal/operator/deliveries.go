@@ -59,7 +59,14 @@ func retryDeliveries(ctx context.Context, c *call) error {
 	if c.on("all") == (len(c.args) > 0) {
 		return errors.New("name deliveries, or say --all: see `siteapi deliveries retry --help`")
 	}
-	ids := c.args
+	var ids []int64
+	for _, text := range c.args {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
+		}
+		ids = append(ids, id)
+	}
 	if c.on("all") {
 		unfinished := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
 		list, err := c.db.Queue.List(ctx, queue.Filter{States: c.states(unfinished), Target: queue.Target(c.text("target"))})
@@ -68,27 +75,24 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		}
 		for _, d := range list {
 			if d.State != queue.Delivered { // `siteapi deliveries verify --fix` sends what a target has lost
-				ids = append(ids, strconv.FormatInt(d.ID, 10))
+				ids = append(ids, d.ID)
 			}
 		}
 	}
-	due, unknown := 0, error(nil)
-	for _, text := range ids {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
-		}
+	due, errs := 0, error(nil)
+	for _, id := range ids {
 		switch err := c.db.Queue.Retry(ctx, id); {
 		case err == nil:
 			due++
+		case errors.Is(err, store.ErrNotFound) && c.on("all"): // erased in the meantime
 		case errors.Is(err, store.ErrNotFound):
-			unknown = fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id)
+			errs = errors.Join(errs, fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id))
 		default:
-			return fmt.Errorf("after %d of %d deliveries: %w", due, len(ids), err)
+			errs = errors.Join(errs, fmt.Errorf("delivery %d: %w", id, err))
 		}
 	}
 	c.say("%d deliveries are due now: the running service tries them", due)
-	return unknown
+	return errs
 }
 
 func resendDeliveries(ctx context.Context, c *call) error {

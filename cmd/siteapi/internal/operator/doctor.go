@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -187,7 +188,11 @@ func (e *examination) checkFolder(context.Context) (found checks) {
 	case err != nil:
 		return found.fail("see whose folder it is, whether it is mounted read-only, and whether the disk is full", err)
 	}
-	return found.ok("%s, written and synced in %v", e.DataDir, since(began))
+	found = found.ok("%s, written and synced in %v", e.DataDir, since(began))
+	if left, _ := filepath.Glob(filepath.Join(e.DataDir, asidePrefix+"*")); len(left) > 0 {
+		return found.warn("remove them once you are sure", "%d folders %s… hold what restores have replaced, personal data too", len(left), asidePrefix)
+	}
+	return found
 }
 
 // checkDatabase commits a transaction.

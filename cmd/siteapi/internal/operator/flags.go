@@ -32,9 +32,16 @@ type checkedText struct {
 	check func(string) (string, error)
 }
 
-func (c *checkedText) Set(given string) (err error) { c.text, err = c.check(given); return err }
-func (c *checkedText) String() string               { return c.text }
-func (*checkedText) Type() string                   { return "string" }
+func (c *checkedText) String() string { return c.text }
+func (*checkedText) Type() string     { return "string" }
+
+// Set implements [pflag.Value]. An empty value is as good as none.
+func (c *checkedText) Set(given string) (err error) {
+	if given != "" {
+		c.text, err = c.check(given)
+	}
+	return err
+}
 
 func checkedFlag(name, usage string, check func(string) (string, error)) option {
 	return func(c *cobra.Command) { c.Flags().Var(&checkedText{check: check}, name, usage) }
@@ -48,22 +55,24 @@ func targetFlag() option { return enumFlag("target", "only this `target`", queue
 
 func statesFlag() option {
 	values := append(queue.States(), "all")
-	return checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(given string) (string, error) {
-		list := strings.Split(given, ",")
-		for i, typed := range list {
-			state, err := parse(typed, values)
-			if err != nil {
-				return "", err
+	return func(c *cobra.Command) {
+		var list []string // of all times that it is given
+		checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(given string) (string, error) {
+			for typed := range strings.SplitSeq(given, ",") {
+				state, err := parse(typed, values)
+				if err != nil {
+					return "", err
+				}
+				list = append(list, state)
 			}
-			list[i] = state
-		}
-		return strings.Join(list, ","), nil
-	})
+			return strings.Join(list, ","), nil
+		})(c)
+	}
 }
 
 // states returns the value of such a flag, or otherwise if it is not given. None are all.
 func (c *call) states(otherwise []queue.State) (list []queue.State) {
-	if !c.flags.Changed("state") {
+	if c.text("state") == "" {
 		return otherwise
 	}
 	for state := range strings.SplitSeq(c.text("state"), ",") {
@@ -94,6 +103,15 @@ func timeFlag(name, usage string) option {
 func (c *call) time(name string) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, c.text(name))
 	return at
+}
+
+// period returns the values of --since and --until.
+func (c *call) period() (since, until time.Time, err error) {
+	since, until = c.time("since"), c.time("until")
+	if !until.IsZero() && !since.Before(until) {
+		err = errors.New("--until: must be later than --since")
+	}
+	return since, until, err
 }
 
 func periodFlags(what string) option {

@@ -41,7 +41,10 @@ func leadFlags(c *cobra.Command) {
 
 // filtered returns the leads that these flags and a filter leave, and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search, f.Since, f.Until = c.text("email"), c.text("search"), c.time("since"), c.time("until")
+	f.Email, f.Search = c.text("email"), c.text("search")
+	if f.Since, f.Until, err = c.period(); err != nil {
+		return nil, false, err
+	}
 	return c.rules.Leads(ctx, f, schema.LeadState(c.text("state")))
 }
 
@@ -166,6 +169,9 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 
 // exportLeads is `siteapi leads export`.
 func exportLeads(ctx context.Context, c *call) error {
+	if _, _, err := c.period(); err != nil {
+		return err
+	}
 	n := 0
 	export := func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
@@ -244,7 +250,11 @@ func printFunnel(ctx context.Context, c *call) error {
 	if l := schema.Locale(c.text("locale")); l != "" {
 		locale = &l
 	}
-	f, err := c.rules.Funnel(ctx, c.time("since"), c.time("until"), locale)
+	since, until, err := c.period()
+	if err != nil {
+		return err
+	}
+	f, err := c.rules.Funnel(ctx, since, until, locale)
 	switch {
 	case err != nil:
 		return err

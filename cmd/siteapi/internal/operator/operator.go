@@ -159,7 +159,7 @@ type call struct {
 	Deps
 	flags    *pflag.FlagSet
 	args     []string
-	out      io.Writer
+	out      *output
 	settings *config.Settings
 	db       *Database      // of a command that works on it
 	rules    *leads.Service // over that database
@@ -201,8 +201,10 @@ func (d Deps) command(settings []string, do action, name, summary, examples stri
 		if err != nil {
 			return err
 		}
-		one := &call{Deps: d, flags: c.Flags(), args: args, out: c.OutOrStdout(), settings: s}
-		err = do(c.Context(), one)
+		one := &call{Deps: d, flags: c.Flags(), args: args, out: &output{Writer: c.OutOrStdout()}, settings: s}
+		if err = do(c.Context(), one); err == nil {
+			err = one.out.err
+		}
 		if one.db != nil {
 			err = errors.Join(err, one.db.Close())
 		}

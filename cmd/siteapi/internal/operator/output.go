@@ -17,9 +17,24 @@ import (
 	"golang.org/x/term"
 )
 
+// output is where a command prints. It keeps the first error, with which the command fails.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are at most as wide as
 // the terminal.
-func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) table.Row) {
+func printTable[T any](out *output, header table.Row, list []T, row func(T) table.Row) {
 	style := table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
 		Options: table.OptionsNoBordersAndSeparators,
@@ -45,8 +60,8 @@ func printTable[T any](out io.Writer, header table.Row, list []T, row func(T) ta
 }
 
 // terminalWidth returns the width of the terminal that out writes to, or 0.
-func terminalWidth(out io.Writer) int {
-	f, ok := out.(*os.File)
+func terminalWidth(out *output) int {
+	f, ok := out.Writer.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

@@ -64,7 +64,7 @@ func localAddress(s *config.Settings) string {
 
 // ask sends a request to a service, with a token unless that is empty. The answer is short.
 func ask(ctx context.Context, method, address, token string) (*resty.Response, error) {
-	client := resty.New().SetTimeout(10 * time.Second).SetResponseBodyLimit(64 << 10)
+	client := resty.New().SetTimeout(10 * time.Second).SetResponseBodyLimit(64 << 10).SetCloseConnection(true)
 	return client.R().SetContext(ctx).SetAuthToken(token).Execute(method, address)
 }
 
