@@ -110,6 +110,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	a.metrics.Registry.MustRegister(telemetry.Gauges{
 		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.load, Files: a.data.files,
 	})
+	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 	if err := a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// counter returns the value of a counter or gauge as it is scraped; -1: there is none.
+// counter returns the value of a counter or gauge, or the count of a histogram, as it is scraped; -1: there is none.
 func counter(t *testing.T, s *service, name string, labels map[string]string) float64 {
 	t.Helper()
 	families, err := s.app.metrics.Registry.Gather()
@@ -28,7 +28,7 @@ func counter(t *testing.T, s *service, name string, labels map[string]string) fl
 				have[l.GetName()] = l.GetValue()
 			}
 			if maps.Equal(have, labels) || len(labels) == 0 && len(have) == 0 {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			}
 		}
 	}

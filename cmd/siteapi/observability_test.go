@@ -199,6 +199,7 @@ func TestLoadMetrics(t *testing.T) {
 		{"siteapi_events_total", map[string]string{"event": "spam_signal", "detail": "honeypot"}, 1, 1},
 		{"siteapi_database_connections", map[string]string{"state": "idle"}, 1, 100},
 		{"siteapi_database_bytes", nil, 4096, 1e9},
+		{"siteapi_database_seconds", map[string]string{"operation": "submit", "outcome": "ok"}, 1, 1},
 		{"siteapi_connections", nil, 1, 100},
 		{"siteapi_http_requests_under_way", map[string]string{"class": "all"}, 0, 0},
 		{"siteapi_build_info", map[string]string{"version": versionText()}, 1, 1},

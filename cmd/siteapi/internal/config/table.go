@@ -22,7 +22,8 @@ func (s *Settings) table() []Setting {
 			Help: "how long the service accepts requests after SIGTERM: /readyz answers 503, and each connection " +
 				"is closed with its next answer"},
 		{Name: "MAX_CONNECTIONS", Default: "2048", set: into(&s.MaxConns, number(1_000_000)),
-			Help: "most connections at a time, an eighth of them of one address; a further one is closed"},
+			Help: "most connections at a time, an eighth of them of one address; a further one takes the place of an idle one, " +
+				"or is closed"},
 		{Name: "MAX_REQUESTS", Default: "512", set: into(&s.MaxRequests, number(1_000_000)),
 			Help: "most requests that are worked on at a time; a further one is refused with 503"},
 		{Name: "ADMIN_ADDR", Default: "127.0.0.1:9090", set: into(&s.AdminAddr, adminAddress),

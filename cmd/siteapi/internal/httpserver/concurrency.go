@@ -111,7 +111,7 @@ func (b *limitedBody) done(w http.ResponseWriter) {
 	}
 }
 
-// slots limits the requests, or the connections, at a time.
+// slots limits the requests at a time.
 type slots struct {
 	max   int64
 	taken atomic.Int64
@@ -129,14 +129,14 @@ func (s *slots) take() bool {
 
 func (s *slots) release() { s.taken.Add(-1) }
 
-// clientCounter limits the requests, or the connections, of each client at a time.
+// clientCounter limits the requests of each client at a time.
 type clientCounter struct {
 	max    int
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// enter counts a request or connection by its weight, and returns false if the client has too many.
+// enter counts a request by its weight, and returns false if the client has too many.
 func (c *clientCounter) enter(client string, weight int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,78 +3,126 @@ package httpserver
 import (
 	"net"
 	"net/http"
+	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
-// clientShare is the fraction of all connections that one client may have.
-const clientShare = 8
+const (
+	// clientShare is the fraction of all connections that one client may have.
+	clientShare = 8
+	// minIdle is how long a connection must have been idle before it may be closed for another.
+	minIdle = 500 * time.Millisecond
+)
 
-// connections is a listener that limits the connections of a server, and those of one client; a further one is closed.
+// connections is a listener that limits the connections of a server, and those of one client. Where there are too many,
+// a new one replaces the one that has been idle longest; if none has been for minIdle, the new one is closed.
 // Trusted proxies and this machine act for many clients, so only the total limit applies to them.
 type connections struct {
 	net.Listener
-	open      *slots
-	clients   *clientCounter
-	proxies   proxies
-	closeIdle func()
-	lastClose rate.Sometimes
+	max     int
+	proxies proxies
+	refused func() // counts a new connection that is closed
+
+	mu   sync.Mutex
+	open map[net.Conn]*connection
+}
+
+type connection struct {
+	client string // empty: only the total limit applies
+	busy   bool
+	since  time.Time // when it was opened or became idle
 }
 
 func newConnections(most int, proxies proxies) *connections {
-	return &connections{
-		open: &slots{max: int64(most)}, proxies: proxies,
-		clients: &clientCounter{max: max(1, most/clientShare), counts: map[string]int{}},
-	}
+	return &connections{max: most, proxies: proxies, open: map[net.Conn]*connection{}}
 }
 
 // limit accepts the connections of a server within the limits.
 func (l *connections) limit(listener net.Listener, server *http.Server) net.Listener {
-	l.Listener, l.lastClose.Interval = listener, time.Second
-	l.closeIdle = func() {
-		server.SetKeepAlivesEnabled(false) // closes those that are idle
-		server.SetKeepAlivesEnabled(true)
-	}
-	server.ConnState = func(c net.Conn, now http.ConnState) {
-		if now == http.StateClosed {
-			l.open.release()
-			l.clients.leave(l.client(c))
-		}
-	}
+	l.Listener, server.ConnState = listener, l.track
 	return l
 }
 
-// Accept returns the next connection that is not refused. Close to the limit, idle connections are closed.
+// Accept returns the next connection that is not refused.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
+		if err != nil || l.admit(c) {
+			return c, err
 		}
-		if l.open.taken.Load() >= l.open.max-l.open.max/clientShare {
-			l.lastClose.Do(l.closeIdle)
-		}
-		if l.open.take() {
-			if l.clients.enter(l.client(c)) {
-				return c, nil
-			}
-			l.open.release()
-			l.open.shed()
-		}
+		l.refused()
 		_ = c.Close()
 	}
 }
 
-// client returns the client that a connection counts for, and its weight.
-func (l *connections) client(c net.Conn) (key string, weight int) {
+// admit counts a connection, in the place of an idle one where there are too many.
+func (l *connections) admit(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	client, own := l.client(c), 0
+	for _, state := range l.open {
+		if client != "" && state.client == client {
+			own++
+		}
+	}
+	tooMany := own >= max(1, l.max/clientShare)
+	if tooMany || len(l.open) >= l.max {
+		idle := l.longestIdle(func(state *connection) bool { return !tooMany || state.client == client })
+		if idle == nil {
+			return false
+		}
+		delete(l.open, idle)
+		_ = idle.Close()
+	}
+	l.open[c] = &connection{client: client, since: time.Now()}
+	return true
+}
+
+func (l *connections) longestIdle(eligible func(*connection) bool) (found net.Conn) {
+	least := time.Now().Add(-minIdle)
+	for c, state := range l.open {
+		if !state.busy && state.since.Before(least) && eligible(state) {
+			found, least = c, state.since
+		}
+	}
+	return found
+}
+
+// client returns the client that a connection counts for; empty: only the total limit applies.
+func (l *connections) client(c net.Conn) string {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
-		return "", 0
+		return ""
 	}
 	addr := tcp.AddrPort().Addr().Unmap()
 	if addr.IsLoopback() || l.proxies.trusted(addr) {
-		return "", 0
+		return ""
 	}
-	return clientKey(addr.String()), 1
+	return clientKey(addr.String())
+}
+
+// track is the server's ConnState.
+func (l *connections) track(c net.Conn, now http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state, ok := l.open[c]
+	if !ok {
+		return
+	}
+	switch now {
+	case http.StateActive:
+		state.busy = true
+	case http.StateIdle:
+		state.busy, state.since = false, time.Now()
+	case http.StateClosed, http.StateHijacked:
+		delete(l.open, c)
+	case http.StateNew:
+	}
+}
+
+// number returns the number of open connections.
+func (l *connections) number() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return float64(len(l.open))
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // arrivals is a listener whose connections come from these addresses.
@@ -23,38 +25,43 @@ func (*arrivals) Addr() net.Addr { return nil }
 
 type arrival struct {
 	net.Conn
-	addr net.Addr
+	addr   net.Addr
+	closed bool
 }
 
 func (a *arrival) RemoteAddr() net.Addr { return a.addr }
-func (*arrival) Close() error           { return nil }
+func (a *arrival) Close() error         { a.closed = true; return nil }
 
-// One client, address or /64, has an eighth of all connections, and again once it has closed one.
+// One client, address or /64, has an eighth of all connections; a further one replaces the idle one among them.
 func TestConnectionsOfOneClient(t *testing.T) {
 	t.Parallel()
-	const client, other = "2001:db8::1", "2001:db8:1::1"
-	l := newConnections(16, nil)
-	l.open.shed = func() {}
-	from := &arrivals{client, "2001:db8::2", client, other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1"}
-	server, got := &http.Server{}, []string{}
-	l.limit(from, server)
-	var first net.Conn
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		const client, other = "2001:db8::1", "2001:db8:1::1"
+		l, server, refused := newConnections(16, nil), &http.Server{}, 0
+		l.refused = func() { refused++ }
+		got, open := []string{}, []*arrival{}
+		accept := func(from ...string) {
+			l.limit((*arrivals)(&from), server)
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				got, open = append(got, c.RemoteAddr().(*net.TCPAddr).IP.String()), append(open, c.(*arrival))
+			}
 		}
-		if first == nil {
-			first = c
+		accept(client, "2001:db8::2", client, other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1")
+		if want := []string{client, "2001:db8::2", other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1"}; !slices.Equal(got, want) {
+			t.Errorf("accepted %q, want %q", got, want)
 		}
-		got = append(got, c.RemoteAddr().(*net.TCPAddr).IP.String())
-	}
-	if want := []string{client, "2001:db8::2", other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1"}; !slices.Equal(got, want) {
-		t.Errorf("accepted %q, want %q", got, want)
-	}
-	server.ConnState(first, http.StateClosed)
-	*from = arrivals{client}
-	if _, err := l.Accept(); err != nil {
-		t.Error("a client that has closed a connection is refused")
-	}
+		server.ConnState(open[0], http.StateActive)
+		time.Sleep(time.Second)
+		accept(client, client) // the second finds one busy and one that is new
+		for i, c := range open {
+			if c.closed != (i == 1) {
+				t.Errorf("connection %d: closed is %t", i, c.closed)
+			}
+		}
+		server.ConnState(open[0], http.StateClosed)
+		accept(client)
+		if len(open) != 9 || refused != 2 || l.number() != 7 {
+			t.Errorf("%d accepted, %d refused, %v open", len(open), refused, l.number())
+		}
+	})
 }

@@ -19,7 +19,7 @@ type metrics struct {
 	operations *prometheus.CounterVec
 }
 
-func newMetrics(r prometheus.Registerer, requests, large, connections *slots) *metrics {
+func newMetrics(r prometheus.Registerer, requests, large *slots, connections *connections) *metrics {
 	factory := promauto.With(r)
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
@@ -32,8 +32,8 @@ func newMetrics(r prometheus.Registerer, requests, large, connections *slots) *m
 		gauge("siteapi_http_requests_under_way", "Requests being worked on, and those with large bodies among them.",
 			prometheus.Labels{"class": class}, func() float64 { return float64(slots.taken.Load()) })
 	}
-	gauge("siteapi_connections", "Open connections of clients.", nil, func() float64 { return float64(connections.taken.Load()) })
-	connections.shed = factory.NewCounter(prometheus.CounterOpts{
+	gauge("siteapi_connections", "Open connections of clients.", nil, connections.number)
+	connections.refused = factory.NewCounter(prometheus.CounterOpts{
 		Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
 	}).Inc
 	return &metrics{

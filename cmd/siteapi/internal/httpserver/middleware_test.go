@@ -16,7 +16,7 @@ func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log)}}
-	s.metrics = newMetrics(prometheus.NewRegistry(), &slots{}, &slots{}, &slots{})
+	s.metrics = newMetrics(prometheus.NewRegistry(), &slots{}, &slots{}, newConnections(1, nil))
 	server := httptest.NewServer(s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/late" {
 			_, _ = w.Write([]byte("half"))

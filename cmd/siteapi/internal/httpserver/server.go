@@ -57,7 +57,7 @@ func New(o Options) *Server {
 		clients:     &clientCounter{max: maxPerClient, counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 	}
-	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections.open)
+	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
 	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.router(o.Settings.AdminPage)))))))
 	s.admin = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.router(true))))))
 	return s

@@ -25,6 +25,7 @@ type Metrics struct {
 	reads    *prometheus.CounterVec
 	events   *prometheus.CounterVec
 	calls    *prometheus.HistogramVec
+	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
 	gaps     prometheus.Counter
 }
@@ -48,6 +49,10 @@ func NewMetrics(version string) *Metrics {
 			Name: "siteapi_upstream_call_seconds", Help: "Calls to remote systems.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"system", "operation", "outcome"}),
+		database: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "siteapi_database_seconds", Help: "Time that requests wait for the database.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"operation", "outcome"}),
 		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM were stored without.",
