@@ -87,9 +87,6 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err != nil {
 		return nil, err
 	}
-	if conn != nil {
-		a.closers = append(a.closers, func() error { conn.Close(); return nil })
-	}
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.Cache(store)
 	announce, err := openLeadWebhook(s, observe)

@@ -118,7 +118,7 @@ func openChallenge(s *config.Settings, observe observer) *turnstile.Verifier {
 }
 
 // openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
-// for the rate limits too; the caller closes it after the cache.
+// for the rate limits too, and is closed with the cache.
 func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
@@ -133,7 +133,19 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 	if err != nil {
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
 	}
-	return valkey.New(conn, s.CachePrefix), conn, nil
+	return connectedCache{valkey.New(conn, s.CachePrefix), conn}, conn, nil
+}
+
+// connectedCache is a cache that closes its connection too.
+type connectedCache struct {
+	cache.Cache
+	conn *valkeyconn.Conn
+}
+
+// Close implements [cache.Cache].
+func (c connectedCache) Close() error {
+	defer c.conn.Close()
+	return c.Cache.Close()
 }
 
 // newRateLimits returns the limits, counted on the connection of the cache if there is one,

@@ -22,7 +22,6 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
-	"siteapi/integrations/valkeyconn"
 	"siteapi/resolvers/leads"
 )
 
@@ -132,24 +131,9 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, observe) },
 		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, observe) },
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
-			c, conn, err := openCache(ctx, s, log)
-			if conn != nil {
-				c = connectedCache{c, conn}
-			}
+			c, _, err := openCache(ctx, s, log)
 			return c, err
 		},
 		LockSQLite: func(s *config.Settings) (io.Closer, error) { return lockDatabase(context.Background(), s, true) },
 	}
-}
-
-// connectedCache closes its connection too, which nothing else uses.
-type connectedCache struct {
-	cache.Cache
-	conn *valkeyconn.Conn
-}
-
-// Close implements [cache.Cache].
-func (c connectedCache) Close() error {
-	defer c.conn.Close()
-	return c.Cache.Close()
 }

@@ -52,7 +52,8 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	for _, o := range []page.Options{
 		{Path: "/", Files: page.Files("front")},
 		{Path: "/calculator", Files: page.Files("calculator"), ImageHosts: s.LogoHosts},
-		{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"}, // its components position by style attributes
+		// Its components position by style attributes.
+		{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"},
 	} {
 		o.Values, o.Refuse = values, httpserver.WriteError
 		handler, err := page.New(o)

@@ -126,8 +126,10 @@ func (a *app) upkeep(ctx context.Context) {
 	}
 }
 
-// forget removes what is older than kept; 0: it is kept for good.
-func (a *app) forget(ctx context.Context, what string, kept time.Duration, prune func(context.Context, time.Time) (int64, error)) {
+// forget removes what is older than kept, nothing if that is 0.
+func (a *app) forget(
+	ctx context.Context, what string, kept time.Duration, prune func(context.Context, time.Time) (int64, error),
+) {
 	if kept == 0 {
 		return
 	}

@@ -63,7 +63,8 @@ func New(o Options) (*Webhook, error) {
 	h.client = upstream.New(upstream.Options{
 		System: system, BaseURL: base, MaxBody: maxAnswer, Transport: hosts.Transport(), Observe: o.Observe,
 	})
-	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: "/" + strings.TrimPrefix(u.EscapedPath(), "/"), Query: u.Query()}
+	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
+	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path, Query: u.Query()}
 	for i, secret := range o.Secrets {
 		if h.signers[i], err = standardwebhooks.NewWebhook(secret); err != nil {
 			return nil, err
@@ -129,6 +130,7 @@ func message(lead *Lead) string {
 			text += ", " + more
 		}
 	}
-	text += fmt.Sprintf("\n%s, %.0f to %.0f %s", strings.Join(append([]string{s.ProjectType}, s.Features...), ", "), e.Min, e.Max, e.Currency)
+	choices := append([]string{s.ProjectType}, s.Features...)
+	text += fmt.Sprintf("\n%s, %.0f to %.0f %s", strings.Join(choices, ", "), e.Min, e.Max, e.Currency)
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
 }

@@ -181,7 +181,8 @@ func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	t.Parallel()
 	text := tool(t, render(t, renderer(t), pdftest.Sample("ro", "typical")), "pdftotext", "-layout", "FILE", "-")
 	for _, want := range []string{
-		"Estimare de preț", "Ștefania Núñez Țurcanu", "București", "Funcționalități", "Pașii următori", "Între trei și șase luni",
+		"Estimare de preț", "Ștefania Núñez Țurcanu", "București", "Funcționalități",
+		"Pașii următori", "Între trei și șase luni",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)

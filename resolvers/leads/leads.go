@@ -63,7 +63,9 @@ func Undelivered() []queue.State {
 
 // Leads returns the leads that a filter selects, up to its limit, and whether there are more. An empty state is any.
 // The deliveries of the leads are left out.
-func (s *Service) Leads(ctx context.Context, f store.Filter, state schema.LeadState) (leads []*schema.Lead, more bool, err error) {
+func (s *Service) Leads(
+	ctx context.Context, f store.Filter, state schema.LeadState,
+) (leads []*schema.Lead, more bool, err error) {
 	var states map[string]schema.LeadState
 	f.InReview, f.Rejected = state == schema.LeadStateInReview, state == schema.LeadStateRejected
 	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed || state == schema.LeadStateDelivered {

@@ -65,9 +65,9 @@ func Lead(email string, change func(*quote.Submission)) crm.Lead {
 // quote_submitted_at, whose notation is the CRM's own.
 func Want(email string) map[string]string {
 	return map[string]string{
-		"email": crm.Address(email), "firstname": "Ștefania", "lastname": "Núñez", "phone": "+40 721 000 111", "company": "Brânză & Co",
+		"email": crm.Address(email), "firstname": "Ștefania", "lastname": "Núñez", "phone": "+40 721 000 111",
 		"quote_project_type": "web-app", "quote_features": "login;search", "quote_complexity": "medium", "quote_timeline": "3-months",
-		"quote_min": "12500", "quote_max": "1000000000", "quote_currency": "EUR",
+		"quote_min": "12500", "quote_max": "1000000000", "quote_currency": "EUR", "company": "Brânză & Co",
 		"quote_submission_id": "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 		"quote_pdf_url":       "https://site.example/api/quote/pdf?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 	}

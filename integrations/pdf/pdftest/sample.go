@@ -98,10 +98,11 @@ func labels(locale string) map[string]string {
 			"blog": "Blog", "analytics-dashboard": "Panel de análisis", "booking-calendar": "Calendario de reservas",
 			"newsletter": "Boletín por correo"}
 	case "ro":
-		return map[string]string{"online-shop": "Magazin online", "moderate": "Medie", "three-to-six-months": "Între trei și șase luni",
+		return map[string]string{"online-shop": "Magazin online", "moderate": "Medie",
 			"user-accounts": "Conturi de utilizator", "online-payments": "Plăți online", "blog": "Blog",
 			"multilingual-content": "Conținut în mai multe limbi", "analytics-dashboard": "Panou de statistici",
-			"booking-calendar": "Calendar de programări", "newsletter": "Buletin informativ"}
+			"booking-calendar": "Calendar de programări", "newsletter": "Buletin informativ",
+			"three-to-six-months": "Între trei și șase luni"}
 	default:
 		return nil // spelled out from the slugs
 	}

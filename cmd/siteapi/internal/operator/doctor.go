@@ -190,7 +190,8 @@ func (e *examination) checkFolder(context.Context) (found checks) {
 	}
 	found = found.ok("%s, written and synced in %v", e.DataDir, since(began))
 	if left, _ := filepath.Glob(filepath.Join(e.DataDir, asidePrefix+"*")); len(left) > 0 {
-		return found.warn("remove them once you are sure", "%d folders %s… hold what restores have replaced, personal data too", len(left), asidePrefix)
+		return found.warn("remove them once you are sure",
+			"%d folders %s… hold what restores have replaced, personal data too", len(left), asidePrefix)
 	}
 	return found
 }

@@ -99,7 +99,7 @@ func setUpCRM(ctx context.Context, c *call) error {
 	case err == nil:
 		return nil
 	case upstream.KindOf(err) == upstream.Refused:
-		return fmt.Errorf("%w\n(the token must be valid, with the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+		return fmt.Errorf("%w\n(the token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
 	}
 	return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
 }
