@@ -97,18 +97,17 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
 	}
-	return preferred(schema.CallerFrom(ctx).AcceptLanguage), nil
+	_, index := language.MatchStrings(r.languages, schema.CallerFrom(ctx).AcceptLanguage)
+	return schema.Locales()[index], nil
 }
 
-// preferred is the best match of Accept-Language, else the default.
-func preferred(acceptLanguage string) schema.Locale {
-	locales := schema.Locales() // the default first, which the matcher falls back to
-	tags := make([]language.Tag, len(locales))
-	for i, l := range locales {
-		tags[i] = language.Make(string(l))
+// newLanguages returns a matcher of the locales by their index. It falls back to the first, the default.
+func newLanguages() language.Matcher {
+	var tags []language.Tag
+	for _, l := range schema.Locales() {
+		tags = append(tags, language.Make(string(l)))
 	}
-	_, index := language.MatchStrings(language.NewMatcher(tags), acceptLanguage)
-	return locales[index]
+	return language.NewMatcher(tags)
 }
 
 // renderedPdf returns the document of a submission in a language.

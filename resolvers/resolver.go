@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -75,9 +76,10 @@ type Event struct {
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
-	content *contentService
-	formats *schema.Formats
-	work    background
+	content   *contentService
+	formats   *schema.Formats
+	languages language.Matcher // of Accept-Language
+	work      background
 }
 
 // New returns the resolvers over their dependencies.
@@ -85,7 +87,7 @@ func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(Event) {}
 	}
-	r := &Resolver{Deps: d, formats: schema.NewFormats()}
+	r := &Resolver{Deps: d, formats: schema.NewFormats(), languages: newLanguages()}
 	r.content = newContentService(&r.Deps)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r
