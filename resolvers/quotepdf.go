@@ -138,6 +138,11 @@ func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, 
 		value, err := r.PDF.Render(ctx, document)
 		return value, life, err
 	})
+	schema.OfferAgain(ctx, func() ([]byte, bool) {
+		revision, _ := r.Revision(string(locale))
+		now, ok := r.Cache.Peek(context.Background(), key)
+		return now.Value, ok && now.Revision == entry.Revision && revision == snap.revision
+	})
 	return entry, translate(err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/maypok86/otter/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -45,13 +46,14 @@ type Options struct {
 	Version   string // of the service, for the OpenAPI description
 }
 
-// API serves every path below /api/. It is immutable and safe for concurrent use.
+// API serves every path below /api/. It is safe for concurrent use.
 type API struct {
-	exec    Executor
-	routes  []*route
-	paths   map[string]map[string]*route // by path and method
-	openapi []byte
-	etag    string // of openapi
+	exec      Executor
+	routes    []*route
+	paths     map[string]map[string]*route // by path and method
+	downloads *otter.Cache[downloadKey, *download]
+	openapi   []byte
+	etag      string // of openapi
 }
 
 // New compiles the operation documents against the schema. Every problem in any of them is in the returned error, with
@@ -69,6 +71,7 @@ func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{exec: exec, routes: routes, paths: map[string]map[string]*route{}}
+	a.downloads = otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})
 	for _, rt := range routes {
 		if a.paths[rt.path] == nil {
 			a.paths[rt.path] = map[string]*route{}

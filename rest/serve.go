@@ -3,13 +3,10 @@ package rest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -28,16 +25,23 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		WriteProblem(w, r, problem)
 		return
 	}
-	var file schema.BinarySink
-	value, problem := a.run(schema.WithBinarySink(r.Context(), &file), rt, vars, r.Header)
+	key := downloadKey{rt.path, r.URL.RawQuery, caller.AcceptLanguage}
+	if known, ok := a.downloads.GetIfPresent(key); ok && known.repeat(w, r) {
+		return
+	}
+	var d download
+	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
 	if problem == nil && rt.produces != "" {
-		problem = writeDownload(w, r, value, file.Bytes)
+		problem = d.read(value)
 	}
 	switch {
 	case problem != nil:
 		problem.Fields = rt.sentNames(problem.Fields)
 		WriteProblem(w, r, problem)
-	case rt.produces == "":
+	case rt.produces != "":
+		d.write(w, r, d.sink.Bytes)
+		a.remember(key, d)
+	default:
 		w.Header().Set("Cache-Control", "no-store")
 		caller.Summary.SetHeaders(w.Header())
 		write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
@@ -112,31 +116,6 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 	return value, nil
 }
 
-// writeDownload sends a file, or 304 if the client's copy is current. Ranges are not served: files are small.
-func writeDownload(w http.ResponseWriter, r *http.Request, value, content []byte) *schema.Error {
-	var file struct{ FileName, ContentType, Etag, Locale string }
-	if err := json.Unmarshal(value, &file); err != nil {
-		return &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("reading the answer of a download: %w", err)}
-	}
-	h := w.Header()
-	h.Set("Cache-Control", "private, no-cache") // may be stored, must be revalidated
-	h.Set("X-Robots-Tag", "noindex")
-	if file.Locale != "" {
-		h.Set("Content-Language", file.Locale)
-		h.Add("Vary", "Accept-Language")
-	}
-	if file.Etag != "" {
-		h.Set("ETag", file.Etag)
-		if matches(r.Header, file.Etag) {
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
-	}
-	h.Set("Content-Disposition", disposition(file.FileName))
-	write(w, r, http.StatusOK, file.ContentType, content)
-	return nil
-}
-
 // write sends an answer, without its body to HEAD.
 func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
 	h := w.Header()
@@ -147,20 +126,4 @@ func write(w http.ResponseWriter, r *http.Request, status int, contentType strin
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(content) // fails only if the client has disconnected
 	}
-}
-
-// disposition offers a file for saving under a name (RFC 6266).
-func disposition(name string) string {
-	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
-}
-
-// matches reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
-func matches(h http.Header, etag string) bool {
-	for given := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
-		given = strings.TrimSpace(given)
-		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
-	}
-	return false
 }

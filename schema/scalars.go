@@ -40,6 +40,8 @@ func UnmarshalJSON(v any) (any, error) { return v, nil }
 type BinarySink struct {
 	// Bytes is the last value that was written.
 	Bytes []byte
+	// Again returns the value while the operation would still give the same answer; nil: that is not known.
+	Again func() (value []byte, same bool)
 }
 
 type binarySinkKey struct{}
@@ -48,6 +50,13 @@ type binarySinkKey struct{}
 // answer has an empty string in their place.
 func WithBinarySink(ctx context.Context, sink *BinarySink) context.Context {
 	return context.WithValue(ctx, binarySinkKey{}, sink)
+}
+
+// OfferAgain gives the endpoint the function Again of its sink, if it has one.
+func OfferAgain(ctx context.Context, again func() ([]byte, bool)) {
+	if sink, ok := ctx.Value(binarySinkKey{}).(*BinarySink); ok {
+		sink.Again = again
+	}
 }
 
 // MarshalBase64 writes bytes in standard base64 with padding.

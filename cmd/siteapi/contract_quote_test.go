@@ -281,6 +281,8 @@ func TestContractPDF(t *testing.T) {
 		q.Locale != "ro" || q.ContentType != "application/pdf" {
 		t.Error("the GraphQL field does not give the same document")
 	}
+	s.writeContent("[]")
+	eventually(t, "a document without the site settings", func() bool { return s.do("GET", path, "").header.Get("ETag") != etag })
 }
 
 func TestContractPDFErrors(t *testing.T) {
