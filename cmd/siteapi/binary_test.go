@@ -275,7 +275,7 @@ func TestConfigRedactsSecrets(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	if out, code := command(t, nil, "version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
+	if out, code := command(t, nil, "--version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	for args, want := range map[string]string{"nonsense": `no command "nonsense"`,

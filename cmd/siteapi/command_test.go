@@ -41,7 +41,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		})
 		for _, sub := range c.Commands() {
-			if sub.Name() != "completion" { // the library's own
+			if sub.Name() != "completion" && sub.Name() != "help" { // the library's own
 				visit(sub)
 			}
 		}
@@ -55,7 +55,6 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		said{"--help", []string{"completion ", "leads"}, nil},
 		said{"leads list --help", []string{"list leads, newest first", "Examples:", "--since"}, nil},
 		said{"--version", []string{"siteapi", "go1."}, nil},
-		said{"version", []string{"siteapi", "go1."}, nil},
 	)
 }
 
@@ -72,8 +71,6 @@ func TestMistypedCommands(t *testing.T) {
 		"leads list --limit x":      "limit",
 		"serve leads":               `"leads" is one argument too many`,
 		"deliveries retry --target": "target",
-		"help leasd":                `Did you mean "leads"?`,
-		"completion bsh":            `Did you mean "bash"?`,
 	} {
 		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)

@@ -48,7 +48,7 @@ func TestLeadsAreFound(t *testing.T) {
 		said{"leads list --since 1h", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --email FIRST@example.com", []string{"first@"}, []string{"second@"}},
-		said{"leads list --reference " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
+		said{"leads list --search " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
 		said{"leads list --search fir", []string{"first@"}, []string{"second@", "odd@"}},
 		said{"leads list --state in-review", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --state Delivered --search ana", []string{"second@", "first@"}, []string{"odd@"}},
@@ -65,24 +65,23 @@ func TestLeadsAreFound(t *testing.T) {
 			[]string{"\x1b", "\r", "\u202e"}},
 		said{"leads show --json ODD1ODD2", []string{`"firstName": "=HYPERLINK(`}, []string{"00-trace"}},
 		said{"leads show --json " + reference, []string{`"target": "CMS"`}, nil},
-		said{"leads export --reference " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
+		said{"leads export --search " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
 		said{"leads", []string{"list", "show", "export", "release", "reject", "erase"}, nil},
 	)
 	s.refuses(map[string]string{
 		"leads list --since soon":                    `"--since" flag: must be a duration`,
 		"leads list --since 213505d":                 `"--since" flag: must be a duration`,
 		"leads list --until tomorrow":                `"--until" flag: must be a duration`,
-		"leads list --limit -1":                      `"--limit" flag: must be a number, and not negative`,
+		"leads list --limit -1":                      `invalid argument "-1" for "--limit" flag`,
 		"leads list " + reference:                    "one argument too many",
-		"leads show":                                 "name one lead",
-		"leads show a b":                             "name one lead",
+		"leads show":                                 "give <id, PDF reference or e-mail address>",
 		"leads show 12345678":                        "there is no such lead",
 		"leads show unknown@example.com":             "there is no such lead",
 		"leads export --format xml":                  `"--format" flag: must be one of csv, ndjson`,
 		"leads list --state lost":                    "must be one of in-review, rejected, under-way, failed, delivered",
 		"leads reject nosuch12":                      "there is no such lead",
 		"leads export --output /nowhere/x/leads.csv": "--output",
-		"leads release":                              "name leads, or say --all",
+		"leads release":                              "<id or PDF reference> … | --all",
 		"leads release nosuch12":                     "there is no such lead",
 	})
 }
@@ -153,7 +152,7 @@ func TestLeadsExport(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "leads.csv")
-	s.says(said{"leads export -o " + path, []string{"2 leads written to " + path}, nil})
+	s.says(said{"leads export -o " + path, []string{path + ": 2 leads"}, nil})
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte("\xef\xbb\xbfsubmitted_at,")) {
 		t.Errorf("%v %.40q", err, data)
@@ -165,7 +164,7 @@ func TestLeadsExport(t *testing.T) {
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, data) {
 		t.Error("the file changed")
 	}
-	s.says(said{"leads export --overwrite --since 2h -o " + path, []string{"1 leads written"}, nil})
+	s.says(said{"leads export --overwrite --since 2h -o " + path, []string{": 1 leads"}, nil})
 	// An export that fails in the middle leaves no file, and none of a name that was taken.
 	s.damage(`UPDATE submissions SET body = '{"id":' WHERE id = 'plain'`)
 	s.refuses(map[string]string{"leads export --overwrite -o " + path: "plain"})

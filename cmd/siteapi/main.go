@@ -6,7 +6,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,37 +63,12 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
-	root.AddCommand(
-		&cobra.Command{
-			Use: "serve", Short: "answer requests until it is stopped (the default)",
-			Long:    "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
-			Example: "  ENVIRONMENT=development siteapi serve\n  LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
-			Args:    operator.NoArguments, RunE: serving,
-		},
-		&cobra.Command{
-			Use: "version", Short: "print the version, as --version does", Example: "  siteapi version", Args: operator.NoArguments,
-			Run: func(c *cobra.Command, _ []string) { _, _ = fmt.Fprintln(out, "siteapi version", root.Version) },
-		},
-	)
-	root.SetHelpCommand(&cobra.Command{
-		Use: "help [command]", Short: "say what a command does",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, unknown, err := root.Find(args)
-			if err = errors.Join(err, operator.NoArguments(c, unknown)); err != nil {
-				return err
-			}
-			return c.Help()
-		},
+	root.AddCommand(&cobra.Command{
+		Use: "serve", Short: "answer requests until it is stopped (the default)",
+		Long:    "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
+		Example: "  ENVIRONMENT=development siteapi serve\n  LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
+		Args:    operator.NoArguments, RunE: serving,
 	})
-	root.InitDefaultCompletionCmd()
-	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		completion.Args, completion.RunE = operator.NoArguments, func(c *cobra.Command, _ []string) error { return c.Help() }
-		for _, shell := range completion.Commands() {
-			if shell.Name() == "powershell" {
-				shell.Aliases = []string{"pwsh"}
-			}
-		}
-	}
 	return root
 }
 

@@ -14,17 +14,17 @@ import (
 
 // Snapshot writes a copy of the database file at path to another file, which must not
 // exist yet, as of one moment, while readers and writers continue. The copy contains no
-// deleted data, needs no other file, is on disk and checked.
-func Snapshot(ctx context.Context, path, to string) (err error) {
+// deleted data, needs no other file, is on disk and checked. It returns what it holds.
+func Snapshot(ctx context.Context, path, to string) (submissions, sessions int64, err error) {
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("opening the database: %w", err) // rather than create a new one
+		return 0, 0, fmt.Errorf("opening the database: %w", err) // rather than create a new one
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("copying the database: %w", errors.Join(fs.ErrExist, err))
+		return 0, 0, fmt.Errorf("copying the database: %w", errors.Join(fs.ErrExist, err))
 	}
 	// SQLite fills an empty file that is there, and keeps the mode it has.
 	if err := create(to); err != nil {
-		return fmt.Errorf("copying the database: %w", err)
+		return 0, 0, fmt.Errorf("copying the database: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -33,17 +33,16 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 	}()
 	db, err := OpenDB(ctx, path)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, to)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return translate(fmt.Errorf("copying the database: %w", err))
+		return 0, 0, translate(fmt.Errorf("copying the database: %w", err))
 	}
 	if err := flush(to); err != nil {
-		return fmt.Errorf("copying the database: %w", err)
+		return 0, 0, fmt.Errorf("copying the database: %w", err)
 	}
-	_, _, err = Check(ctx, to)
-	return err
+	return Check(ctx, to)
 }
 
 // flush syncs a file to disk.

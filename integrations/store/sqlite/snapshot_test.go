@@ -42,7 +42,7 @@ func TestSnapshotBesideAWriter(t *testing.T) {
 		}
 		least := acknowledged.Load()
 		to := filepath.Join(dir, fmt.Sprint("copy-", round))
-		if err := sqlite.Snapshot(t.Context(), path, to); err != nil {
+		if _, _, err := sqlite.Snapshot(t.Context(), path, to); err != nil {
 			t.Fatal(err)
 		}
 		most := acknowledged.Load() + 1
@@ -88,17 +88,17 @@ func TestSnapshotRefuses(t *testing.T) {
 	if n, _, err := sqlite.Check(t.Context(), path); err != nil || n != 200 {
 		t.Errorf("the good one: %d %v", n, err)
 	}
-	if err := sqlite.Snapshot(t.Context(), path, ruin); !errors.Is(err, fs.ErrExist) {
+	if _, _, err := sqlite.Snapshot(t.Context(), path, ruin); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file that is there: %v", err)
 	}
-	if err := sqlite.Snapshot(t.Context(), none, x); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := sqlite.Snapshot(t.Context(), none, x); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no database: %v", err)
 	}
 	for _, bad := range []string{ruin, none} {
 		if _, _, err := sqlite.Check(t.Context(), bad); err == nil {
 			t.Errorf("%s passes the check", bad)
 		}
-		if err := sqlite.Snapshot(t.Context(), bad, x); err == nil {
+		if _, _, err := sqlite.Snapshot(t.Context(), bad, x); err == nil {
 			t.Errorf("%s was copied", bad)
 		}
 	}

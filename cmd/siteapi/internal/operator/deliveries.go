@@ -24,41 +24,36 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 			return err
 		}
 	}
-	f.States, f.Target, f.Limit = c.states(f.States), queue.Target(c.text("target")), c.limit()
+	if len(c.states) > 0 {
+		f.States = c.states
+	}
+	f.Target, f.Limit = queue.Target(c.text("target")), c.limit()
 	list, err := c.db.Queue.List(ctx, f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.on("json"):
-		return printJSON(c.out, append([]queue.Delivery{}, list...))
-	case len(list) == 0:
-		c.say("no deliveries")
-		return nil
 	}
-	header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
-	printTable(c.out, header, list, func(d queue.Delivery) table.Row {
-		next, last := "", d.Paused
-		switch {
-		case d.State == queue.Running:
-			next = "now"
-		case !d.NextAt.IsZero():
-			next = "in " + seconds(time.Until(d.NextAt))
+	return c.printResult(append([]queue.Delivery{}, list...), func() {
+		header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
+		printTable(c, "deliveries", list, header, func(d queue.Delivery) table.Row {
+			next, last := "", d.Paused
+			switch {
+			case d.State == queue.Running:
+				next = "now"
+			case !d.NextAt.IsZero():
+				next = "in " + seconds(time.Until(d.NextAt))
+			}
+			if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
+				last = d.Errors[len(d.Errors)-1].Error
+			}
+			return table.Row{d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
+		})
+		if n := len(list); n > 0 && n == f.Limit {
+			c.say("(the %d oldest: --limit 0 lists all)", f.Limit)
 		}
-		if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
-			last = d.Errors[len(d.Errors)-1].Error
-		}
-		return table.Row{d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
 	})
-	if len(list) == f.Limit {
-		c.say("(the %d oldest: --limit 0 lists all)", f.Limit)
-	}
-	return nil
 }
 
 func retryDeliveries(ctx context.Context, c *call) error {
-	if c.on("all") == (len(c.args) > 0) {
-		return errors.New("name deliveries, or say --all: see `siteapi deliveries retry --help`")
-	}
 	var ids []int64
 	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -68,8 +63,11 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		ids = append(ids, id)
 	}
 	if c.on("all") {
-		unfinished := []queue.State{queue.Pending, queue.Retrying, queue.Failed}
-		list, err := c.db.Queue.List(ctx, queue.Filter{States: c.states(unfinished), Target: queue.Target(c.text("target"))})
+		f := queue.Filter{States: []queue.State{queue.Pending, queue.Retrying, queue.Failed}, Target: queue.Target(c.text("target"))}
+		if len(c.states) > 0 {
+			f.States = c.states
+		}
+		list, err := c.db.Queue.List(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -97,10 +95,7 @@ func retryDeliveries(ctx context.Context, c *call) error {
 
 func resendDeliveries(ctx context.Context, c *call) error {
 	to := queue.Target(c.text("target"))
-	if len(c.args) != 1 || to == "" {
-		return errors.New("name one lead and its target: siteapi deliveries resend <id or PDF reference> --target crm")
-	}
-	found, err := c.findLeads(ctx, c.args[0])
+	found, err := c.named(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,19 +112,17 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
-	v, err := c.rules.Verify(ctx, c.time("since"), queue.Target(c.text("target")), c.on("fix"))
+	v, err := c.rules.Verify(ctx, c.times["since"], queue.Target(c.text("target")), c.on("fix"))
 	if err != nil {
 		return err
 	}
-	if c.on("json") {
-		err = printJSON(c.out, v)
-	} else {
+	err = c.printResult(v, func() {
 		c.say("%d submissions compared", v.Submissions)
 		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "ERROR"}
-		printTable(c.out, header, v.Targets, func(t *leads.VerifiedTarget) table.Row {
+		printTable(c, "targets", v.Targets, header, func(t *leads.VerifiedTarget) table.Row {
 			return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.Error}
 		})
-	}
+	})
 	missing := 0
 	for _, t := range v.Targets {
 		missing += t.Missing

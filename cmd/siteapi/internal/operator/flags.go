@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,134 +15,127 @@ import (
 	"siteapi/integrations/queue"
 )
 
-func textFlag(name, usage string) option {
-	return func(c *cobra.Command) { c.Flags().String(name, "", usage) }
+// option adds flags to a command, or text to its help.
+type option func(*call)
+
+func options(list ...option) option {
+	return func(c *call) {
+		for _, apply := range list {
+			apply(c)
+		}
+	}
 }
 
-func boolFlag(name, usage string) option {
-	return func(c *cobra.Command) { c.Flags().Bool(name, false, usage) }
+func details(text string) option { return func(c *call) { c.Long = c.Short + "\n\n" + text } }
+
+// arguments makes a command take arguments: one at least, unless --all is given.
+func arguments(names string) option {
+	return func(c *call) {
+		c.Use += " " + names
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if c.on("all") == (len(args) > 0) {
+				return fmt.Errorf("give %s: see `%s --help`", names, c.CommandPath())
+			}
+			return nil
+		}
+	}
 }
+
+func required(flag string) option { return func(c *call) { _ = c.MarkFlagRequired(flag) } }
+
+func boolFlag(name, usage string) option { return func(c *call) { c.Flags().Bool(name, false, usage) } }
 
 func jsonFlag() option { return boolFlag("json", "print JSON, for other programs") }
 
-// checkedText is the value of a flag that is checked and brought into its usual form when it is given.
-type checkedText struct {
-	text  string
-	check func(string) (string, error)
-}
-
-func (c *checkedText) String() string { return c.text }
-func (*checkedText) Type() string     { return "string" }
-
-// Set implements [pflag.Value]. An empty value is as good as none.
-func (c *checkedText) Set(given string) (err error) {
-	if given != "" {
-		c.text, err = c.check(given)
+// checkedFlag adds a flag whose value is taken as it is given, each time. An empty value is as good as none.
+func checkedFlag(name, usage string, take func(c *call, given string) error) option {
+	return func(c *call) {
+		c.Flags().Func(name, usage, func(given string) error {
+			if given == "" {
+				return nil
+			}
+			return take(c, given)
+		})
 	}
-	return err
 }
 
-func checkedFlag(name, usage string, check func(string) (string, error)) option {
-	return func(c *cobra.Command) { c.Flags().Var(&checkedText{check: check}, name, usage) }
+func textFlag(name, usage string) option {
+	return checkedFlag(name, usage, func(c *call, given string) error { c.texts[name] = given; return nil })
 }
 
 func enumFlag[T ~string](name, usage string, values []T) option {
-	return checkedFlag(name, usage+": "+words(values), func(given string) (string, error) { return parse(given, values) })
+	return checkedFlag(name, usage+": "+words(values), func(c *call, given string) error {
+		value, err := parse(given, values)
+		c.texts[name] = string(value)
+		return err
+	})
 }
 
-func targetFlag() option { return enumFlag("target", "only this `target`", queue.Targets()) }
+func serverFlag() option {
+	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
+	return checkedFlag("server", usage, func(c *call, given string) error {
+		c.texts["server"] = strings.TrimSuffix(given, "/")
+		return config.WebAddress(given)
+	})
+}
 
 func statesFlag() option {
 	values := append(queue.States(), "all")
-	return func(c *cobra.Command) {
-		var list []string // of all times that it is given
-		checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(given string) (string, error) {
-			for typed := range strings.SplitSeq(given, ",") {
-				state, err := parse(typed, values)
-				if err != nil {
-					return "", err
-				}
-				list = append(list, state)
+	return checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(c *call, given string) error {
+		for typed := range strings.SplitSeq(given, ",") {
+			state, err := parse(typed, values)
+			if err != nil {
+				return err
 			}
-			return strings.Join(list, ","), nil
-		})(c)
-	}
-}
-
-// states returns the value of such a flag, or otherwise if it is not given. None are all.
-func (c *call) states(otherwise []queue.State) (list []queue.State) {
-	if c.text("state") == "" {
-		return otherwise
-	}
-	for state := range strings.SplitSeq(c.text("state"), ",") {
-		list = append(list, queue.State(state))
-	}
-	if slices.Contains(list, "all") {
+			c.states = append(c.states, state)
+		}
+		if slices.Contains(c.states, "all") {
+			c.states = queue.States()
+		}
 		return nil
-	}
-	return list
+	})
 }
 
 func timeFlag(name, usage string) option {
-	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) (string, error) {
+	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(c *call, given string) error {
 		if d, err := config.Duration(given); err == nil {
-			return time.Now().Add(-d).Format(time.RFC3339Nano), nil
+			c.times[name] = time.Now().Add(-d)
+			return nil
 		}
 		for _, layout := range []string{time.DateOnly, time.RFC3339} {
 			if at, err := time.Parse(layout, given); err == nil {
-				return at.Format(time.RFC3339Nano), nil
+				c.times[name] = at
+				return nil
 			}
 		}
-		return "", errors.New("must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
+		return errors.New("must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
 			"or a time such as 2026-01-31T09:30:00Z")
 	})
 }
 
-// time returns the value of such a flag, the zero time if it is not given.
-func (c *call) time(name string) time.Time {
-	at, _ := time.Parse(time.RFC3339Nano, c.text(name))
-	return at
-}
-
-// period returns the values of --since and --until.
-func (c *call) period() (since, until time.Time, err error) {
-	since, until = c.time("since"), c.time("until")
-	if !until.IsZero() && !since.Before(until) {
-		err = errors.New("--until: must be later than --since")
-	}
-	return since, until, err
-}
-
 func periodFlags(what string) option {
-	return func(c *cobra.Command) {
-		timeFlag("since", "only "+what+" since that")(c)
-		timeFlag("until", "only "+what+" before that")(c)
-	}
+	return options(timeFlag("since", "only "+what+" since that"), timeFlag("until", "only "+what+" before that"))
 }
 
 func limitFlag() option {
-	return checkedFlag("limit", "how many at most, 0: all; left out: 100, with --json all", func(given string) (string, error) {
-		if n, err := strconv.Atoi(given); err != nil || n < 0 {
-			return "", errors.New("must be a number, and not negative")
-		}
-		return given, nil
-	})
+	return func(c *call) {
+		c.Flags().Uint("limit", 100, "how many at most, 0: all; with --json all, unless it is given")
+	}
 }
 
 // limit returns the value of such a flag.
 func (c *call) limit() int {
-	n, err := strconv.Atoi(c.text("limit"))
-	if err != nil && !c.on("json") {
-		n = 100
+	if c.on("json") && !c.Flags().Changed("limit") {
+		return 0
 	}
-	return n
+	n, _ := c.Flags().GetUint("limit")
+	return int(n)
 }
 
 func outputFlags(usage string) option {
-	return func(c *cobra.Command) {
-		c.Flags().StringP("output", "o", "", usage)
-		c.Flags().Bool("overwrite", false, "replace the file if it exists")
-	}
+	return options(boolFlag("overwrite", "replace the file if it exists"), func(c *call) {
+		c.Flags().FuncP("output", "o", usage, func(given string) error { c.texts["output"] = given; return nil })
+	})
 }
 
 // words lists the values of an enum as they are typed and printed: IN_REVIEW as in-review.
@@ -160,12 +152,13 @@ func word[T ~string](value T) string {
 }
 
 // parse reads a value of an enum as it is typed.
-func parse[T ~string](typed string, values []T) (string, error) {
-	i := slices.IndexFunc(values, func(v T) bool { return strings.EqualFold(word(v), strings.TrimSpace(typed)) })
-	if i < 0 {
-		return "", errors.New("must be one of " + words(values))
+func parse[T ~string](typed string, values []T) (T, error) {
+	for _, v := range values {
+		if strings.EqualFold(word(v), strings.TrimSpace(typed)) {
+			return v, nil
+		}
 	}
-	return string(values[i]), nil
+	return "", errors.New("must be one of " + words(values))
 }
 
 // NoArguments refuses arguments. One of a command that holds others is a command that does not exist.

@@ -8,67 +8,55 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
 // leadFlags narrow a listing of leads.
-func leadFlags(c *cobra.Command) {
-	f := c.Flags()
-	f.String("search", "", "only leads whose first name, last name, e-mail address or PDF reference\n"+
-		"begins with each of these `words` (or --reference)")
-	f.String("email", "", "only leads of this `address`, in any letter case")
-	enumFlag("state", "only leads in this `state`", schema.AllLeadState)(c)
-	periodFlags("leads submitted")(c)
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "reference" {
-			name = "search"
-		}
-		return pflag.NormalizedName(name)
-	})
+func leadFlags() option {
+	return options(
+		textFlag("search", "only leads whose first name, last name, e-mail address or PDF reference\n"+
+			"begins with each of these `words`"),
+		textFlag("email", "only leads of this `address`, in any letter case"),
+		enumFlag("state", "only leads in this `state`", schema.AllLeadState), periodFlags("leads submitted"))
 }
 
 // filtered returns the leads that these flags and a filter leave, and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search = c.text("email"), c.text("search")
-	if f.Since, f.Until, err = c.period(); err != nil {
-		return nil, false, err
-	}
+	f.Email, f.Search, f.Since, f.Until = c.text("email"), c.text("search"), c.times["since"], c.times["until"]
 	return c.rules.Leads(ctx, f, schema.LeadState(c.text("state")))
 }
 
 func listLeads(ctx context.Context, c *call) error {
 	list, more, err := c.filtered(ctx, store.Filter{Newest: true, Limit: c.limit()})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.on("json"):
-		return printJSON(c.out, list)
-	case len(list) == 0:
-		c.say("no leads")
-		return nil
 	}
-	header := table.Row{"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE"}
-	printTable(c.out, header, list, func(l *schema.Lead) table.Row {
-		return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State), estimate(l.Estimate),
-			printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email),
-			l.Selections.ProjectType, orEmpty(l.Locale)}
+	return c.printResult(list, func() {
+		header := table.Row{"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE"}
+		printTable(c, "leads", list, header, func(l *schema.Lead) table.Row {
+			return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State), estimate(l.Estimate),
+				printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email),
+				l.Selections.ProjectType, orEmpty(l.Locale)}
+		})
+		if more {
+			c.say("(the %d newest: --limit 0 lists all)", len(list))
+		}
 	})
-	if more {
-		c.say("(the %d newest: --limit 0 lists all)", len(list))
-	}
-	return nil
 }
 
 func estimate(e *schema.LeadEstimate) string {
@@ -88,27 +76,31 @@ func orEmpty[T ~string](s *T) string {
 	return string(*s)
 }
 
-// findLeads finds a lead by its id or its PDF's reference, or all of an e-mail address, with their deliveries.
-func (c *call) findLeads(ctx context.Context, name string) (found []*schema.Lead, err error) {
-	if crm.Addressable(name) {
-		if found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, ""); err == nil {
-			err = c.rules.AddDeliveries(ctx, found...)
+// named returns the leads that the arguments name by id, PDF reference or e-mail address, with their deliveries.
+func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
+	for _, name := range c.args {
+		var found []*schema.Lead
+		if crm.Addressable(name) {
+			if found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, ""); err == nil {
+				err = c.rules.AddDeliveries(ctx, found...)
+			}
+		} else {
+			found = make([]*schema.Lead, 1)
+			found[0], err = c.rules.Find(ctx, name)
 		}
-	} else {
-		found = make([]*schema.Lead, 1)
-		found[0], err = c.rules.Find(ctx, name)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && len(found) == 0:
+			return nil, fmt.Errorf("%s: there is no such lead: `siteapi leads list` lists them", name)
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, found...)
 	}
-	if errors.Is(err, store.ErrNotFound) || err == nil && len(found) == 0 {
-		return nil, errors.New("there is no such lead: `siteapi leads list` lists them") // the name may be an address
-	}
-	return found, err
+	return list, nil
 }
 
 func showLeads(ctx context.Context, c *call) error {
-	if len(c.args) != 1 {
-		return errors.New("name one lead: siteapi leads show <id, PDF reference or e-mail address>")
-	}
-	found, err := c.findLeads(ctx, c.args[0])
+	found, err := c.named(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,39 +109,26 @@ func showLeads(ctx context.Context, c *call) error {
 			delivery.Lead = nil // it would recurse forever
 		}
 	}
-	if c.on("json") {
-		return printJSON(c.out, found)
-	}
-	for _, l := range found {
-		if err := printFields(c.out, l); err != nil {
-			return err
+	return c.printResult(found, func() {
+		for _, l := range found {
+			printFields(c.out, l)
+			if l.State == schema.LeadStateInReview {
+				c.say("`siteapi leads release %s` delivers it, `siteapi leads reject %s` does not", l.Reference, l.Reference)
+			}
+			c.say("")
 		}
-		if l.State == schema.LeadStateInReview {
-			c.say("`siteapi leads release %s` delivers it, `siteapi leads reject %s` does not", l.Reference, l.Reference)
-		}
-		c.say("")
-	}
-	return nil
+	})
 }
 
 // decide returns the action that releases or rejects the leads that are named, or all in review.
 func decide(done string, do func(a store.Archive, ctx context.Context, id string) (bool, error)) action {
-	return func(ctx context.Context, c *call) (err error) {
-		var list []*schema.Lead
-		switch {
-		case c.on("all") == (len(c.args) > 0):
-			return errors.New("name leads, or say --all: `siteapi leads list --state in-review` lists them")
-		case c.on("all"):
-			if list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview); err != nil {
-				return err
-			}
+	return func(ctx context.Context, c *call) error {
+		list, err := c.named(ctx)
+		if c.on("all") {
+			list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview)
 		}
-		for _, name := range c.args {
-			found, err := c.findLeads(ctx, name)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			list = append(list, found...)
+		if err != nil {
+			return err
 		}
 		n := 0
 		for _, l := range list {
@@ -169,44 +148,30 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 
 // exportLeads is `siteapi leads export`.
 func exportLeads(ctx context.Context, c *call) error {
-	if _, _, err := c.period(); err != nil {
-		return err
-	}
-	n := 0
-	export := func(w io.Writer) error {
-		buffered := bufio.NewWriter(w)
-		encoder := json.NewEncoder(buffered)
+	return c.writeOutput(func(w io.Writer) (string, error) {
+		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 		write := func(l *schema.Lead) error { return encoder.Encode(l) }
 		if c.text("format") != "ndjson" {
-			write = csvWriter(buffered)
+			write = csvWriter(w)
 		}
-		f := store.Filter{Limit: 500} // held in memory at a time
+		n, f := 0, store.Filter{Limit: 500} // held in memory at a time
 		for more := true; more; {
 			var page []*schema.Lead
 			var err error
 			if page, more, err = c.filtered(ctx, f); err != nil {
-				return err
+				return "", err
 			}
 			for _, l := range page {
 				if err := write(l); err != nil {
-					return err
+					return "", err
 				}
 				f.After = &store.Position{SubmittedAt: l.SubmittedAt, ID: l.ID}
 			}
 			n += len(page)
 		}
-		return buffered.Flush()
-	}
-	path := c.text("output")
-	if path == "" {
-		return export(c.out)
-	}
-	if err := writeFile(path, c.on("overwrite"), func(f *os.File) error { return export(f) }); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	c.say("%d leads written to %s", n, path)
-	return nil
+		return fmt.Sprintf("%d leads", n), nil
+	})
 }
 
 // csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8. Its writer has to keep its errors.
@@ -245,32 +210,126 @@ var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0
 // inert writes ' before each of those.
 func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
 
+func eraseLeads(ctx context.Context, c *call) error {
+	email, err := c.address()
+	if err != nil {
+		return err
+	}
+	idle := c.databaseIdle(c.settings) // before this process has the database open itself
+	if err := c.openAll(ctx); err != nil {
+		return err
+	}
+	c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
+		if c.settings.CacheURL.Scheme == "memory" {
+			return c.clearMemory(ctx, ids, idle)
+		}
+		shared, err := c.OpenCache(ctx, c.settings)
+		if err != nil {
+			return 0, err
+		}
+		n, err := leads.ClearPDFs(ctx, shared, ids)
+		return n, errors.Join(err, shared.Close())
+	}
+	erased, err := c.rules.Erase(ctx, email, !c.on("yes"))
+	if err != nil {
+		return err
+	}
+	receipt := struct {
+		*schema.ErasureReceipt
+		FinishedAt time.Time `json:"finishedAt"`
+	}{erased, time.Now().UTC().Truncate(time.Second)}
+	if path := c.text("receipt"); path != "" {
+		err = writeFile(path, true, func(w io.Writer) error { return printJSON(w, receipt) })
+	}
+	return errors.Join(err, c.printResult(receipt, func() { printErasure(c, erased) }), outcome(erased))
+}
+
+// address reads --email. Errors don't repeat it: even a malformed address may be personal.
+func (c *call) address() (string, error) {
+	email := c.text("email")
+	if email == "-" {
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("--email: reading standard input: %w", err)
+		}
+		email = line
+	}
+	if email = crm.Address(email); !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
+		return "", errors.New("--email: must be one e-mail address")
+	}
+	return email, nil
+}
+
+func printErasure(c *call, r *schema.ErasureReceipt) {
+	header := table.Row{"PLACE", "WHAT", "FOUND", "ERASED", "STATE", "DETAIL"}
+	printTable(c, "places", r.Places, header, func(p *schema.ErasurePlace) table.Row {
+		found := "?"
+		if p.Found != nil {
+			found = strconv.Itoa(*p.Found)
+		}
+		return table.Row{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)}
+	})
+	if r.Complete {
+		c.say("complete: nothing is left in these places")
+	}
+	c.say("out of reach:\n  %s", strings.Join(r.Remains, "\n  "))
+}
+
+// outcome is nil if everything was erased, or if there was nothing to erase.
+func outcome(r *schema.ErasureReceipt) error {
+	in := func(state string) bool {
+		return slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == state })
+	}
+	switch {
+	case in("failed") && r.DryRun:
+		return errors.New("not every place could be searched")
+	case in("failed"):
+		return errors.New("not everything could be erased: run the command again when what failed can be reached")
+	case in("found"):
+		return finding("nothing was erased: add --yes to erase it")
+	}
+	return nil
+}
+
+// clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
+func (c *call) clearMemory(ctx context.Context, ids []string, idle bool) (int, error) {
+	const advice = "PDFs stay in the memory of a running service for an hour: add --server, or restart the service"
+	address := c.server() + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
+	resp, err := ask(ctx, http.MethodPost, address, first(c.settings.CacheTokens))
+	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
+		return 0, nil
+	}
+	var answer struct{ Cleared *int }
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", c.server(), err, advice)
+	case resp.StatusCode() != http.StatusOK, json.Unmarshal(resp.Body(), &answer) != nil, answer.Cleared == nil:
+		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)", c.server(), resp.Status(), advice)
+	}
+	return *answer.Cleared, nil
+}
+
 func printFunnel(ctx context.Context, c *call) error {
 	var locale *schema.Locale
 	if l := schema.Locale(c.text("locale")); l != "" {
 		locale = &l
 	}
-	since, until, err := c.period()
+	f, err := c.rules.Funnel(ctx, c.times["since"], c.times["until"], locale)
 	if err != nil {
 		return err
 	}
-	f, err := c.rules.Funnel(ctx, since, until, locale)
-	switch {
-	case err != nil:
-		return err
-	case c.on("json"):
-		return printJSON(c.out, f)
-	}
-	printTable(c.out, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"}, f.Steps, func(s *schema.FunnelStep) table.Row {
-		share := ""
-		if s.Conversion != nil {
-			share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
-		}
-		return table.Row{word(s.Name), s.Count, share}
+	return c.printResult(f, func() {
+		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"}, func(s *schema.FunnelStep) table.Row {
+			share := ""
+			if s.Conversion != nil {
+				share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
+			}
+			return table.Row{word(s.Name), s.Count, share}
+		})
+		c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
+		header := table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}
+		printTable(c, "choices", f.Choices, header, func(c *schema.FunnelChoice) table.Row {
+			return table.Row{c.Field, c.Value, c.Count, c.Submitted}
+		})
 	})
-	c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
-	printTable(c.out, table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}, f.Choices, func(c *schema.FunnelChoice) table.Row {
-		return table.Row{c.Field, c.Value, c.Count, c.Submitted}
-	})
-	return nil
 }

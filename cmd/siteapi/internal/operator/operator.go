@@ -3,14 +3,17 @@
 package operator
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -54,26 +57,26 @@ type CMS interface {
 
 // Commands returns all commands of this package.
 func Commands(d Deps) []*cobra.Command {
-	all := boolFlag("all", "all that are in review")
+	target := enumFlag("target", "only this `target`", queue.Targets())
+	names := options(arguments("<id or PDF reference> … | --all"), boolFlag("all", "all that are in review"))
 	return []*cobra.Command{
-		group("leads", "list, show, export, release, reject and erase leads", "siteapi leads list --since 7d",
+		group("leads", "list, show, export, release, reject and erase leads",
 			d.onDatabase(listLeads, "list", "list leads, newest first",
-				"siteapi leads list --search 'ana pop'\nsiteapi leads list --state in-review",
-				leadFlags, jsonFlag(), limitFlag()),
-			d.onDatabase(showLeads, "show", "show a lead, or all of an address, with its deliveries",
+				"siteapi leads list --since 7d\nsiteapi leads list --search 'ana pop'\nsiteapi leads list --state in-review",
+				leadFlags(), jsonFlag(), limitFlag()),
+			d.onDatabase(showLeads, "show", "show leads, or all of an address, with their deliveries",
 				"siteapi leads show LR4LB5AK\nsiteapi leads show ana@example.com",
-				arguments("<id, PDF reference or e-mail address>"), jsonFlag()),
+				arguments("<id, PDF reference or e-mail address> …"), jsonFlag()),
 			d.onDatabase(exportLeads, "export", "write leads as CSV or NDJSON, oldest first",
 				"siteapi leads export --since 30d --output leads.csv\nsiteapi leads export --format ndjson | jq .contact.email",
-				leadFlags, enumFlag("format", "the `format`, csv unless it is given", []string{"csv", "ndjson"}),
+				leadFlags(), enumFlag("format", "the `format`, csv unless it is given", []string{"csv", "ndjson"}),
 				outputFlags("`file` to write, readable by you only; left out: standard output")),
 			d.onDatabase(decide("released: the running service delivers them now", store.Archive.Release), "release",
 				"deliver leads that are in review or were rejected",
-				"siteapi leads list --state in-review\nsiteapi leads release LR4LB5AK",
-				arguments("<id or PDF reference> … | --all"), all),
+				"siteapi leads list --state in-review\nsiteapi leads release LR4LB5AK", names),
 			d.onDatabase(decide("rejected", store.Archive.Reject), "reject",
 				"reject leads that are in review: they are never delivered, unless released after all",
-				"siteapi leads reject LR4LB5AK", arguments("<id or PDF reference> … | --all"), all),
+				"siteapi leads reject LR4LB5AK", names),
 			d.command(append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), eraseLeads,
 				"erase", "erase everything that is stored about an e-mail address, everywhere",
 				"siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n"+
@@ -85,23 +88,22 @@ func Commands(d Deps) []*cobra.Command {
 				textFlag("receipt", "also write the receipt to this `file`, as JSON"), serverFlag(), jsonFlag()),
 		),
 		group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook; nothing personal is printed",
-			"siteapi deliveries list\nsiteapi deliveries retry --all",
 			d.onDatabase(listDeliveries, "list", "list deliveries, oldest first; without --state those that have not arrived",
 				"siteapi deliveries list --state failed,retrying --target crm\nsiteapi deliveries list --state all --json",
-				statesFlag(), targetFlag(), jsonFlag(), limitFlag(),
+				statesFlag(), target, jsonFlag(), limitFlag(),
 				textFlag("submission", "only those of the `lead` with this id or PDF reference, in every state")),
 			d.onDatabase(retryDeliveries, "retry", "have the running service try deliveries now, failed ones too",
 				"siteapi deliveries retry 4711 4712\nsiteapi deliveries retry --all --target crm",
-				arguments("<delivery> … | --all"), statesFlag(), targetFlag(),
+				arguments("<delivery> … | --all"), statesFlag(), target,
 				boolFlag("all", "all that have not arrived, or those that --state and --target leave")),
 			d.onDatabase(resendDeliveries, "resend",
-				"deliver a lead to a target once more, even after 30 days, when its delivery is deleted",
+				"deliver leads to a target once more, even after 30 days, when their deliveries are deleted",
 				"siteapi deliveries resend LR4LB5AK --target crm",
-				arguments("<lead's id or PDF reference> --target cms|crm|webhook"), targetFlag()),
+				arguments("<id or PDF reference> … --target cms|crm|webhook"), target, required("target")),
 			d.command(upstreamSettings(), verifyDeliveries,
 				"verify", "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
 				"siteapi deliveries verify --since 30d\nsiteapi deliveries verify --fix",
-				timeFlag("since", "only leads submitted since that"), targetFlag(), jsonFlag(),
+				timeFlag("since", "only leads submitted since that"), target, jsonFlag(),
 				boolFlag("fix", "send again what is missing")),
 		),
 		d.onDatabase(printFunnel, "funnel", "report how far visitors get in the calculator, and what they choose",
@@ -127,18 +129,18 @@ func Commands(d Deps) []*cobra.Command {
 			textFlag("from", "the `file` to restore; -: standard input")),
 		d.command(databaseSettings(), migrate, "migrate", "create the tables or bring them up to date, as every start does, and stop",
 			"DATABASE_URL=postgres://owner@db/siteapi siteapi migrate"),
-		group("store", "copy the stored data to another database", "siteapi store copy --from data --to postgres://siteapi@db/siteapi",
+		group("store", "copy the stored data to another database",
 			d.command(databaseSettings(), copyStore, "copy", "copy sessions, submissions and unfinished deliveries into another database",
 				"siteapi store copy --from data --to postgres://siteapi@db/siteapi",
 				details("Stop the service before the last copy. An interrupted copy can be repeated: existing rows stay."),
 				textFlag("from", "the old `database`: a data folder, or postgres://…; left out: DATA_DIR"),
 				textFlag("to", "the new `database`: a data folder, or postgres://…; left out: DATABASE_URL"))),
-		group("cms", "prepare the CMS", "siteapi cms setup",
+		group("cms", "prepare the CMS",
 			d.command([]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "SITE_URL"}, setUpCMS,
 				"setup", "print the webhook that the CMS needs and what is missing here, or create it; safe to repeat",
 				"CMS_DRIVER=sanity SANITY_PROJECT_ID=… SITE_URL=https://api.example siteapi cms setup",
 				boolFlag("create", "create the webhook, unless one for this address exists; the token must have the right to"))),
-		group("crm", "prepare the CRM", "siteapi crm setup",
+		group("crm", "prepare the CRM",
 			d.command([]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
 				"setup", "create the properties that leads are stored in; safe to repeat",
 				"CRM_DRIVER=hubspot HUBSPOT_TOKEN=… siteapi crm setup")),
@@ -158,63 +160,58 @@ func upstreamSettings() []string {
 // call is one call of a command, with what it works on.
 type call struct {
 	Deps
-	flags    *pflag.FlagSet
+	*cobra.Command
 	args     []string
-	out      *output
+	out      *bufio.Writer // keeps the first error, with which the command fails
 	settings *config.Settings
 	db       *Database      // of a command that works on it
 	rules    *leads.Service // over that database
+
+	texts  map[string]string // values of flags, by their names
+	times  map[string]time.Time
+	states []queue.State
 }
 
 // text returns the value of a flag.
-func (c *call) text(name string) string {
-	value, _ := c.flags.GetString(name)
-	return value
-}
+func (c *call) text(name string) string { return c.texts[name] }
 
 // on reports whether a flag without a value is given.
 func (c *call) on(name string) bool {
-	given, _ := c.flags.GetBool(name)
+	given, _ := c.Flags().GetBool(name)
 	return given
 }
 
 // say prints a line.
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// option adds flags to a command, or text to its help.
-type option func(*cobra.Command)
-
-// arguments allows a command to take arguments.
-func arguments(names string) option {
-	return func(c *cobra.Command) { c.Use, c.Args = c.Use+" "+names, cobra.ArbitraryArgs }
-}
-
-func details(text string) option { return func(c *cobra.Command) { c.Long = c.Short + "\n\n" + text } }
-
 // action is what a command does.
 type action func(context.Context, *call) error
 
 // command returns a command. Only problems with the settings that it names count; without names all do.
 func (d Deps) command(settings []string, do action, name, summary, examples string, options ...option) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: summary, Example: indented(examples), Args: NoArguments}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := config.Read(d.Getenv, settings...)
-		if err != nil {
+	c := &call{Deps: d, texts: map[string]string{}, times: map[string]time.Time{}}
+	c.Command = &cobra.Command{
+		Use: name, Short: summary, Example: "  " + strings.ReplaceAll(examples, "\n", "\n  "), Args: NoArguments,
+	}
+	c.RunE = func(_ *cobra.Command, args []string) (err error) {
+		if until, ok := c.times["until"]; ok && !c.times["since"].Before(until) {
+			return errors.New("--until: must be later than --since")
+		}
+		if c.settings, err = config.Read(d.Getenv, settings...); err != nil {
 			return err
 		}
-		one := &call{Deps: d, flags: c.Flags(), args: args, out: &output{Writer: c.OutOrStdout()}, settings: s}
-		if err = do(c.Context(), one); err == nil {
-			err = one.out.err
-		}
-		if one.db != nil {
-			err = errors.Join(err, one.db.Close())
+		c.args, c.out = args, bufio.NewWriter(c.OutOrStdout())
+		err = do(c.Context(), c)
+		err = errors.Join(err, c.out.Flush())
+		if c.db != nil {
+			err = errors.Join(err, c.db.Close())
 		}
 		return err
 	}
 	for _, apply := range options {
 		apply(c)
 	}
-	return c
+	return c.Command
 }
 
 // onDatabase returns a command that works on the database and nothing else.
@@ -228,14 +225,12 @@ func (d Deps) onDatabase(do action, name, summary, examples string, options ...o
 }
 
 // group returns a command that only holds others.
-func group(name, summary, examples string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: summary, Example: indented(examples), Args: NoArguments, DisableFlagsInUseLine: true}
+func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: summary, Example: commands[0].Example, Args: NoArguments, DisableFlagsInUseLine: true}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(commands...)
 	return c
 }
-
-func indented(lines string) string { return "  " + strings.ReplaceAll(lines, "\n", "\n  ") }
 
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
@@ -268,4 +263,32 @@ func ExitCode(err error) int {
 		return 2
 	}
 	return 1
+}
+
+// openExisting opens the database of a service.
+func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
+	if err := existing(s); err != nil {
+		return nil, err
+	}
+	return d.OpenDatabase(ctx, s)
+}
+
+// existing refuses to create a SQLite database: an empty list would hide a wrong DATA_DIR.
+func existing(s *config.Settings) error {
+	if s.DatabaseURL != nil || exists(databasePath(s)) {
+		return nil
+	}
+	return fmt.Errorf("there is no database at %s: set DATA_DIR to the folder of the service, or start it once (%w)",
+		databasePath(s), fs.ErrNotExist)
+}
+
+func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
+
+// databaseIdle reports whether no other process has the SQLite database open. With PostgreSQL it is not known.
+func (d Deps) databaseIdle(s *config.Settings) bool {
+	if s.DatabaseURL != nil {
+		return false
+	}
+	lock, err := d.LockSQLite(s)
+	return err == nil && lock.Close() == nil
 }

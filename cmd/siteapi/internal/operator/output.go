@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -17,55 +18,41 @@ import (
 	"golang.org/x/term"
 )
 
-// output is where a command prints. It keeps the first error, with which the command fails.
-type output struct {
-	io.Writer
-	err error
-}
-
-// Write implements [io.Writer].
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
-	if o.err == nil {
-		o.err = err
+// printTable prints a line for each entry of a list of something. On a terminal it has colours, and its lines are at most
+// as wide as the terminal.
+func printTable[T any](c *call, what string, list []T, header table.Row, row func(T) table.Row) {
+	if len(list) == 0 {
+		c.say("no %s", what)
+		return
 	}
-	return n, err
-}
-
-// printTable prints a line for each entry of a list. On a terminal it has colours, and its lines are at most as wide as
-// the terminal.
-func printTable[T any](out *output, header table.Row, list []T, row func(T) table.Row) {
-	style := table.Style{
+	t := table.NewWriter()
+	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
 		Options: table.OptionsNoBordersAndSeparators,
-	}
-	if width := terminalWidth(out); width > 0 {
-		style.Size.WidthMax, style.Color.Header = width, text.Colors{text.Bold}
+	})
+	if width := terminalWidth(); width > 0 {
+		t.Style().Size.WidthMax, t.Style().Color.Header = width, text.Colors{text.Bold}
 	}
 	columns := make([]table.ColumnConfig, len(header))
 	for i := range columns {
 		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: 40, WidthMaxEnforcer: shortened}
 	}
 	columns[len(columns)-1].WidthMax *= 3
-	t := table.NewWriter()
-	t.SetStyle(style)
 	t.SetColumnConfigs(columns)
 	t.SuppressTrailingSpaces()
-	t.SetOutputMirror(out)
 	t.AppendHeader(header)
 	for _, entry := range list {
 		t.AppendRow(row(entry))
 	}
-	t.Render()
+	c.say("%s", t.Render())
 }
 
-// terminalWidth returns the width of the terminal that out writes to, or 0.
-func terminalWidth(out *output) int {
-	f, ok := out.Writer.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+// terminalWidth returns the width of the terminal that is written to, or 0.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
 		return 0
 	}
-	width, _, _ := term.GetSize(int(f.Fd()))
 	return width
 }
 
@@ -74,12 +61,26 @@ func shortened(line string, most int) string {
 	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
 }
 
-// printFields prints a value as JSON has it, a line for each field that is not empty, such as `contact.email  ana@example.com`.
-func printFields(out io.Writer, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
+// printResult prints a result as JSON if --json is given, else as text.
+func (c *call) printResult(v any, asText func()) error {
+	if c.on("json") {
+		return printJSON(c.out, v)
 	}
+	asText()
+	return nil
+}
+
+// printJSON prints a value for other programs.
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// printFields prints a value as JSON has it, a line for each field that is not empty, such as `contact.email  ana@example.com`.
+func printFields(out io.Writer, v any) {
+	data, _ := json.Marshal(v) // a type of the schema
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
 		container, n := dec.StackIndex(dec.StackDepth())
@@ -89,7 +90,6 @@ func printFields(out io.Writer, v any) error {
 		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
 		_, _ = fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String()))
 	}
-	return nil
 }
 
 // printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
@@ -106,16 +106,27 @@ func printable(line string) string {
 	}, line)
 }
 
-// printJSON prints a value for other programs.
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// writeOutput writes to the file that --output names, and says what it holds; else to standard output.
+func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error {
+	path := c.text("output")
+	if path == "" || path == "-" {
+		_, err := write(c.out)
+		return err
+	}
+	what := ""
+	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) {
+		what, err = write(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	c.say("%s: %s", path, what)
+	return nil
 }
 
 // writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.
-func writeFile(path string, overwrite bool, write func(*os.File) error) error {
+func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	if exists(path) && !overwrite {
 		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
 	}
@@ -123,7 +134,8 @@ func writeFile(path string, overwrite bool, write func(*os.File) error) error {
 	if err != nil {
 		return fmt.Errorf("writing a file: %w", err)
 	}
-	err = errors.Join(write(f), f.Sync(), f.Close())
+	buffered := bufio.NewWriter(f)
+	err = errors.Join(write(buffered), buffered.Flush(), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

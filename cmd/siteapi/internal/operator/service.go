@@ -43,13 +43,6 @@ func printConfig(_ context.Context, c *call) error {
 	return nil
 }
 
-func serverFlag() option {
-	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
-	return checkedFlag("server", usage, func(given string) (string, error) {
-		return strings.TrimSuffix(given, "/"), config.WebAddress(given)
-	})
-}
-
 // server returns the value of --server, by default the address of this machine that LISTEN_ADDR names.
 func (c *call) server() string { return cmp.Or(c.text("server"), localAddress(c.settings)) }
 
@@ -92,9 +85,7 @@ func setUpCRM(ctx context.Context, c *call) error {
 		return nil
 	}
 	lines, err := driver.Setup(ctx)
-	for _, line := range lines {
-		c.say("%s", line)
-	}
+	c.say("%s", strings.Join(lines, "\n"))
 	switch {
 	case err == nil:
 		return nil
@@ -115,18 +106,12 @@ func setUpCMS(ctx context.Context, c *call) error {
 		c.say("CMS_DRIVER=%s needs no webhook: nothing was done", s.CMSDriver)
 		return nil
 	}
-	first := func(secrets []string) string { return append(secrets, "")[0] }
-	hook := cms.Webhook{URL: s.SiteURL + "/api/webhooks/cms", Token: first(s.WebhookSecrets), Secret: first(s.SigningSecrets)}
-	if s.SiteURL == "" {
-		hook.URL = "https://<this service>" + hook.URL
-	}
+	site := cmp.Or(s.SiteURL, "https://<this service>")
+	hook := cms.Webhook{URL: site + "/api/webhooks/cms", Token: first(s.WebhookSecrets), Secret: first(s.SigningSecrets)}
 	if hook.Token == config.DevWebhookSecret { // everyone knows it
 		hook.Token = ""
 	}
-	c.say("webhook of the CMS")
-	for _, line := range setup.DescribeWebhook(hook) {
-		c.say("  %s", line)
-	}
+	c.say("webhook of the CMS\n  %s", strings.Join(setup.DescribeWebhook(hook), "\n  "))
 	for _, missing := range []struct{ value, advice string }{
 		{s.SiteURL, "SITE_URL: the address at which the CMS reaches this service"},
 		{hook.Token, "CMS_WEBHOOK_SECRET: a long random value, which the webhook sends as its token"},
@@ -151,3 +136,6 @@ func setUpCMS(ctx context.Context, c *call) error {
 	}
 	return err
 }
+
+// first returns the first of several values, or "".
+func first(values []string) string { return append(values, "")[0] }

@@ -1,17 +1,25 @@
 package operator
 
 import (
+	"archive/tar"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers/leads"
 )
@@ -22,24 +30,6 @@ func migrate(ctx context.Context, c *call) (err error) {
 	}
 	return err
 }
-
-// openExisting opens the database of a service.
-func (d Deps) openExisting(ctx context.Context, s *config.Settings) (*Database, error) {
-	if err := existing(s); err != nil {
-		return nil, err
-	}
-	return d.OpenDatabase(ctx, s)
-}
-
-// existing refuses to create a SQLite database: an empty list would hide a wrong DATA_DIR.
-func existing(s *config.Settings) error {
-	if s.DatabaseURL != nil || exists(databasePath(s)) {
-		return nil
-	}
-	return fmt.Errorf("there is no database at %s: set DATA_DIR to the folder of the service, or start it once", databasePath(s))
-}
-
-func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
 
 func copyStore(ctx context.Context, c *call) (err error) {
 	old, fresh := cmp.Or(c.text("from"), c.settings.DataDir), c.text("to")
@@ -52,44 +42,251 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	case filepath.Clean(old) == filepath.Clean(fresh):
 		return errors.New("--from and --to are the same database")
 	}
-	from, err := openAt(ctx, c.settings, old, c.openExisting)
+	from, err := c.openAt(ctx, "--from", old, c.openExisting)
 	if err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := openAt(ctx, c.settings, fresh, c.OpenDatabase)
+	to, err := c.openAt(ctx, "--to", fresh, c.OpenDatabase)
 	if err != nil {
-		return fmt.Errorf("--to: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered()})
-	if err != nil {
-		return fmt.Errorf("reading the old deliveries: %w", err)
+	unfinished := func(ctx context.Context, ids []string) (found []string, err error) {
+		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Submissions: ids})
+		for _, d := range list {
+			found = append(found, d.SubmissionID)
+		}
+		return found, err
 	}
-	unfinished := map[string]bool{}
-	for _, d := range list {
-		unfinished[d.SubmissionID] = true
-	}
-	report, err := storecopy.Copy(ctx, from.Tables, to.Tables, func(_ context.Context, ids []string) ([]string, error) {
-		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !unfinished[id] }), nil
-	})
+	report, err := storecopy.Copy(ctx, from.Tables, to.Tables, unfinished)
 	c.say("sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d",
 		report.Sessions, report.Submissions, report.Created, report.Enqueued)
 	return err
 }
 
-// openAt opens a database other than that of the settings: in a data folder, or at an address.
-func openAt(
-	ctx context.Context, s *config.Settings, place string, open func(context.Context, *config.Settings) (*Database, error),
+// openAt opens the database that a flag names: in a data folder, or at an address.
+func (c *call) openAt(
+	ctx context.Context, flag, place string, open func(context.Context, *config.Settings) (*Database, error),
 ) (*Database, error) {
-	other := *s
+	other := *c.settings
 	other.DatabaseURL, other.DataDir = nil, place
 	if strings.Contains(place, "://") {
 		u, err := url.Parse(place)
 		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			return nil, errors.New("must be a data folder or begin with postgres://") // it may hold a password
+			return nil, fmt.Errorf("%s: must be a data folder or begin with postgres://", flag) // it may hold a password
 		}
-		other.DatabaseURL, other.DataDir = u, s.DataDir
+		other.DatabaseURL, other.DataDir = u, c.settings.DataDir
 	}
-	return open(ctx, &other)
+	db, err := open(ctx, &other)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return db, nil
+}
+
+// stagingPrefix begins the names of folders with unfinished work.
+const stagingPrefix = ".siteapi-backup-"
+
+// asidePrefix begins the names of folders with what restores have replaced.
+const asidePrefix = "before-restore-"
+
+// backupParts returns the patterns of the files in a backup, which is a gzipped tar file, by their paths in DATA_DIR.
+func backupParts() []string {
+	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+}
+
+func writeBackup(ctx context.Context, c *call) error {
+	s, output := c.settings, c.text("output")
+	switch err := existing(s); {
+	case s.DatabaseURL != nil:
+		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
+			`   pg_dump --format=custom --no-owner --file=siteapi.dump "$DATABASE_URL"`)
+	case output == "":
+		return errors.New("--output: name the file to write")
+	case err != nil:
+		return err
+	case output == "-":
+		output = databasePath(s) // its folder takes the copy
+	}
+	staging, err := newStaging(filepath.Dir(output))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+	submissions, sessions, err := sqlite.Snapshot(ctx, databasePath(s), filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return err
+	}
+	return c.writeOutput(func(w io.Writer) (string, error) {
+		return fmt.Sprintf("%d submissions, %d sessions", submissions, sessions), writeArchive(w, staging, s.DataDir)
+	})
+}
+
+// newStaging makes a folder for unfinished work, and removes those that killed processes left a day ago.
+func newStaging(parent string) (string, error) {
+	left, _ := filepath.Glob(filepath.Join(parent, stagingPrefix+"*"))
+	for _, folder := range left {
+		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(folder)
+		}
+	}
+	return os.MkdirTemp(parent, stagingPrefix)
+}
+
+// writeArchive writes the snapshot and, read after it was taken, the files of the file drivers: an extra document is
+// harmless, while a missing one would count as delivered.
+func writeArchive(w io.Writer, staging, dataDir string) error {
+	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(compressed)
+	for i, pattern := range backupParts() {
+		folder := os.DirFS(dataDir)
+		if i == 0 {
+			folder = os.DirFS(staging)
+		}
+		files, _ := fs.Glob(folder, pattern)
+		for _, name := range files {
+			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // erased in the meantime
+				return err
+			}
+		}
+	}
+	return errors.Join(archive.Close(), compressed.Close())
+}
+
+func addFile(archive *tar.Writer, folder fs.FS, name string) error {
+	f, err := folder.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil {
+		err = archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()})
+	}
+	if err == nil {
+		_, err = io.Copy(archive, f)
+	}
+	return err
+}
+
+func restoreBackup(ctx context.Context, c *call) (err error) {
+	from, s := c.text("from"), c.settings
+	switch {
+	case s.DatabaseURL != nil:
+		return errors.New("the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
+			`   pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" siteapi.dump`)
+	case from == "":
+		return errors.New("--from: name the backup")
+	}
+	archive := os.Stdin
+	if from != "-" {
+		if archive, err = os.Open(from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+	}
+	defer func() { _ = archive.Close() }()
+	err = os.MkdirAll(s.DataDir, 0o750)
+	staging, stagingErr := newStaging(s.DataDir)
+	if err := errors.Join(err, stagingErr); err != nil {
+		return fmt.Errorf("DATA_DIR: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+	made, err := unpack(archive, staging)
+	if err != nil {
+		return err
+	}
+	submissions, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return fmt.Errorf("the backup can't be used: %w", err)
+	}
+	lock, err := c.LockSQLite(s)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	aside, err := swap(staging, s.DataDir)
+	if err != nil {
+		return fmt.Errorf("nothing was restored: %w", err)
+	}
+	c.say("restored the backup of %s: %d submissions, %d sessions", made.UTC().Format(time.RFC3339), submissions, sessions)
+	if os.Remove(aside) != nil { // it is not empty
+		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
+	}
+	c.say("what was erased after the backup is back: repeat those erasures\n" +
+		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
+	return nil
+}
+
+// unpack reads a backup to its end into a folder, and returns when it was made. It fails if the archive is damaged, cut
+// short, or holds a file that no backup has.
+func unpack(r io.Reader, folder string) (made time.Time, err error) {
+	compressed, err := gzip.NewReader(r)
+	if err != nil {
+		return made, fmt.Errorf("this is not a backup: %w", err)
+	}
+	archive := tar.NewReader(compressed)
+	for err == nil {
+		var header *tar.Header
+		if header, err = archive.Next(); err != nil {
+			break
+		}
+		parts := append(backupParts(), "manifest.json") // which earlier releases wrote
+		known := slices.ContainsFunc(parts, func(pattern string) bool {
+			ok, _ := path.Match(pattern, header.Name)
+			return ok && header.Typeflag == tar.TypeReg
+		})
+		if !known {
+			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
+		}
+		if header.Name == DatabaseFile {
+			made = header.ModTime
+		}
+		to := filepath.Join(folder, filepath.FromSlash(header.Name))
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			err = writeFile(to, false, func(w io.Writer) error { _, err := io.Copy(w, archive); return err })
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		_, err = io.Copy(io.Discard, compressed) // its checksum comes after the last file
+	}
+	if err != nil {
+		return made, fmt.Errorf("the backup is damaged or cut short: %w", err)
+	}
+	return made, nil
+}
+
+// swap moves what is in dataDir aside, and the unpacked backup into its place, the database last. It does all of it
+// or nothing.
+func swap(staging, dataDir string) (aside string, err error) {
+	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return "", err
+	}
+	type move struct{ from, to string }
+	var moves, done []move
+	for _, name := range []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile} {
+		current := filepath.Join(dataDir, name)
+		moves = append(moves, move{current, filepath.Join(aside, name)}, move{filepath.Join(staging, name), current})
+	}
+	for _, m := range moves {
+		if !exists(m.from) {
+			continue
+		}
+		if err = os.Rename(m.from, m.to); err != nil {
+			break
+		}
+		done = append(done, m)
+	}
+	if err == nil {
+		return aside, nil
+	}
+	for _, m := range slices.Backward(done) {
+		err = errors.Join(err, os.Rename(m.to, m.from))
+	}
+	_ = os.Remove(aside) // it is empty, unless something could not be moved back
+	return "", err
 }
