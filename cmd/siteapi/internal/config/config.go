@@ -1,5 +1,5 @@
-// Package config reads the settings of the service from environment variables. The checks,
-// the listing and the manual's table come from one table of settings.
+// Package config reads the settings of the service from environment variables. The checks and the listing come from one
+// table of settings, which the manual's is compared with.
 package config
 
 import (
@@ -100,7 +100,7 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	for _, item := range s.table() {
+	for _, item := range append(s.table(), standard()...) {
 		value := strings.TrimSpace(lookup(item.Name))
 		if value == "" {
 			value = item.Default
@@ -109,10 +109,11 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 			}
 		}
 		s.values[item.Name] = value
-		report(item.Name, item.set(value))
+		if value != "" {
+			report(item.Name, item.set(value))
+		}
 	}
-	s.checkRequired(report)
-	s.checkTracing(lookup, report)
+	s.complete(report)
 	if len(problems) > 0 {
 		slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return nil, fmt.Errorf("the settings can't be used:\n%w", errors.Join(problems...))
@@ -128,66 +129,38 @@ func selected(name string, names []string) bool {
 	})
 }
 
-// checkRequired finds settings that are missing although others ask for them.
-func (s *Settings) checkRequired(report func(name string, err error)) {
-	need := func(when bool, value, name, why string) {
-		if when && value == "" {
+// complete finds settings that are missing although others ask for them, and sets what follows from several.
+func (s *Settings) complete(report func(name string, err error)) {
+	need := func(when bool, name, why string) {
+		if when && strings.Trim(s.values[name], ", ") == "" {
 			report(name, errors.New("is required "+why))
 		}
 	}
-	sanity, hubspot := s.CMSDriver == "sanity", s.CRMDriver == "hubspot"
-	need(sanity, s.SanityProjectID, "SANITY_PROJECT_ID",
+	const production = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
+		"or set ENVIRONMENT=development to try the service out"
+	need(s.Environment != Development, "CACHE_API_TOKEN", production)
+	need(s.Environment != Development, "CMS_WEBHOOK_SECRET", production)
+	need(s.CMSDriver == "sanity", "SANITY_PROJECT_ID",
 		"with CMS_DRIVER=sanity: copy it from the project's page in the management console")
-	need(sanity, s.SanityToken, "SANITY_TOKEN",
+	need(s.CMSDriver == "sanity", "SANITY_TOKEN",
 		"with CMS_DRIVER=sanity: make one with the role Editor, submissions are stored with it")
-	need(hubspot, s.HubSpotToken, "HUBSPOT_TOKEN",
+	need(s.CRMDriver == "hubspot", "HUBSPOT_TOKEN",
 		"with CRM_DRIVER=hubspot: copy the access token of a private app with the contacts scopes")
-	need(s.Operations == "trusted", s.OperationsPath, "GRAPHQL_DOCUMENTS",
+	need(s.Operations == "trusted", "GRAPHQL_DOCUMENTS",
 		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
-	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", strings.Join(s.LeadWebhookSecrets, ","), "LEAD_WEBHOOK_SECRET",
+	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
-	need(s.AdminPage, strings.Join(s.AdminTokens, ","), "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
-}
+	need(s.AdminPage, "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
 
-// tokens takes comma-separated tokens. In production they are hard to guess.
-func (s *Settings) tokens(known string, required bool, least int) func(string) ([]string, error) {
-	return func(v string) ([]string, error) {
-		tokens := split(v)
-		switch {
-		case s.Environment == Development:
-		case required && len(tokens) == 0:
-			return nil, errors.New("is required in production: set a long random value, for instance from `openssl rand -hex 32`, " +
-				"or set ENVIRONMENT=development to try the service out")
-		case slices.Contains(tokens, known):
-			return tokens, errors.New("holds the well-known value of development: replace it")
-		case slices.ContainsFunc(tokens, func(t string) bool { return len(t) < least }):
-			return tokens, errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
-				"for instance from `openssl rand -hex 32`")
-		}
-		return tokens, nil
+	if s.values["DELIVERY_RATE"] == "" {
+		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
+		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
 	}
-}
-
-// checkTracing checks the standard variables of OpenTelemetry that decide whether and how
-// traces are sent. Its library reads the others.
-func (s *Settings) checkTracing(lookup func(string) string, report func(name string, err error)) {
-	get := func(name string, parse func(string) (string, error)) string {
-		value := strings.TrimSpace(lookup(name))
-		if value != "" {
-			_, err := parse(value)
-			report(name, err)
-		}
-		return value
-	}
-	get("OTEL_EXPORTER_OTLP_PROTOCOL", oneOf("http/protobuf"))
-	get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", oneOf("http/protobuf"))
-	exporter := get("OTEL_TRACES_EXPORTER", oneOf("otlp", "none"))
-	disabled := get("OTEL_SDK_DISABLED", oneOf("true", "false"))
-	s.TracesURL = get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", webAddress)
+	s.TracesURL = s.values["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
 	if base := s.values["OTEL_EXPORTER_OTLP_ENDPOINT"]; s.TracesURL == "" && base != "" {
 		s.TracesURL = strings.TrimSuffix(base, "/") + "/v1/traces"
 	}
-	if exporter == "none" || disabled == "true" {
+	if s.values["OTEL_TRACES_EXPORTER"] == "none" || s.values["OTEL_SDK_DISABLED"] == "true" {
 		s.TracesURL = ""
 	}
 }
@@ -209,20 +182,3 @@ func (s *Settings) Lines() []string {
 
 // Table lists every setting in the order of the manual.
 func Table() []Setting { return new(Settings).table() }
-
-// Markdown is the manual's table of settings.
-func Markdown() string {
-	var text strings.Builder
-	text.WriteString("| setting | default | meaning |\n|---|---|---|\n")
-	for _, item := range Table() {
-		def := "–"
-		if item.Default != "" {
-			def = "`" + item.Default + "`"
-		}
-		if item.Development != "" {
-			def += "; in development `" + item.Development + "`"
-		}
-		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", item.Name, def, item.Help)
-	}
-	return text.String()
-}

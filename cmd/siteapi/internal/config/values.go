@@ -21,8 +21,8 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// The parsers below return the parsed value. Errors say what a value must be, and never
-// repeat one that may contain a password.
+// The parsers below take a value that is not empty. Errors say what it must be, and never repeat one that may contain a
+// password.
 
 // into stores the result of a parser.
 func into[T any](to *T, parse func(string) (T, error)) func(string) error {
@@ -61,10 +61,10 @@ func onOff(v string) (bool, error) {
 	return v == "on", err
 }
 
-// matching takes text of a form, or none.
+// matching takes text of a form.
 func matching(form, what string) func(string) (string, error) {
 	return func(v string) (string, error) {
-		if v != "" && !regexp.MustCompile(`^(?:`+form+`)$`).MatchString(v) {
+		if !regexp.MustCompile(`^(?:` + form + `)$`).MatchString(v) {
 			return v, errors.New("must be " + what)
 		}
 		return v, nil
@@ -128,13 +128,8 @@ func leadRetention(v string) (time.Duration, error) {
 	return d, err
 }
 
-// deliveryRate takes leads a second. Left out, each driver has its own.
-func (s *Settings) deliveryRate(v string) error {
-	if v == "" {
-		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
-		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
-		return nil
-	}
+// deliveryRates takes leads a second.
+func (s *Settings) deliveryRates(v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(n >= 0 && n <= 1e6) {
 		return errors.New("must be a number of leads a second, or 0")
@@ -143,11 +138,24 @@ func (s *Settings) deliveryRate(v string) error {
 	return nil
 }
 
-// existing takes the path of a file or folder that can be read, or none.
-func existing(v string) (string, error) {
-	if v == "" {
-		return v, nil
+// tokens takes comma-separated tokens. In production they are hard to guess.
+func (s *Settings) tokens(known string, least int) func(string) ([]string, error) {
+	return func(v string) (tokens []string, err error) {
+		tokens = split(v)
+		switch {
+		case s.Environment == Development:
+		case slices.Contains(tokens, known):
+			err = errors.New("holds the well-known value of development: replace it")
+		case slices.ContainsFunc(tokens, func(t string) bool { return len(t) < least }):
+			err = errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
+				"for instance from `openssl rand -hex 32`")
+		}
+		return tokens, err
 	}
+}
+
+// existing takes the path of a file or folder that can be read.
+func existing(v string) (string, error) {
 	f, err := os.Open(v)
 	if err != nil {
 		return v, fmt.Errorf("must be the path of something that can be read: %w", err)
@@ -187,20 +195,11 @@ func validHost(u *url.URL) bool {
 	return u.Hostname() != "" && !strings.HasSuffix(u.Host, ":") && err == nil && port > 0
 }
 
-// webAddress takes a web address, or none.
-func webAddress(v string) (string, error) {
-	if v == "" {
-		return v, nil
-	}
-	return strings.TrimSuffix(v, "/"), WebAddress(v)
-}
+func webAddress(v string) (string, error) { return strings.TrimSuffix(v, "/"), WebAddress(v) }
 
-// leadWebhookURL takes a web address, or none. Some services have a signature in its query.
+// leadWebhookURL takes a web address. Some services have a signature in its query.
 // Plain HTTP is allowed for a private IP address only.
 func (s *Settings) leadWebhookURL(v string) (string, error) {
-	if v == "" {
-		return v, nil
-	}
 	address, _, _ := strings.Cut(v, "?")
 	if err := WebAddress(address); err != nil {
 		return v, err
@@ -228,11 +227,8 @@ func webhookSecrets(v string) ([]string, error) {
 	return split(v), nil
 }
 
-// databaseURL takes the address of a PostgreSQL database, or none. The error of its library would repeat the address.
+// databaseURL takes the address of a PostgreSQL database. The error of its library would repeat the address.
 func databaseURL(v string) (*url.URL, error) {
-	if v == "" {
-		return nil, nil //nolint:nilnil // SQLite
-	}
 	u, err := url.Parse(v)
 	if err == nil {
 		_, err = pgxpool.ParseConfig(v)
