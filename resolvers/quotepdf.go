@@ -29,6 +29,9 @@ const (
 // is fetched again after an hour; if that fails the previous one is used for a day.
 const logoWait = cache.FillTimeout / 2
 
+// drawWait is how long a document waits for others to be drawn.
+const drawWait = 2 * time.Second
+
 // maxIDLength is longer than any id of a submission.
 const maxIDLength = 64
 
@@ -135,7 +138,7 @@ func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, 
 		if !complete {
 			life.Fresh = incompletePDFFresh
 		}
-		value, err := r.PDF.Render(ctx, document)
+		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
 	schema.OfferAgain(ctx, func() ([]byte, bool) {
@@ -144,6 +147,19 @@ func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, 
 		return now.Value, ok && now.Revision == entry.Revision && revision == snap.revision
 	})
 	return entry, translate(err)
+}
+
+// draw draws a document, or returns an error after a wait if too many others are being drawn.
+func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
+	patience, cancel := context.WithTimeout(ctx, drawWait)
+	defer cancel()
+	if r.drawing.Acquire(patience, 1) != nil {
+		return nil, &schema.Error{
+			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
+		}
+	}
+	defer r.drawing.Release(1)
+	return r.PDF.Render(ctx, d)
 }
 
 // document returns the data of a document, and false if its logo is missing.

@@ -6,10 +6,12 @@ package resolvers
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
@@ -79,6 +81,7 @@ type Resolver struct {
 	content   *contentService
 	formats   *schema.Formats
 	languages language.Matcher // of Accept-Language
+	drawing   *semaphore.Weighted // limits the documents that are drawn at a time
 	work      background
 }
 
@@ -87,7 +90,10 @@ func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(Event) {}
 	}
-	r := &Resolver{Deps: d, formats: schema.NewFormats(), languages: newLanguages()}
+	r := &Resolver{
+		Deps: d, formats: schema.NewFormats(), languages: newLanguages(),
+		drawing: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
+	}
 	r.content = newContentService(&r.Deps)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r

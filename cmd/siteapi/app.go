@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/semaphore"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -138,8 +136,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 	}
 	a.resolver = resolvers.New(resolvers.Deps{
 		CMS: content, Cache: store, Quotes: a.data.Quotes, Logo: logo, Log: a.log, Version: versionText(),
-		PDF: &boundedRenderer{renderer, semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0)))},
-		Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
+		PDF: renderer, Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
 		Operators: &leads.Service{
 			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,

@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/semaphore"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -33,9 +31,7 @@ import (
 	"siteapi/integrations/turnstile"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/valkeyconn"
-	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
-	"siteapi/schema"
 )
 
 // cmsDriver is what every CMS driver offers.
@@ -133,19 +129,7 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 	if err != nil {
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
 	}
-	return connectedCache{valkey.New(conn, s.CachePrefix), conn}, conn, nil
-}
-
-// connectedCache is a cache that closes its connection too.
-type connectedCache struct {
-	cache.Cache
-	conn *valkeyconn.Conn
-}
-
-// Close implements [cache.Cache].
-func (c connectedCache) Close() error {
-	defer c.conn.Close()
-	return c.Cache.Close()
+	return valkey.New(conn, s.CachePrefix), conn, nil
 }
 
 // newRateLimits returns the limits, counted on the connection of the cache if there is one,
@@ -201,47 +185,13 @@ const webhookRate = 5
 // targets returns how submissions are delivered to each target. A command that only lists
 // deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
-	tries := attempts(s.DeliveryRetryMax)
 	all := []queue.TargetConfig{
-		{Name: queue.CMS, MaxAttempts: tries, MaxWorkers: 8, PerSecond: s.CMSRate},
-		{Name: queue.CRM, MaxAttempts: tries, MaxWorkers: 4, PerSecond: s.CRMRate},
-		{Name: queue.Webhook, MaxAttempts: tries, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
+		{Name: queue.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: queue.CRM, MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: queue.Webhook, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
 	}
 	for i := range all {
 		all[i].Send = senders[all[i].Name]
 	}
 	return all
-}
-
-// attempts returns a number of tries that lasts at least three days with pauses of up to
-// retryMax. It is bounded, since the error of each try is stored: with pauses of less than
-// a minute three days are not reached.
-func attempts(retryMax time.Duration) int {
-	const period, most = 3 * 24 * time.Hour, 6000
-	// The longest pause with all of its jitter taken off. Commands that do not use the setting work with a bad value too.
-	shortest := max(retryMax, time.Second) * 4 / 5
-	return min(int(period/shortest)+20, most)
-}
-
-// renderWait is how long a document waits to be rendered.
-const renderWait = 2 * time.Second
-
-// boundedRenderer limits the documents rendered at a time, for both endpoints. A request
-// that waits too long is refused.
-type boundedRenderer struct {
-	resolvers.Renderer
-	turns *semaphore.Weighted
-}
-
-// Render renders a document once fewer than the limit are being rendered.
-func (b *boundedRenderer) Render(ctx context.Context, d pdf.Document) ([]byte, error) {
-	patience, cancel := context.WithTimeout(ctx, renderWait)
-	defer cancel()
-	if b.turns.Acquire(patience, 1) != nil {
-		return nil, &schema.Error{
-			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
-		}
-	}
-	defer b.turns.Release(1)
-	return b.Renderer.Render(ctx, d)
 }

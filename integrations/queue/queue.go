@@ -53,7 +53,7 @@ type TargetConfig struct {
 	Name        Target
 	Send        Send    // nil in a process that only enqueues and lists
 	Off         bool    // gets no new deliveries; those it has are still tried
-	MaxAttempts int     // tries until a delivery has failed
+	MaxAttempts int     // tries until a delivery has failed; 0: as many as take three days
 	MaxWorkers  int     // tries at a time
 	PerSecond   float64 // tries per second; 0: no limit
 }
@@ -100,7 +100,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx
 	q := &Queue{Options: o, targets: map[Target]*target{}}
 	queues := map[string]river.QueueConfig{}
 	for _, c := range o.Targets {
-		t := newTarget(c)
+		t := newTarget(c, o.RetryMax)
 		q.targets[c.Name] = t
 		if c.Send != nil {
 			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}

@@ -18,14 +18,27 @@ type target struct {
 	reason   string    // redacted
 }
 
-func newTarget(c TargetConfig) *target {
+func newTarget(c TargetConfig, retryMax time.Duration) *target {
 	t := &target{TargetConfig: c, limiter: rate.NewLimiter(rate.Inf, 1)}
+	if c.MaxAttempts == 0 {
+		t.MaxAttempts = attempts(retryMax)
+	}
 	if c.PerSecond > 0 {
 		t.limiter = rate.NewLimiter(rate.Limit(c.PerSecond), max(1, int(c.PerSecond/4)))
 		// More workers than the rate can keep busy would only wait.
 		t.MaxWorkers = max(1, min(c.MaxWorkers, int(c.PerSecond*5)))
 	}
 	return t
+}
+
+// attempts returns a number of tries that lasts at least three days with pauses of up to
+// retryMax. It is bounded, since the error of each try is stored: with pauses of less than
+// a minute three days are not reached.
+func attempts(retryMax time.Duration) int {
+	const period, most = 3 * 24 * time.Hour, 6000
+	// The longest pause with all of its jitter taken off. A process that only lists may have none.
+	shortest := max(retryMax, time.Second) * 4 / 5
+	return min(int(period/shortest)+20, most)
 }
 
 // pause stops deliveries to the target until a time, unless it is paused for longer already.

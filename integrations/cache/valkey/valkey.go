@@ -230,5 +230,8 @@ func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	return stats
 }
 
-// Close implements [cache.Cache]. The connection stays open.
-func (c *Cache) Close() error { return c.alone.Close() }
+// Close implements [cache.Cache]. It closes the connection, too.
+func (c *Cache) Close() error {
+	c.conn.Close()
+	return c.alone.Close()
+}

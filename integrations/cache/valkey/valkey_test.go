@@ -20,7 +20,7 @@ func open(t *testing.T, url, prefix string) *valkey.Cache {
 		t.Fatal(err)
 	}
 	c := valkey.New(conn, prefix)
-	t.Cleanup(func() { _ = c.Close(); conn.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
