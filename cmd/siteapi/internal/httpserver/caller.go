@@ -21,19 +21,12 @@ func (p proxies) caller(r *http.Request) *schema.Caller {
 	return &schema.Caller{
 		RequestID:      requestID(r.Header),
 		Address:        p.address(r),
-		Bearer:         bearer(first(r.Header["Authorization"])),
-		AcceptLanguage: first(r.Header["Accept-Language"]),
-		IdempotencyKey: idempotencyKey(first(r.Header["Idempotency-Key"])),
-		Challenge:      first(r.Header["Cf-Turnstile-Response"]),
-		Signature:      first(r.Header["Sanity-Webhook-Signature"]),
+		Bearer:         bearer(r.Header.Get("Authorization")),
+		AcceptLanguage: r.Header.Get("Accept-Language"),
+		IdempotencyKey: idempotencyKey(r.Header.Get("Idempotency-Key")),
+		Challenge:      r.Header.Get("CF-Turnstile-Response"),
+		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
 	}
-}
-
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
 }
 
 // requestIDForm is the form of an X-Request-Id that is accepted from a client, since it appears in logs.
@@ -41,7 +34,7 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // requestID returns the id in a request's header, or a new one.
 func requestID(h http.Header) string {
-	if id := first(h["X-Request-Id"]); id != "" && requestIDForm.MatchString(id) {
+	if id := h.Get("X-Request-Id"); requestIDForm.MatchString(id) {
 		return id
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)

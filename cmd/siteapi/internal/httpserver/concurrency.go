@@ -2,9 +2,9 @@ package httpserver
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"siteapi/schema"
@@ -15,49 +15,29 @@ const (
 	largeBody    = 64 << 10 // bytes: more than any of the quote routes takes
 	largeWeight  = 16       // of a request with a large body among those of its client
 	maxLarge     = 16       // requests with large bodies at a time: with 1 MiB each, decoded, they take 160 MiB
-	retryAfter   = time.Second
 	// unreadTimeout is how long a body that no endpoint reads may take to arrive before
 	// the connection is closed.
 	unreadTimeout = 500 * time.Millisecond
 )
 
+// Classes of requests in flight. Each client is a class, too.
+const (
+	classAll   = "all"
+	classLarge = "large" // with large bodies
+)
+
 // limitRequests answers 429 if a client has used a route too often or has too many requests in flight, and 503 if all
-// clients together have. A request takes its slot once its body has arrived, so slow clients do not block others.
+// clients together have. A request counts among all once its body has arrived, so slow clients do not block others.
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := &limitedBody{ReadCloser: r.Body, slots: s.requests}
+		body := &limitedBody{ReadCloser: r.Body, server: s}
 		defer body.done(w)
-		large, weight := r.ContentLength > largeBody || r.ContentLength < 0, 1
-		if large {
-			weight = largeWeight
-		}
-		if s.RateLimits != nil {
-			client := clientKey(schema.CallerFrom(r.Context()).Address)
-			if !s.clients.enter(client, weight) {
-				WriteError(w, r, &schema.Error{
-					Code: schema.CodeRateLimited, Message: "There are too many requests from this address at a time.", RetryAfter: retryAfter,
-				})
-				return
-			}
-			defer s.clients.leave(client, weight)
-			if refused := s.RateLimits.check(r); refused != nil {
-				WriteError(w, r, refused)
-				return
-			}
-		}
-		if large {
-			if !s.large.take() {
-				WriteError(w, r, errBusy)
-				return
-			}
-			defer s.large.release()
-		}
-		if r.ContentLength == 0 && body.arrived() != nil {
-			WriteError(w, r, errBusy)
+		if refused := body.admit(r); refused != nil {
+			WriteError(w, r, refused)
 			return
 		}
 		r.Body = body
@@ -65,24 +45,52 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 	})
 }
 
-// errBusy is the answer to a request that finds no slot.
-var errBusy = &schema.Error{ //nolint:gochecknoglobals // never changes
-	Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: retryAfter,
-}
-
-// limitedBody is a request body that takes a slot once it is read, before the endpoint
-// processes it. If there is no free slot Read fails with a [schema.Error].
+// limitedBody is the body of a request, and the classes in which it counts.
 type limitedBody struct {
 	io.ReadCloser
-	slots *slots
-	read  bool // to its end
-	taken bool
+	server  *Server
+	read    bool // to its end
+	entered []entry
 }
 
-// Read implements [io.Reader].
+type entry struct {
+	class  string
+	weight int
+}
+
+// admit checks the limits that apply before the body is read.
+func (b *limitedBody) admit(r *http.Request) *schema.Error {
+	large, weight := r.ContentLength > largeBody || r.ContentLength < 0, 1
+	if large {
+		weight = largeWeight
+	}
+	if limits := b.server.RateLimits; limits != nil {
+		if refused := b.enter(clientKey(schema.CallerFrom(r.Context()).Address), weight, maxPerClient); refused != nil {
+			return refused
+		}
+		if refused := limits.check(r); refused != nil {
+			return refused
+		}
+	}
+	switch {
+	case large:
+		return b.enter(classLarge, 1, min(maxLarge, b.server.Settings.MaxRequests))
+	case r.ContentLength == 0:
+		return b.arrived()
+	}
+	return nil
+}
+
+// arrived counts the request among all.
+func (b *limitedBody) arrived() *schema.Error {
+	b.read = true
+	return b.enter(classAll, 1, b.server.Settings.MaxRequests)
+}
+
+// Read counts the request among all once its body has arrived. If there are too many, it fails with a [schema.Error].
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
+	if err == io.EOF && !b.read {
 		if refused := b.arrived(); refused != nil {
 			return n, refused
 		}
@@ -90,67 +98,56 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrived takes a slot, once.
-func (b *limitedBody) arrived() error {
-	b.read = true
-	b.taken = b.taken || b.slots.take()
-	if !b.taken {
-		return errBusy
+// enter counts the request in a class until it is done, or returns an error if the class has too many.
+func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
+	switch {
+	case b.server.inFlight.add(class, weight, most):
+		b.entered = append(b.entered, entry{class, weight})
+		return nil
+	case class == classAll || class == classLarge:
+		b.server.metrics.shed.WithLabelValues(class).Inc()
+		return &schema.Error{
+			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
+		}
+	default:
+		return &schema.Error{
+			Code: schema.CodeRateLimited, Message: "There are too many requests from this address at a time.", RetryAfter: time.Second,
+		}
 	}
-	return nil
 }
 
-// done releases the slot. A body that was not read must arrive within unreadTimeout, or the
-// connection is closed.
+// done ends the request. A body that was not read must arrive within unreadTimeout, or the connection is closed.
 func (b *limitedBody) done(w http.ResponseWriter) {
-	if b.taken {
-		b.slots.release()
+	for _, e := range b.entered {
+		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
 	if !b.read {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTimeout)) // no connection in a test
 	}
 }
 
-// slots limits the requests at a time.
-type slots struct {
-	max   int64
-	taken atomic.Int64
-	shed  func() // counts a refusal
-}
-
-func (s *slots) take() bool {
-	if s.taken.Add(1) > s.max {
-		s.taken.Add(-1)
-		s.shed()
-		return false
-	}
-	return true
-}
-
-func (s *slots) release() { s.taken.Add(-1) }
-
-// clientCounter limits the requests of each client at a time.
-type clientCounter struct {
-	max    int
+// inFlight is the number of requests in flight by class.
+type inFlight struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// enter counts a request by its weight, and returns false if the client has too many.
-func (c *clientCounter) enter(client string, weight int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts[client]+weight > c.max {
+// add adds to a class, unless it would then have more than most.
+func (f *inFlight) add(class string, n, most int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sum := f.counts[class] + n
+	if sum > most {
 		return false
 	}
-	c.counts[client] += weight
+	if f.counts[class] = sum; sum == 0 {
+		delete(f.counts, class)
+	}
 	return true
 }
 
-func (c *clientCounter) leave(client string, weight int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts[client] -= weight; c.counts[client] <= 0 {
-		delete(c.counts, client)
-	}
+func (f *inFlight) number(class string) float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return float64(f.counts[class])
 }

@@ -16,10 +16,11 @@ import (
 // so the number of series is bounded.
 type metrics struct {
 	latency    *prometheus.HistogramVec
+	shed       *prometheus.CounterVec // by class
 	operations *prometheus.CounterVec
 }
 
-func newMetrics(r prometheus.Registerer, requests, large *slots, connections *connections) *metrics {
+func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connections) *metrics {
 	factory := promauto.With(r)
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
@@ -27,16 +28,17 @@ func newMetrics(r prometheus.Registerer, requests, large *slots, connections *co
 	shed := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "siteapi_http_requests_shed_total", Help: "Requests refused because too many were being worked on.",
 	}, []string{"class"})
-	for class, slots := range map[string]*slots{"all": requests, "large": large} {
-		slots.shed = shed.WithLabelValues(class).Inc
+	for _, class := range []string{classAll, classLarge} {
+		shed.WithLabelValues(class)
 		gauge("siteapi_http_requests_under_way", "Requests being worked on, and those with large bodies among them.",
-			prometheus.Labels{"class": class}, func() float64 { return float64(slots.taken.Load()) })
+			prometheus.Labels{"class": class}, func() float64 { return requests.number(class) })
 	}
 	gauge("siteapi_connections", "Open connections of clients.", nil, connections.number)
 	connections.refused = factory.NewCounter(prometheus.CounterOpts{
 		Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
 	}).Inc
 	return &metrics{
+		shed: shed,
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "siteapi_http_request_seconds", Help: "Time to answer an HTTP request.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},

@@ -29,10 +29,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 // traces.
 func (s *Server) withCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := s.proxies.caller(r)
+		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		r = r.WithContext(schema.WithCaller(r.Context(), caller))
-		if s.names[r.URL.Path] {
+		if s.routes[r.URL.Path] != nil {
 			r.Pattern = r.URL.Path
 		}
 		next.ServeHTTP(w, r)

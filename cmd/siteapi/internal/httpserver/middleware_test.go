@@ -9,14 +9,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // A panic is answered with 500 and logged; a response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{Options: Options{Log: zerolog.New(&log)}}
-	s.metrics = newMetrics(prometheus.NewRegistry(), &slots{}, &slots{}, newConnections(1, nil))
+	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
+	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
 	server := httptest.NewServer(s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/late" {
 			_, _ = w.Write([]byte("half"))

@@ -13,52 +13,53 @@ import (
 // Paths of the endpoints beside those of REST.
 const (
 	GraphQLPath = "/graphql"
-	AdminPath   = inbox.Path
 	livePath    = "/healthz"
 	readyPath   = "/readyz"
 )
 
-// router sends a request to its endpoint. Paths must match exactly: they are neither cleaned
-// nor redirected. If operators are served, it has the inbox, and GraphQL answers their
-// fields.
-func (s *Server) router(operators bool) http.Handler {
-	exact := map[string]http.Handler{
+// routes returns the endpoints by their paths. Paths must match exactly: they are neither cleaned nor redirected. A path
+// that ends in a slash has everything below it, and no name in metrics and traces.
+func (s *Server) newRoutes() map[string]http.Handler {
+	routes := map[string]http.Handler{
 		GraphQLPath: s.GraphQL,
 		livePath:    readOnly(http.HandlerFunc(s.Health.live)),
 		readyPath:   readOnly(http.HandlerFunc(s.Health.ready)),
+		"/api/":     s.REST, rest.DescriptionPath: s.REST,
+		inbox.Path + "/": s.Inbox, inbox.Path: s.Inbox, inbox.SessionPath: s.Inbox, inbox.GraphQLPath: s.Inbox,
 	}
-	if s.Pages[playground.Path] != nil {
-		exact[GraphQLPath] = redirectBrowsers(s.GraphQL)
-	}
-	below := map[string]http.Handler{"/api": s.REST} // with everything below the path
-	if operators {
-		below[AdminPath] = s.Inbox
+	for _, route := range s.REST.Routes() {
+		routes[route.Path] = s.REST
 	}
 	for path, page := range s.Pages {
-		below[path] = readOnly(page)
+		files := path + "/"
+		if path == "/" {
+			files = "/assets/"
+		}
+		routes[path], routes[files] = readOnly(page), readOnly(page)
 	}
+	if s.Pages[playground.Path] != nil {
+		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
+	}
+	return routes
+}
+
+// route sends a request to its endpoint. If operators are served, these include the inbox, and GraphQL answers their
+// fields.
+func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
-		h := exact[r.URL.Path]
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		below := "/" + first + "/"
+		h := s.routes[r.URL.Path]
 		if h == nil {
-			h = below[firstSegment(r.URL.Path)]
+			h = s.routes[below]
 		}
-		if h == nil {
+		if h == nil || below == inbox.Path+"/" && !operators {
 			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// firstSegment returns the path of the page that a path is, or is a file of. Files of the
-// page at / are in its folder assets.
-func firstSegment(path string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if first == "assets" {
-		return "/"
-	}
-	return "/" + first
 }
 
 // redirectBrowsers sends a browser that opens the address of GraphQL to the playground.
@@ -92,18 +93,3 @@ func readOnly(next http.Handler) http.Handler {
 
 // isProbe reports whether a request is a health check. These are never limited.
 func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }
-
-// routeNames returns the paths that name a route in metrics and traces.
-func routeNames(o Options) map[string]bool {
-	names := map[string]bool{
-		GraphQLPath: true, livePath: true, readyPath: true, rest.DescriptionPath: true,
-		inbox.Path: true, inbox.SessionPath: true, inbox.GraphQLPath: true,
-	}
-	for _, route := range o.REST.Routes() {
-		names[route.Path] = true
-	}
-	for path := range o.Pages {
-		names[path] = true
-	}
-	return names
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/rest"
 )
 
@@ -25,7 +26,7 @@ type Options struct {
 	GraphQL http.Handler
 	REST    *rest.API
 	Pages   map[string]http.Handler // by path: a single segment, beside "/"
-	Inbox   http.Handler            // at AdminPath and below, on the admin listener
+	Inbox   http.Handler            // at [inbox.Path] and below, where operators are served
 	Health  *Health
 
 	Settings   *config.Settings
@@ -39,27 +40,22 @@ type Options struct {
 type Server struct {
 	Options
 	public      http.Handler
-	admin       http.Handler    // for operators, on the admin listener
-	names       map[string]bool // of routes
-	proxies     proxies
+	admin       http.Handler // for operators, on the admin listener
+	routes      map[string]http.Handler
 	metrics     *metrics
-	requests    *slots
-	large       *slots // of requests with large bodies
-	clients     *clientCounter
+	inFlight    inFlight
 	connections *connections
 }
 
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{
-		Options: o, names: routeNames(o), proxies: o.Settings.TrustedProxies,
-		requests: &slots{max: int64(o.Settings.MaxRequests)}, large: &slots{max: int64(min(maxLarge, o.Settings.MaxRequests))},
-		clients:     &clientCounter{max: maxPerClient, counts: map[string]int{}},
+		Options: o, inFlight: inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 	}
-	s.metrics = newMetrics(o.Metrics, s.requests, s.large, s.connections)
-	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.router(o.Settings.AdminPage)))))))
-	s.admin = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.router(true))))))
+	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
+	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage)))))))
+	s.admin = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true))))))
 	return s
 }
 
@@ -136,7 +132,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", http.DefaultServeMux)
-	for _, path := range []string{GraphQLPath, AdminPath, AdminPath + "/", livePath, readyPath} {
+	for _, path := range []string{GraphQLPath, inbox.Path, inbox.Path + "/", livePath, readyPath} {
 		mux.Handle(path, s.admin)
 	}
 	handler := http.Handler(mux)
