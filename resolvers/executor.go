@@ -20,8 +20,6 @@ type ExecutorOptions struct {
 	Charge func(ctx context.Context, field string) *schema.Error
 	// Suggestions adds "Did you mean …" to errors, which shows the schema's names to every client.
 	Suggestions bool
-	// Extensions of gqlgen's executor, such as tracing.
-	Extensions []graphql.HandlerExtension
 }
 
 // Executor is gqlgen's executor for both endpoints, with checks of its own before an operation runs: all invalid input
@@ -50,9 +48,6 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 		Schema: schema.AST(), Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
 	}))
 	e.Use(extension.Introspection{}) // whether clients may ask for the schema is decided with their documents
-	for _, x := range o.Extensions {
-		e.Use(x)
-	}
 	e.SetQueryCache(e.documents)
 	e.SetErrorPresenter(presenter{r.Log, o.Suggestions}.present)
 	e.SetRecoverFunc(recoverPanic)

@@ -71,13 +71,12 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
 		return nil, err
 	}
-	observe := observer{a.metrics, a.traces}
-	content, err := openCMS(s, log, observe)
+	content, err := openCMS(s, log, a.metrics)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
-	contacts, err := openCRM(s, log, observe)
+	contacts, err := openCRM(s, log, a.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
@@ -87,7 +86,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.Cache(store)
-	announce, err := openLeadWebhook(s, observe)
+	announce, err := openLeadWebhook(s, a.metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.load, Files: a.data.files,
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
-	if err := a.newResolver(content, contacts, store, openChallenge(s, observe)); err != nil {
+	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
 	health := httpserver.NewHealth(log, a.metrics.Registry,
@@ -145,7 +144,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		Examine:      func(ctx context.Context) []*schema.HealthCheck { return operatorDeps(os.Getenv).Examine(ctx, s, "") },
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
-		MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: a.traces.Parent(),
+		MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: telemetry.Parent,
 	})
 	return nil
 }
@@ -158,12 +157,15 @@ func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
 	options := resolvers.ExecutorOptions{
-		Documents: documents, Suggestions: s.Environment == config.Development, Extensions: a.traces.Operations(),
+		Documents: documents, Suggestions: s.Environment == config.Development,
 	}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}
 	executor := resolvers.NewExecutor(a.resolver, options)
+	if a.traces != nil {
+		executor.AroundOperations(telemetry.Operation)
+	}
 	api, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
 	if err != nil {
 		return err

@@ -47,19 +47,13 @@ type crmDriver interface {
 	leads.CRM
 }
 
-// observer observes the calls between the service and remote systems.
-type observer struct {
-	metrics *telemetry.Metrics
-	traces  *telemetry.Traces
-}
-
 // openCMS opens the driver that CMS_DRIVER names.
-func openCMS(s *config.Settings, log zerolog.Logger, observe observer) (cmsDriver, error) {
+func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
 			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
-			Observe: observe.metrics.Call, Transport: observe.traces.Transport("sanity"),
+			Observe: m.Call, Transport: telemetry.Transport("sanity"),
 		}), nil
 	}
 	if err := beginContent(s, log); err != nil {
@@ -89,13 +83,13 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 }
 
 // openCRM opens the driver that CRM_DRIVER names.
-func openCRM(s *config.Settings, log zerolog.Logger, observe observer) (crmDriver, error) {
+func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion,
-			Observe: observe.metrics.Call, Transport: observe.traces.Transport("hubspot"),
+			Observe: m.Call, Transport: telemetry.Transport("hubspot"),
 			OnOmitted: func(text string) {
-				observe.metrics.Gap()
+				m.Gap()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
 			},
 		}), nil
@@ -104,12 +98,12 @@ func openCRM(s *config.Settings, log zerolog.Logger, observe observer) (crmDrive
 }
 
 // openChallenge opens the bot check, or returns nil where the site has none.
-func openChallenge(s *config.Settings, observe observer) *turnstile.Verifier {
+func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
 	}
 	return turnstile.New(turnstile.Options{
-		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: observe.metrics.Call, Transport: observe.traces.Transport("turnstile"),
+		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call, Transport: telemetry.Transport("turnstile"),
 	})
 }
 
@@ -147,7 +141,7 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 }
 
 // openLeadWebhook returns the function that announces new leads. Without a URL, deliveries that still wait for it fail.
-func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
+func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
 			return &upstream.Error{
@@ -156,7 +150,7 @@ func openLeadWebhook(s *config.Settings, observe observer) (queue.Send, error) {
 		}, nil
 	}
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: observe.metrics.Call,
+		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: m.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)

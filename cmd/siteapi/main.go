@@ -92,7 +92,7 @@ func readEnvFile(c *cobra.Command) error {
 func operatorDeps(getenv func(string) string) operator.Deps {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	observe := observer{metrics: telemetry.NewMetrics(versionText())} // its metrics are not served
+	metrics := telemetry.NewMetrics(versionText()) // which are not served
 	return operator.Deps{
 		Getenv: getenv,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
@@ -102,8 +102,8 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			}
 			return &d.Database, nil
 		},
-		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, observe) },
-		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, observe) },
+		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
+		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
 			c, _, err := openCache(ctx, s, log)
 			return c, err

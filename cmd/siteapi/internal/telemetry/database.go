@@ -17,10 +17,10 @@ type meteredQuotes struct {
 	metrics *Metrics
 }
 
-// observe times one operation. A submission that is not found is no failure.
-func (q *meteredQuotes) observe(operation string, began time.Time, err error) {
+// observe times one operation that began at a time. A submission that is not found is no failure.
+func (q *meteredQuotes) observe(operation string, began time.Time, failed *error) {
 	outcome := "ok"
-	switch {
+	switch err := *failed; {
 	case errors.Is(err, store.ErrUnavailable):
 		outcome = "unavailable"
 	case err != nil && !errors.Is(err, store.ErrNotFound):
@@ -30,25 +30,19 @@ func (q *meteredQuotes) observe(operation string, began time.Time, err error) {
 }
 
 // Track implements [store.Quotes].
-func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) error {
-	began := time.Now()
-	err := q.Quotes.Track(ctx, v)
-	q.observe("track", began, err)
-	return err
+func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) (err error) {
+	defer q.observe("track", time.Now(), &err)
+	return q.Quotes.Track(ctx, v)
 }
 
 // Submit implements [store.Quotes].
-func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (quote.Submission, bool, error) {
-	began := time.Now()
-	s, created, err := q.Quotes.Submit(ctx, n)
-	q.observe("submit", began, err)
-	return s, created, err
+func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (s quote.Submission, created bool, err error) {
+	defer q.observe("submit", time.Now(), &err)
+	return q.Quotes.Submit(ctx, n)
 }
 
 // Submission implements [store.Quotes].
-func (q *meteredQuotes) Submission(ctx context.Context, id string) (quote.Submission, error) {
-	began := time.Now()
-	s, err := q.Quotes.Submission(ctx, id)
-	q.observe("submission", began, err)
-	return s, err
+func (q *meteredQuotes) Submission(ctx context.Context, id string) (s quote.Submission, err error) {
+	defer q.observe("submission", time.Now(), &err)
+	return q.Quotes.Submission(ctx, id)
 }

@@ -26,14 +26,11 @@ import (
 )
 
 // Traces make spans of what happens to a request: the request itself, its operation, each
-// call to a remote system, and later each try to deliver what was submitted. No attribute holds anything that a visitor has sent.
+// call to a remote system, and later each try to deliver what was submitted. No attribute holds anything that a visitor has
+// sent, and no baggage is passed on, since its content is unknown.
 //
-// With nil Traces nothing is traced: every method of a nil receiver changes nothing.
-type Traces struct {
-	provider *sdktrace.TracerProvider
-	tracer   trace.Tracer
-	context  propagation.TraceContext // no baggage: its content is unknown
-}
+// With nil Traces nothing is traced: methods of a nil receiver change nothing, and functions make spans within a trace only.
+type Traces struct{ provider *sdktrace.TracerProvider }
 
 // tracesCloseTimeout is how long the last spans may take to the collector.
 const tracesCloseTimeout = 3 * time.Second
@@ -61,7 +58,7 @@ func OpenTraces(ctx context.Context, s *config.Settings, version string, log zer
 		log.Warn().Err(err).Msg("sending traces failed")
 	}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	return &Traces{provider: provider, tracer: provider.Tracer("siteapi")}, nil
+	return &Traces{provider}, nil
 }
 
 // Close sends what is left.
@@ -85,10 +82,6 @@ func redact(span trace.Span, names ...string) {
 	}
 }
 
-func (t *Traces) options(more ...otelhttp.Option) []otelhttp.Option {
-	return append(more, otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(t.context))
-}
-
 // Handler makes a span of each request except health checks, in the client's trace if it has
 // one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
@@ -104,35 +97,20 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 			span.SetAttributes(attribute.String("siteapi.outcome", "cached"))
 		}
 	})
-	return otelhttp.NewHandler(described, "", t.options(
-		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
-	)...)
+	return otelhttp.NewHandler(described, "",
+		otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }))
 }
 
-// Operations is an extension of gqlgen's executor that makes a span of each operation. Its
-// name comes from the schema alone, since clients choose the names of their operations.
-func (t *Traces) Operations() []graphql.HandlerExtension {
-	if t == nil {
-		return nil
-	}
-	return []graphql.HandlerExtension{operationSpans{t.tracer}}
-}
-
-type operationSpans struct{ tracer trace.Tracer }
-
-// ExtensionName implements [graphql.HandlerExtension].
-func (operationSpans) ExtensionName() string { return "OperationSpans" }
-
-// Validate implements [graphql.HandlerExtension].
-func (operationSpans) Validate(graphql.ExecutableSchema) error { return nil }
-
-// InterceptOperation implements [graphql.OperationInterceptor].
-func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+// Operation makes a span of an operation. Its name comes from the schema alone, since clients choose the names of their
+// operations.
+func Operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	kind, field := string(graphql.GetOperationContext(ctx).Operation.Operation), "multiple"
 	if fields := schema.CallerFrom(ctx).Summary.RootFields; len(fields) == 1 {
 		field = fields[0]
 	}
-	ctx, span := o.tracer.Start(ctx, kind+" "+field, trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
+	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("siteapi").Start(ctx, kind+" "+field,
+		trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
 	handler := next(ctx)
 	return func(ctx context.Context) *graphql.Response {
 		defer span.End()
@@ -150,29 +128,18 @@ func (o operationSpans) InterceptOperation(ctx context.Context, next graphql.Ope
 	}
 }
 
-// Parent returns the function that the resolvers call for the traceparent of a submission's
-// request.
-func (t *Traces) Parent() func(ctx context.Context) string {
-	if t == nil {
-		return nil
-	}
-	return func(ctx context.Context) string {
-		carrier := propagation.MapCarrier{}
-		t.context.Inject(ctx, carrier)
-		return carrier["traceparent"]
-	}
+// Parent returns the traceparent of a context; empty: nothing is traced.
+func Parent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
 }
 
-// Transport makes a span of each HTTP request to a remote system that happens within a
-// trace. Nil: the driver's own transport.
-func (t *Traces) Transport(system string) http.RoundTripper {
-	if t == nil {
-		return nil
-	}
-	return otelhttp.NewTransport(namedTransport{upstream.NewTransport()}, t.options(
+// Transport makes a span of each HTTP request to a remote system that happens within a trace.
+func Transport(system string) http.RoundTripper {
+	return otelhttp.NewTransport(namedTransport{upstream.NewTransport()}, otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanContextFromContext(r.Context()).IsValid() }),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + system }),
-	)...)
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + system }))
 }
 
 // namedTransport names the span of a request by its purpose, in place of its address.
@@ -193,8 +160,8 @@ func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 		return send
 	}
 	return func(ctx context.Context, s *quote.Submission) error {
-		ctx = t.context.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
-		ctx, span := t.tracer.Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
+		ctx, span := t.provider.Tracer("siteapi").Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
 			trace.WithAttributes(attribute.String("siteapi.target", string(target))))
 		defer span.End()
 		err := send(ctx, s)
