@@ -80,7 +80,7 @@ type Resolver struct {
 	Deps
 	content   *contentService
 	formats   *schema.Formats
-	languages language.Matcher // of Accept-Language
+	languages language.Matcher    // of Accept-Language
 	drawing   *semaphore.Weighted // limits the documents that are drawn at a time
 	work      background
 }
