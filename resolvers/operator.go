@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
@@ -189,7 +193,15 @@ func (r *Resolver) eraseLeads(ctx context.Context, email string, dryRun bool) (*
 func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
-	health := &schema.ServiceHealth{Checks: r.Examine(ctx), Cache: r.cacheStats(ctx).Stats, Version: r.Version}
+	checks := Dependencies{
+		Database: func(context.Context) (store.Quotes, *leads.Service, error) { return r.Quotes, r.Operators, nil },
+		Cache:    func(context.Context) (cache.Cache, error) { return r.Cache, nil },
+		CMS:      func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
+		CRM:      func() (crm.Lookup, error) { return r.Operators.CRM, nil }, ContentTypes: r.ContentTypes,
+	}.Checks()
+	health := &schema.ServiceHealth{
+		Checks: Examine(ctx, slices.Concat(r.Checks, checks)), Cache: r.cacheStats(ctx).Stats, Version: r.Version,
+	}
 	for _, locale := range schema.Locales() {
 		health.Content = append(health.Content, r.content.locales[locale].health())
 	}

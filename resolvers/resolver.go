@@ -51,8 +51,8 @@ type Deps struct {
 	SigningSecrets []string // empty: webhooks need no signature
 
 	Operators *leads.Service
-	Examine   func(ctx context.Context) []*schema.HealthCheck // checks for serviceHealth
-	Version   string                                          // of the program
+	Checks    []Check // of this machine, for serviceHealth
+	Version   string  // of the program
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content

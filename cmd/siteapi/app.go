@@ -16,6 +16,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -141,7 +142,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,
 			ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
 		},
-		Examine:      func(ctx context.Context) []*schema.HealthCheck { return operatorDeps(os.Getenv).Examine(ctx, s, "") },
+		Checks:       operator.Checks(s),
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
 		MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: telemetry.Parent,

@@ -161,7 +161,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content ` +
 		`{ documents } cache { type } } }`)
-	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 8 ||
+	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 7 ||
 		data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}

@@ -25,6 +25,7 @@ type Deliveries interface {
 	Retry(ctx context.Context, id int64) error
 	Resend(ctx context.Context, submissionID string, target queue.Target) error
 	Withdraw(ctx context.Context, submissionID string) (removed, running int, err error)
+	Counts(ctx context.Context) ([]queue.Count, error)
 }
 
 // Service lists, finds and changes leads and their deliveries.

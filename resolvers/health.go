@@ -1,0 +1,187 @@
+package resolvers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/crm"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
+	"siteapi/resolvers/leads"
+	"siteapi/schema"
+)
+
+// Check is one check of the service, for the field serviceHealth and for `siteapi doctor`.
+type Check struct {
+	Name string
+	// Run returns what works, or an error.
+	Run    func(context.Context, Warn) (string, error)
+	Advice string // what to do about an error
+}
+
+// Warn reports something that works but needs attention.
+type Warn func(detail, advice string)
+
+// Examine makes all checks at the same time.
+func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
+	found := make([][]*schema.HealthCheck, len(checks))
+	var group sync.WaitGroup
+	for i, c := range checks {
+		group.Go(func() { found[i] = c.examine(ctx) })
+	}
+	group.Wait()
+	return slices.Concat(found...)
+}
+
+func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
+	report := func(state schema.HealthState, detail, advice string) {
+		detail = strings.Join(strings.Fields(detail), " ")
+		check := &schema.HealthCheck{Name: c.Name, State: state, Detail: &detail}
+		if advice != "" {
+			check.Advice = &advice
+		}
+		found = append(found, check)
+	}
+	warn := func(detail, advice string) { report(schema.HealthStateWarning, detail, advice) }
+	began := time.Now()
+	works, err := c.Run(ctx, warn)
+	took := time.Since(began).Round(time.Millisecond)
+	switch kind := upstream.KindOf(err); {
+	case err == nil && len(found) > 0:
+	case err == nil && took > 0:
+		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
+	case err == nil:
+		report(schema.HealthStateOk, works, "")
+	case errors.Is(err, fs.ErrNotExist):
+		warn(err.Error(), "right before the first start, which makes it; else set DATA_DIR to the folder of the service")
+	case kind == upstream.Refused:
+		report(schema.HealthStateFailed, err.Error(), "see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+
+			"the driver's manual names, for Sanity the role Editor")
+	case kind == upstream.Limited:
+		report(schema.HealthStateFailed, err.Error(), "the quota is used up: wait, or have it raised")
+	default:
+		report(schema.HealthStateFailed, err.Error(), c.Advice)
+	}
+	return found
+}
+
+// Dependencies are the systems that the service depends on. Each function returns one that is open.
+type Dependencies struct {
+	Database func(ctx context.Context) (store.Quotes, *leads.Service, error)
+	Cache    func(ctx context.Context) (cache.Cache, error) // nil: there is none to reach
+	CMS      func() (cms.Content, cms.Eraser, error)
+	CRM      func() (crm.Lookup, error) // nil: there is none to reach
+
+	ContentTypes []string // that the site uses
+}
+
+// Checks returns the checks of the dependencies, each a round trip that leaves nothing behind.
+func (d Dependencies) Checks() []Check {
+	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
+	return []Check{
+		{"database", d.checkDatabase, "see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file"},
+		{"deliveries", d.checkDeliveries, "see the database"},
+		{"cache", d.checkCache, "see address, user, password and database in CACHE_URL; the service works without it, slower"},
+		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
+		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
+	}
+}
+
+// checkDatabase commits a transaction.
+func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error) {
+	quotes, operators, err := d.Database(ctx)
+	if err != nil {
+		return "", err
+	}
+	stored, err := operators.Archive.CountSubmissions(ctx)
+	return fmt.Sprintf("%d submissions, written and committed", stored), errors.Join(err, quotes.Ping(ctx))
+}
+
+// checkDeliveries looks for failed and late deliveries.
+func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, error) {
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+	counts, err := operators.Deliveries.Counts(ctx)
+	inReview, oldest, reviewErr := operators.Archive.InReview(ctx)
+	for _, n := range counts {
+		switch age := time.Since(n.Oldest).Round(time.Second); {
+		case n.Number == 0:
+		case n.State == queue.Failed:
+			warn(fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
+				"see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`")
+		case age > queue.OverdueAge:
+			warn(fmt.Sprintf("%d leads are %s for the %s, the oldest for %s", n.Number, n.State, n.Target, age),
+				"see why with `siteapi deliveries list`; they are only delivered while a service runs")
+		}
+	}
+	if inReview > 0 {
+		warn(fmt.Sprintf("%d leads are in review, the oldest for %s", inReview, time.Since(oldest).Round(time.Second)),
+			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`")
+	}
+	return "none is late", errors.Join(err, reviewErr)
+}
+
+// checkCache stores, reads and removes an entry.
+func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
+	if d.Cache == nil {
+		return "in the memory of the service: nothing to reach", nil
+	}
+	c, err := d.Cache(ctx)
+	if err != nil {
+		return "", err
+	}
+	key := "doctor:" + rand.Text()
+	for _, missing := range []error{nil, errors.New("the cache does not keep what is stored")} {
+		_, getErr := c.Get(ctx, key, func(context.Context) ([]byte, cache.Lifetime, error) {
+			return []byte(key), cache.Lifetime{Fresh: time.Minute}, missing
+		})
+		err = errors.Join(err, getErr)
+	}
+	return c.Stats(ctx).Type + ": stored, read and removed", errors.Join(err, c.Invalidate(ctx, key))
+}
+
+// checkCMS reads the content of a locale, and makes a write that changes nothing.
+func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
+	content, eraser, err := d.CMS()
+	if err != nil {
+		return "", err
+	}
+	types := append([]string{siteSettingsType}, d.ContentTypes...)
+	docs, err := content.Fetch(ctx, cms.Query{Types: types, Locale: string(schema.DefaultLocale)})
+	if err != nil {
+		return "", err
+	}
+	// Removing what does not exist takes the same right as storing a submission.
+	if err := eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())}); err != nil {
+		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
+	}
+	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == siteSettingsType }) {
+		warn("there is no published document of type siteSettings: SiteSettings answers null", "create and publish it")
+	}
+	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
+}
+
+// checkCRM looks up a contact that does not exist.
+func (d Dependencies) checkCRM(ctx context.Context, _ Warn) (string, error) {
+	if d.CRM == nil {
+		return "in files: nothing to reach", nil
+	}
+	contacts, err := d.CRM()
+	if err != nil {
+		return "", err
+	}
+	_, err = contacts.Missing(ctx, []string{"doctor@siteapi.invalid"})
+	return "answered", err
+}
