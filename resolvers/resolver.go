@@ -58,6 +58,8 @@ type Deps struct {
 	ContentLife  cache.Lifetime // of a locale's content
 	FallbackDir  string         // stores fallback copies of the content for later processes; empty: none are stored
 
+	SessionRetention, LeadRetention time.Duration // 0: unlimited
+
 	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
 	Challenge *turnstile.Verifier              // nil: submissions need no token of a bot check
 	Trace     func(ctx context.Context) string // traceparent of a context, empty: none; nil: nothing is traced

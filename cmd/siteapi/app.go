@@ -145,7 +145,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		Checks:       operator.Checks(s),
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
-		MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: telemetry.Parent,
+		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: telemetry.Parent,
 	})
 	return nil
 }

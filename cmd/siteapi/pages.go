@@ -9,7 +9,6 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
-	"siteapi/rest"
 	"siteapi/schema/page"
 	"siteapi/schema/playground"
 )
@@ -20,9 +19,7 @@ func newInbox(s *config.Settings, graphQL http.Handler) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inbox.New(inbox.Options{
-		Tokens: s.AdminTokens, GraphQL: graphQL, Page: built, Now: time.Now, Refuse: rest.WriteProblem,
-	}), nil
+	return inbox.New(inbox.Options{Tokens: s.AdminTokens, GraphQL: graphQL, Page: built, Now: time.Now}), nil
 }
 
 // newPages returns the pages by their paths. Of tokens they show those of development; any other stays the setting's name.

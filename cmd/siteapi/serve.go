@@ -15,7 +15,6 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/schema/playground"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
@@ -92,67 +91,28 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	return nil
 }
 
-// announce logs where the service is and what a developer can do there.
+// announce logs where the service is, and the page that links to all a developer can do there.
 func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 	event := log.Info().Str("address", addr.String()).Str("environment", s.Environment).Str("version", versionText()).
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
-	if _, port, err := net.SplitHostPort(addr.String()); err == nil {
-		base := "http://localhost:" + port
-		if s.FrontPage {
-			event.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
-		}
-		if s.Playground {
-			event.Str("playground", base+playground.Path)
-		}
+	if _, port, err := net.SplitHostPort(addr.String()); err == nil && s.FrontPage {
+		event.Str("open", "http://localhost:"+port+"/")
 	}
 	event.Msg("ready")
 }
 
-// upkeep forgets what is older than TRACK_RETENTION and SUBMISSION_RETENTION and reports
-// overdue deliveries, once an hour. Every instance does it: what one has removed the others
-// don't find.
+// upkeep deletes what is older than its retention and reports overdue deliveries, once an hour. Every instance does it:
+// what one has removed the others don't find.
 func (a *app) upkeep(ctx context.Context) {
 	ticker := time.NewTicker(upkeepInterval)
 	defer ticker.Stop()
 	for {
-		a.forget(ctx, "sessions", a.settings.TrackRetention, a.data.Archive.PruneSessions)
-		a.forget(ctx, "submissions", a.settings.LeadRetention, a.data.Archive.PruneSubmissions)
-		a.reportOverdue(ctx)
+		a.resolver.DeleteOld(ctx)
+		a.data.Queue.ReportOverdue(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		}
-	}
-}
-
-// forget removes what is older than kept, nothing if that is 0.
-func (a *app) forget(
-	ctx context.Context, what string, kept time.Duration, prune func(context.Context, time.Time) (int64, error),
-) {
-	if kept == 0 {
-		return
-	}
-	n, err := prune(ctx, time.Now().Add(-kept))
-	if n > 0 { // some may be removed beside an error
-		a.log.Info().Int64(what, n).Msg("deleted old " + what)
-		err = errors.Join(err, a.resolver.ForgetPDFs(ctx))
-	}
-	if err != nil && ctx.Err() == nil {
-		a.log.Error().Err(err).Msg("deleting old " + what)
-	}
-}
-
-// reportOverdue logs which targets lack leads that are older than queue.OverdueAge.
-func (a *app) reportOverdue(ctx context.Context) {
-	counts, err := a.data.Queue.Counts(ctx)
-	if err != nil && ctx.Err() == nil {
-		a.log.Warn().Err(err).Msg("looking for overdue deliveries")
-	}
-	for _, c := range counts {
-		if c.Overdue > 0 {
-			a.log.Error().Str("target", string(c.Target)).Int64("deliveries", c.Overdue).Time("oldest", c.Oldest).
-				Msg("deliveries are overdue")
 		}
 	}
 }

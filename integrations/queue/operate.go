@@ -154,11 +154,10 @@ const OverdueAge = time.Hour
 
 // Count is how many deliveries to a target are in a state.
 type Count struct {
-	Target  Target
-	State   State
-	Number  int64
-	Overdue int64     // of them older than [OverdueAge]
-	Oldest  time.Time // creation of the oldest of them; zero where there are none
+	Target Target
+	State  State
+	Number int64
+	Oldest time.Time // creation of the oldest of them; zero where there are none
 }
 
 // CountMax is where counting ends: with that many under way, or failed.
@@ -182,6 +181,20 @@ func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	return counts, nil
 }
 
+// ReportOverdue logs which targets lack leads that are older than [OverdueAge] and not failed.
+func (q *Queue) ReportOverdue(ctx context.Context) {
+	counts, err := q.Counts(ctx)
+	if err != nil && ctx.Err() == nil {
+		q.Log.Warn().Err(err).Msg("looking for overdue deliveries")
+	}
+	for _, c := range counts {
+		if c.Number > 0 && c.State != Failed && time.Since(c.Oldest) > OverdueAge {
+			q.Log.Error().Str("target", string(c.Target)).Int64("deliveries", c.Number).Time("oldest", c.Oldest).
+				Msg("deliveries are overdue")
+		}
+	}
+}
+
 func count(target Target, state State, found []Delivery) Count {
 	c := Count{Target: target, State: state}
 	for _, d := range found {
@@ -190,9 +203,6 @@ func count(target Target, state State, found []Delivery) Count {
 		}
 		if c.Number++; c.Number == 1 {
 			c.Oldest = d.CreatedAt
-		}
-		if state != Failed && time.Since(d.CreatedAt) > OverdueAge {
-			c.Overdue++
 		}
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/cors"
 	"github.com/rs/zerolog"
 
 	"siteapi/resolvers/graphqlhttp"
@@ -120,41 +121,19 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// Headers that pages of other origins may send and read, beside the safelisted ones.
-const (
-	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, X-Request-Id, Apollo-Require-Preflight, " +
-		"CF-Turnstile-Response"
-	corsResponseHeaders = "X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields"
-	corsMethods         = "GET, HEAD, POST, OPTIONS"
-	corsMaxAge          = "7200" // seconds a browser keeps a preflight's answer
-)
-
 // allowOrigins answers preflight requests and lets pages of the site read responses.
 func (s *Server) allowOrigins(next http.Handler) http.Handler {
-	anyOrigin := slices.Contains(s.Settings.CORSOrigins, "*")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, origin := w.Header(), r.Header.Get("Origin")
-		if !anyOrigin && len(s.Settings.CORSOrigins) > 0 {
-			h.Add("Vary", "Origin")
-		}
-		if origin == "" || !anyOrigin && !slices.Contains(s.Settings.CORSOrigins, origin) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if anyOrigin {
-			origin = "*"
-		}
-		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", corsResponseHeaders)
-		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			h.Set("Access-Control-Allow-Methods", corsMethods)
-			h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
-			h.Set("Access-Control-Max-Age", corsMaxAge)
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	if len(s.Settings.CORSOrigins) == 0 {
+		return next
+	}
+	return cors.New(cors.Options{
+		AllowedOrigins: s.Settings.CORSOrigins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id", "Apollo-Require-Preflight",
+			"CF-Turnstile-Response"},
+		ExposedHeaders: []string{"X-Request-Id", "ETag", "Retry-After", "Content-Disposition", "X-Dropped-Fields"},
+		MaxAge:         7200, // seconds that a browser keeps a preflight's answer
+	}).Handler(next)
 }
 
 // recorder remembers the status and the size of a response.

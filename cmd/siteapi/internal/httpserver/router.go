@@ -66,7 +66,7 @@ func (s *Server) route(operators bool) http.Handler {
 func redirectBrowsers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.RawQuery == "" && strings.Contains(r.Header.Get("Accept"), "text/html") {
-			w.Header().Set("Vary", "Accept")
+			w.Header().Add("Vary", "Accept")
 			http.Redirect(w, r, playground.Path, http.StatusFound)
 			return
 		}

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"siteapi/rest"
 	"siteapi/schema"
 )
 
@@ -42,7 +43,6 @@ type Options struct {
 	GraphQL http.Handler // answers at GraphQLPath
 	Page    http.Handler // answers GET and HEAD at every other path
 	Now     func() time.Time
-	Refuse  func(w http.ResponseWriter, r *http.Request, e *schema.Error)
 }
 
 type handler struct {
@@ -58,28 +58,28 @@ func New(o Options) http.Handler {
 		h.keys = append(h.keys, key[:])
 	}
 	mux := http.NewServeMux()
-	mux.Handle(SessionPath, h.byMethod(map[string]http.Handler{
+	mux.Handle(SessionPath, byMethod(map[string]http.Handler{
 		http.MethodPost: http.HandlerFunc(h.open), http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
 	}))
-	mux.Handle(GraphQLPath, h.byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
-	page := h.byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page})
+	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
+	page := byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page})
 	mux.Handle(Path, page)
 	mux.Handle(Path+"/", page)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.Refuse(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})
+		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})
 	}))
 	return protection.Handler(mux)
 }
 
 // byMethod calls the handler of a request's method, or answers 405.
-func (h *handler) byMethod(handlers map[string]http.Handler) http.Handler {
+func byMethod(handlers map[string]http.Handler) http.Handler {
 	allowed := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next := handlers[r.Method]
 		if next == nil {
 			w.Header().Set("Allow", allowed)
-			h.Refuse(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+			rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -92,12 +92,12 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 		Token string `json:"token"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
-		h.Refuse(w, r, &schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`})
+		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`})
 		return
 	}
 	key := h.keyOf(in.Token)
 	if key == nil {
-		h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."})
+		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."})
 		return
 	}
 	expires := h.Now().Add(sessionTime).UTC().Truncate(time.Second)
@@ -125,9 +125,9 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 		}
 		switch {
 		case key == nil:
-			h.Refuse(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
+			rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
-			h.Refuse(w, r, &schema.Error{
+			rest.WriteProblem(w, r, &schema.Error{
 				Code: schema.CodeForbidden, Message: "The header " + csrfHeader + " with the session's token is required.",
 			})
 		default:

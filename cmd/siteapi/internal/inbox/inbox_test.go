@@ -23,7 +23,6 @@ func TestSessionExpires(t *testing.T) {
 				t.Error("the caller is not marked")
 			}
 		}),
-		Refuse: func(w http.ResponseWriter, _ *http.Request, e *schema.Error) { w.WriteHeader(e.Code.Status()) },
 	})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("POST", inbox.SessionPath, strings.NewReader(`{"token":"token"}`)))
