@@ -52,8 +52,7 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log,
-			Observe: m.Call, Transport: telemetry.Transport("sanity"),
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log, Observe: m.Call,
 		}), nil
 	}
 	if err := beginContent(s, log); err != nil {
@@ -86,8 +85,7 @@ func beginContent(s *config.Settings, log zerolog.Logger) error {
 func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
-			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion,
-			Observe: m.Call, Transport: telemetry.Transport("hubspot"),
+			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion, Observe: m.Call,
 			OnOmitted: func(text string) {
 				m.Gap()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
@@ -103,7 +101,7 @@ func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier
 		return nil
 	}
 	return turnstile.New(turnstile.Options{
-		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call, Transport: telemetry.Transport("turnstile"),
+		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call,
 	})
 }
 
@@ -179,13 +177,9 @@ const webhookRate = 5
 // targets returns how submissions are delivered to each target. A command that only lists
 // deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
-	all := []queue.TargetConfig{
-		{Name: queue.CMS, MaxWorkers: 8, PerSecond: s.CMSRate},
-		{Name: queue.CRM, MaxWorkers: 4, PerSecond: s.CRMRate},
-		{Name: queue.Webhook, MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
+	return []queue.TargetConfig{
+		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
+		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
+		{Name: queue.Webhook, Send: senders[queue.Webhook], MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
 	}
-	for i := range all {
-		all[i].Send = senders[all[i].Name]
-	}
-	return all
 }

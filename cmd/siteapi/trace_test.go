@@ -215,7 +215,7 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 	}
 }
 
-// Without a collector no spans are made and no transport is wrapped.
+// Without a collector no spans are made.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{

@@ -38,9 +38,8 @@ type Options struct {
 	URL string
 	// Timeout bounds a call: a visitor waits for it. 0: DefaultTimeout.
 	Timeout time.Duration
-	// Transport and Observe are handed to the HTTP client; both may be nil.
-	Transport http.RoundTripper
-	Observe   func(ctx context.Context, c upstream.Call)
+	// Observe is handed to the HTTP client; it may be nil.
+	Observe func(ctx context.Context, c upstream.Call)
 }
 
 // Verifier asks the vendor about tokens.
@@ -58,7 +57,7 @@ func New(o Options) *Verifier {
 		o.Timeout = DefaultTimeout
 	}
 	return &Verifier{secret: o.Secret, client: upstream.New(upstream.Options{
-		System: system, BaseURL: o.URL, Timeout: o.Timeout, MaxBody: maxReply, Transport: o.Transport, Observe: o.Observe,
+		System: system, BaseURL: o.URL, Timeout: o.Timeout, MaxBody: maxReply, Observe: o.Observe,
 	})}
 }
 

@@ -28,7 +28,7 @@ type Options struct {
 	Token     string            // sent as "Authorization: Bearer"; empty: none
 	Timeout   time.Duration     // of a whole call; 0: DefaultTimeout
 	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
-	Transport http.RoundTripper // nil: one of its own, from [NewTransport]
+	Transport http.RoundTripper // nil: one of its own
 	// Observe is called after every call, for metrics; nil: nothing is.
 	Observe func(ctx context.Context, c Call)
 }
@@ -88,11 +88,11 @@ func New(opts Options) *Client {
 		opts.MaxBody = DefaultMaxBody
 	}
 	if opts.Transport == nil {
-		opts.Transport = NewTransport()
+		opts.Transport = newTransport()
 	}
 	// Without a cookie jar, and with a redirect handed back as the answer it is.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	rc := resty.NewWithClient(&http.Client{Transport: opts.Transport, CheckRedirect: stay})
+	rc := resty.NewWithClient(&http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay})
 	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/")).SetResponseBodyLimit(opts.MaxBody)
 	rc.SetHeader("User-Agent", "siteapi").SetHeader("Accept", "application/json")
 	rc.SetLogger(silent{}).SetDisableWarn(true)
@@ -106,9 +106,8 @@ func (silent) Errorf(string, ...any) {}
 func (silent) Warnf(string, ...any)  {}
 func (silent) Debugf(string, ...any) {}
 
-// NewTransport returns the transport a client uses by default, so that it can be wrapped
-// (for traces) before it is put into [Options]. It honours HTTPS_PROXY and NO_PROXY.
-func NewTransport() *http.Transport {
+// newTransport returns the transport a client uses by default. It honours HTTPS_PROXY and NO_PROXY.
+func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -118,15 +117,6 @@ func NewTransport() *http.Transport {
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
-}
-
-// opKey is the key of a call's Op in the context of its HTTP request.
-type opKey struct{}
-
-// OpOf returns the Op of a client's HTTP request, for use in a transport.
-func OpOf(ctx context.Context) string {
-	op, _ := ctx.Value(opKey{}).(string)
-	return op
 }
 
 // Do makes one call. An error is an *Error and means that no complete answer

@@ -47,15 +47,14 @@ type Options struct {
 
 type handler struct {
 	Options
-	keys [][]byte // a digest of each token
+	keys [][]byte // of the tokens
 }
 
 // New returns the handler of everything at and below [Path].
 func New(o Options) http.Handler {
 	h := &handler{Options: o}
 	for _, token := range o.Tokens {
-		key := sha256.Sum256([]byte(token))
-		h.keys = append(h.keys, key[:])
+		h.keys = append(h.keys, keyOf(token))
 	}
 	mux := http.NewServeMux()
 	mux.Handle(SessionPath, byMethod(map[string]http.Handler{
@@ -95,8 +94,8 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`})
 		return
 	}
-	key := h.keyOf(in.Token)
-	if key == nil {
+	key := keyOf(in.Token)
+	if !slices.ContainsFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) }) {
 		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."})
 		return
 	}
@@ -137,15 +136,10 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// keyOf returns the key of a token, nil if the token is not valid, in constant time.
-func (h *handler) keyOf(token string) (key []byte) {
-	sum := sha256.Sum256([]byte(token))
-	for _, k := range h.keys {
-		if hmac.Equal(k, sum[:]) {
-			key = k
-		}
-	}
-	return key
+// keyOf returns the key that signs the sessions of a token.
+func keyOf(token string) []byte {
+	key := sha256.Sum256([]byte(token))
+	return key[:]
 }
 
 // verify returns the key that a session was signed with, nil if none matches or the session has expired.

@@ -74,14 +74,6 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// redact overwrites attributes of the HTTP instrumentation that may identify a person:
-// addresses (a path may contain an e-mail address) and the user agent.
-func redact(span trace.Span, names ...string) {
-	for _, name := range names {
-		span.SetAttributes(attribute.String(name, "redacted"))
-	}
-}
-
 // Handler makes a span of each request except health checks, in the client's trace if it has
 // one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
@@ -90,7 +82,11 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 	}
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		span, caller := trace.SpanFromContext(r.Context()), schema.CallerFrom(r.Context())
-		redact(span, "url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original")
+		for _, name := range []string{
+			"url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original",
+		} {
+			span.SetAttributes(attribute.String(name, "redacted")) // may identify a person
+		}
 		span.SetAttributes(attribute.String("siteapi.request_id", caller.RequestID))
 		next.ServeHTTP(w, r)
 		if caller.Summary.Cached {
@@ -133,24 +129,6 @@ func Parent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier["traceparent"]
-}
-
-// Transport makes a span of each HTTP request to a remote system that happens within a trace.
-func Transport(system string) http.RoundTripper {
-	return otelhttp.NewTransport(namedTransport{upstream.NewTransport()}, otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanContextFromContext(r.Context()).IsValid() }),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + system }))
-}
-
-// namedTransport names the span of a request by its purpose, in place of its address.
-type namedTransport struct{ next http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	span := trace.SpanFromContext(r.Context())
-	span.SetAttributes(attribute.String("siteapi.operation", upstream.OpOf(r.Context())))
-	redact(span, "url.full")
-	return t.next.RoundTrip(r)
 }
 
 // Send makes a span of each attempt to deliver a submission, in the trace of the request that
