@@ -48,7 +48,7 @@ type app struct {
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces // nil: nothing is traced
 	routes   []rest.Route
-	data     *database
+	data     *operator.Database
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
 	closers
@@ -101,9 +101,9 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, a.data.close)
+	a.closers = append(a.closers, a.data.Close)
 	a.metrics.Registry.MustRegister(telemetry.Gauges{
-		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.load, Files: a.data.files,
+		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.Load, Files: a.data.Files,
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {

@@ -20,18 +20,9 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/quote"
-	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 )
-
-// database is the store with the queue of deliveries on top of it.
-type database struct {
-	operator.Database
-	closers
-	load  func() store.Load
-	files []string // of SQLite
-}
 
 // work is what the queue does for this process. The zero value does nothing, as a command
 // that only reads needs it.
@@ -43,31 +34,31 @@ type work struct {
 
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only reads has no senders.
-func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (d *database, err error) {
-	d = &database{}
-	d.Close = d.close
+func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (*operator.Database, error) {
+	d, opened := &operator.Database{}, &closers{}
+	d.Close = opened.close
 	options := queue.Options{
 		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.Quotes.Submission(ctx, id) },
 		Targets:  targets(s, w.senders),
 		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
 	}
+	open := openSQLite
 	if s.DatabaseURL != nil {
-		err = d.openPostgres(ctx, s.DatabaseURL.String(), options)
-	} else {
-		err = d.openSQLite(ctx, s, options)
+		open = openPostgres
 	}
-	if err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, d.close()))
+	if err := open(ctx, s, options, d, opened); err != nil {
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, d.Close()))
 	}
 	return d, nil
 }
 
-func (d *database) openPostgres(ctx context.Context, url string, o queue.Options) error {
+func openPostgres(ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers) error {
+	url := s.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
 		return err
 	}
-	d.closers = append(d.closers, func() error { pool.Close(); return nil })
+	opened.add(func() error { pool.Close(); return nil })
 	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), o)
 	if err == nil {
 		err = deliveries.Migrate(ctx)
@@ -79,24 +70,24 @@ func (d *database) openPostgres(ctx context.Context, url string, o queue.Options
 	if err != nil {
 		return err
 	}
-	d.closers = append(d.closers, tables.Close)
-	d.Quotes, d.Archive, d.Queue, d.Tables, d.load = tables, tables, deliveries, tables.Store, tables.Load
+	opened.add(tables.Close)
+	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = tables, tables, deliveries, tables.Store, tables.Load
 	d.Truncate = func(context.Context) error { return nil }
 	return nil
 }
 
-func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.Options) error {
+func openSQLite(ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers) error {
 	lock, err := lockDatabase(ctx, s, false)
 	if err != nil {
 		return err
 	}
-	d.closers = append(d.closers, lock.Close)
+	opened.add(lock.Close)
 	path := filepath.Join(s.DataDir, operator.DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
 		return err
 	}
-	d.closers = append(d.closers, pool.Close)
+	opened.add(pool.Close)
 	deliveries, hooks, err := queue.New(riversqlite.New(pool), o)
 	if err == nil {
 		err = deliveries.Migrate(ctx)
@@ -104,19 +95,21 @@ func (d *database) openSQLite(ctx context.Context, s *config.Settings, o queue.O
 	if err != nil {
 		return err
 	}
-	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	tables, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
 		return err
 	}
-	d.closers = append(d.closers, file.Close)
-	d.Quotes, d.Archive, d.Queue, d.Tables, d.load = file, file, deliveries, file.Store, file.Load
-	d.files = []string{path, path + "-wal"}
+	opened.add(tables.Close)
+	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = tables, tables, deliveries, tables.Store, tables.Load
+	d.Files = []string{path, path + "-wal"}
 	d.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
 	return nil
 }
 
 // closers close what was opened, the last first.
 type closers []func() error
+
+func (c *closers) add(closing func() error) { *c = append(*c, closing) }
 
 func (c *closers) close() error {
 	var err error

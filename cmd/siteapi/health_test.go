@@ -48,7 +48,7 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 	if len(r.Dependencies) != 4 {
 		t.Errorf("dependencies: %+v", r.Dependencies)
 	}
-	if err := s.app.data.close(); err != nil {
+	if err := s.app.data.Close(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is not ready without its database", func() bool {

@@ -6,12 +6,14 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/rs/zerolog"
@@ -65,11 +67,26 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(&cobra.Command{
 		Use: "serve", Short: "answer requests until it is stopped (the default)",
-		Long:    "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
-		Example: "  ENVIRONMENT=development siteapi serve\n  LISTEN_ADDR=:80 DATA_DIR=/var/lib/siteapi siteapi serve",
-		Args:    operator.NoArguments, RunE: serving,
+		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
+		Args: operator.NoArguments, RunE: serving,
 	})
+	addExamples(root)
 	return root
+}
+
+//go:embed OPERATIONS.md
+var handbook string // the manual, with examples of each command
+
+// addExamples adds the lines of the manual that call a command to its help.
+func addExamples(root *cobra.Command) {
+	for line := range strings.Lines(handbook) {
+		if words := strings.Fields(line); strings.HasPrefix(line, "siteapi ") {
+			c, _, _ := root.Find(words[1:])
+			for ; c.HasParent(); c = c.Parent() {
+				c.Example = strings.TrimPrefix(c.Example+"\n  "+strings.TrimSpace(line), "\n")
+			}
+		}
+	}
 }
 
 // readEnvFile reads settings from the file that --env-file names, and warns of variables that are no setting but nearly
@@ -96,11 +113,7 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 	return operator.Deps{
 		Getenv: getenv,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
-			d, err := openDatabase(ctx, s, work{}, log)
-			if err != nil {
-				return nil, err
-			}
-			return &d.Database, nil
+			return openDatabase(ctx, s, work{}, log)
 		},
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
 		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },

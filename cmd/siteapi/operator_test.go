@@ -181,7 +181,7 @@ func (s *site) keep(visits []quote.Visit, submissions ...quote.Submission) {
 			s.t.Fatal(err)
 		}
 	}
-	if err := db.close(); err != nil {
+	if err := db.Close(); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -14,20 +14,26 @@ import (
 	"siteapi/resolvers/leads"
 )
 
+// deliveries returns the filter of --state and --target. Without --state it selects some states, or all if none is given.
+func (c *call) deliveries(states ...queue.State) queue.Filter {
+	if len(c.states) > 0 {
+		states = c.states
+	}
+	return queue.Filter{States: states, Target: queue.Target(c.text("target"))}
+}
+
 func listDeliveries(ctx context.Context, c *call) (err error) {
-	f := queue.Filter{States: leads.Undelivered()}
+	f := c.deliveries(leads.Undelivered()...)
 	if id := c.text("submission"); id != "" {
-		f = queue.Filter{Submissions: []string{id}}
+		f = c.deliveries()
+		f.Submissions = []string{id}
 		if l, err := c.rules.Find(ctx, id); err == nil {
 			f.Submissions[0] = l.ID
 		} else if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	if len(c.states) > 0 {
-		f.States = c.states
-	}
-	f.Target, f.Limit = queue.Target(c.text("target")), c.limit()
+	f.Limit = c.limit()
 	list, err := c.db.Queue.List(ctx, f)
 	if err != nil {
 		return err
@@ -63,11 +69,7 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		ids = append(ids, id)
 	}
 	if c.on("all") {
-		f := queue.Filter{States: []queue.State{queue.Pending, queue.Retrying, queue.Failed}, Target: queue.Target(c.text("target"))}
-		if len(c.states) > 0 {
-			f.States = c.states
-		}
-		list, err := c.db.Queue.List(ctx, f)
+		list, err := c.db.Queue.List(ctx, c.deliveries(queue.Pending, queue.Retrying, queue.Failed))
 		if err != nil {
 			return err
 		}

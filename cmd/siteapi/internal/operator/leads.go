@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -248,11 +246,9 @@ func eraseLeads(ctx context.Context, c *call) error {
 func (c *call) address() (string, error) {
 	email := c.text("email")
 	if email == "-" {
-		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", fmt.Errorf("--email: reading standard input: %w", err)
+		if _, err := fmt.Scanln(&email); err != nil {
+			return "", fmt.Errorf("--email: must be one e-mail address on standard input: %w", err)
 		}
-		email = line
 	}
 	if email = crm.Address(email); !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
 		return "", errors.New("--email: must be one e-mail address")
@@ -299,11 +295,11 @@ func (c *call) clearMemory(ctx context.Context, ids []string, idle bool) (int, e
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 		return 0, nil
 	}
-	var answer struct{ Cleared *int }
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", c.server(), err, advice)
-	case resp.StatusCode() != http.StatusOK, json.Unmarshal(resp.Body(), &answer) != nil, answer.Cleared == nil:
+	}
+	var answer struct{ Cleared *int }
+	if json.Unmarshal(resp.Body(), &answer) != nil || answer.Cleared == nil {
 		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)", c.server(), resp.Status(), advice)
 	}
 	return *answer.Cleared, nil

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +46,8 @@ type Database struct {
 	Tables   *storecopy.Store                // what can be copied elsewhere
 	Truncate func(ctx context.Context) error // removes deleted data from SQLite's log
 	Close    func() error
+	Load     func() store.Load
+	Files    []string // of SQLite
 }
 
 // CMS is what the commands need of the CMS's driver.
@@ -61,26 +62,18 @@ func Commands(d Deps) []*cobra.Command {
 	names := options(arguments("<id or PDF reference> … | --all"), boolFlag("all", "all that are in review"))
 	return []*cobra.Command{
 		group("leads", "list, show, export, release, reject and erase leads",
-			d.onDatabase(listLeads, "list", "list leads, newest first",
-				"siteapi leads list --since 7d\nsiteapi leads list --search 'ana pop'\nsiteapi leads list --state in-review",
-				leadFlags(), jsonFlag(), limitFlag()),
+			d.onDatabase(listLeads, "list", "list leads, newest first", leadFlags(), jsonFlag(), limitFlag()),
 			d.onDatabase(showLeads, "show", "show leads, or all of an address, with their deliveries",
-				"siteapi leads show LR4LB5AK\nsiteapi leads show ana@example.com",
 				arguments("<id, PDF reference or e-mail address> …"), jsonFlag()),
 			d.onDatabase(exportLeads, "export", "write leads as CSV or NDJSON, oldest first",
-				"siteapi leads export --since 30d --output leads.csv\nsiteapi leads export --format ndjson | jq .contact.email",
 				leadFlags(), enumFlag("format", "the `format`, csv unless it is given", []string{"csv", "ndjson"}),
 				outputFlags("`file` to write, readable by you only; left out: standard output")),
 			d.onDatabase(decide("released: the running service delivers them now", store.Archive.Release), "release",
-				"deliver leads that are in review or were rejected",
-				"siteapi leads list --state in-review\nsiteapi leads release LR4LB5AK", names),
+				"deliver leads that are in review or were rejected", names),
 			d.onDatabase(decide("rejected", store.Archive.Reject), "reject",
-				"reject leads that are in review: they are never delivered, unless released after all",
-				"siteapi leads reject LR4LB5AK", names),
+				"reject leads that are in review: they are never delivered, unless released after all", names),
 			d.command(append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), eraseLeads,
 				"erase", "erase everything that is stored about an e-mail address, everywhere",
-				"siteapi leads erase --email ana@example.com --yes --receipt receipt.json\n"+
-					"siteapi leads erase --email - --yes < address.txt    (keeps the address out of the shell's history)",
 				details("Without --yes it only says what it finds. If something can't be reached the exit code is 1: run the command\n"+
 					"again, it continues where it stopped."),
 				textFlag("email", "the `address`, in any letter case; -: the first line of standard input"),
@@ -89,63 +82,47 @@ func Commands(d Deps) []*cobra.Command {
 		),
 		group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook; nothing personal is printed",
 			d.onDatabase(listDeliveries, "list", "list deliveries, oldest first; without --state those that have not arrived",
-				"siteapi deliveries list --state failed,retrying --target crm\nsiteapi deliveries list --state all --json",
 				statesFlag(), target, jsonFlag(), limitFlag(),
 				textFlag("submission", "only those of the `lead` with this id or PDF reference, in every state")),
 			d.onDatabase(retryDeliveries, "retry", "have the running service try deliveries now, failed ones too",
-				"siteapi deliveries retry 4711 4712\nsiteapi deliveries retry --all --target crm",
 				arguments("<delivery> … | --all"), statesFlag(), target,
 				boolFlag("all", "all that have not arrived, or those that --state and --target leave")),
 			d.onDatabase(resendDeliveries, "resend",
 				"deliver leads to a target once more, even after 30 days, when their deliveries are deleted",
-				"siteapi deliveries resend LR4LB5AK --target crm",
 				arguments("<id or PDF reference> … --target cms|crm|webhook"), target, required("target")),
 			d.command(upstreamSettings(), verifyDeliveries,
 				"verify", "compare stored leads with the CMS and the CRM; exit code 2: something is missing",
-				"siteapi deliveries verify --since 30d\nsiteapi deliveries verify --fix",
-				timeFlag("since", "only leads submitted since that"), target, jsonFlag(),
-				boolFlag("fix", "send again what is missing")),
+				timeFlag("since", "only leads submitted since that"), target, jsonFlag(), boolFlag("fix", "send again what is missing")),
 		),
 		d.onDatabase(printFunnel, "funnel", "report how far visitors get in the calculator, and what they choose",
-			"siteapi funnel --since 30d\nsiteapi funnel --since 2026-01-01 --until 2026-02-01 --json",
 			periodFlags("sessions last seen"), jsonFlag(),
 			enumFlag("locale", "only sessions whose lead is in this `language`", schema.AllLocale)),
 		d.command(nil, examine, "doctor", "check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
-			"siteapi doctor\nsiteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'",
 			details("Makes a real round trip to everything the service depends on. Exit code 2: something needs repair."),
 			jsonFlag(), boolFlag("strict", "exit code 2 for warnings too"), serverFlag()),
-		d.command(nil, printConfig, "config", "print the effective settings, secrets redacted, and check them",
-			"siteapi config | grep RETENTION"),
+		d.command(nil, printConfig, "config", "print the effective settings, secrets redacted, and check them"),
 		d.command([]string{"LISTEN_ADDR"}, isReady, "ready", "ask the running service whether it is ready; exit code 2: it is not",
-			"siteapi ready\nsiteapi ready --live",
 			serverFlag(), boolFlag("live", "ask /healthz, which is 200 while dependencies are down")),
 		d.command(databaseSettings(), writeBackup, "backup", "write everything in DATA_DIR to one file, while the service runs",
-			"siteapi backup --output /backups/siteapi-$(date +%F).tar.gz\nsiteapi backup --output - | age -r age1… > siteapi.tar.gz.age",
 			details("The file is checked before it gets its name. It holds personal data: encrypt it, and remove old ones."),
 			outputFlags("`file` to write, readable by you only; -: standard output")),
 		d.command(databaseSettings(), restoreBackup, "restore", "replace the contents of DATA_DIR by a backup, and move them aside",
-			"siteapi restore --from /backups/siteapi-2026-01-31.tar.gz",
 			details("Stop the service first: a database that is open is refused. The backup is checked before anything is touched."),
 			textFlag("from", "the `file` to restore; -: standard input")),
-		d.command(databaseSettings(), migrate, "migrate", "create the tables or bring them up to date, as every start does, and stop",
-			"DATABASE_URL=postgres://owner@db/siteapi siteapi migrate"),
+		d.command(databaseSettings(), migrate, "migrate", "create the tables or bring them up to date, as every start does, and stop"),
 		group("store", "copy the stored data to another database",
 			d.command(databaseSettings(), copyStore, "copy", "copy sessions, submissions and unfinished deliveries into another database",
-				"siteapi store copy --from data --to postgres://siteapi@db/siteapi",
 				details("Stop the service before the last copy. An interrupted copy can be repeated: existing rows stay."),
 				textFlag("from", "the old `database`: a data folder, or postgres://…; left out: DATA_DIR"),
 				textFlag("to", "the new `database`: a data folder, or postgres://…; left out: DATABASE_URL"))),
 		group("cms", "prepare the CMS",
 			d.command([]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "SITE_URL"}, setUpCMS,
 				"setup", "print the webhook that the CMS needs and what is missing here, or create it; safe to repeat",
-				"CMS_DRIVER=sanity SANITY_PROJECT_ID=… SITE_URL=https://api.example siteapi cms setup",
 				boolFlag("create", "create the webhook, unless one for this address exists; the token must have the right to"))),
 		group("crm", "prepare the CRM",
 			d.command([]string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}, setUpCRM,
-				"setup", "create the properties that leads are stored in; safe to repeat",
-				"CRM_DRIVER=hubspot HUBSPOT_TOKEN=… siteapi crm setup")),
-		d.command([]string{"(none)"}, printSDL, "sdl", "print the GraphQL schema, for code generators and other tools",
-			"siteapi sdl > schema.graphql"),
+				"setup", "create the properties that leads are stored in; safe to repeat")),
+		d.command([]string{"(none)"}, printSDL, "sdl", "print the GraphQL schema, for code generators and other tools"),
 	}
 }
 
@@ -188,11 +165,9 @@ func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, forma
 type action func(context.Context, *call) error
 
 // command returns a command. Only problems with the settings that it names count; without names all do.
-func (d Deps) command(settings []string, do action, name, summary, examples string, options ...option) *cobra.Command {
+func (d Deps) command(settings []string, do action, name, summary string, options ...option) *cobra.Command {
 	c := &call{Deps: d, texts: map[string]string{}, times: map[string]time.Time{}}
-	c.Command = &cobra.Command{
-		Use: name, Short: summary, Example: "  " + strings.ReplaceAll(examples, "\n", "\n  "), Args: NoArguments,
-	}
+	c.Command = &cobra.Command{Use: name, Short: summary, Args: NoArguments}
 	c.RunE = func(_ *cobra.Command, args []string) (err error) {
 		if until, ok := c.times["until"]; ok && !c.times["since"].Before(until) {
 			return errors.New("--until: must be later than --since")
@@ -215,18 +190,18 @@ func (d Deps) command(settings []string, do action, name, summary, examples stri
 }
 
 // onDatabase returns a command that works on the database and nothing else.
-func (d Deps) onDatabase(do action, name, summary, examples string, options ...option) *cobra.Command {
+func (d Deps) onDatabase(do action, name, summary string, options ...option) *cobra.Command {
 	return d.command(databaseSettings(), func(ctx context.Context, c *call) error {
 		if err := c.openDatabase(ctx); err != nil {
 			return err
 		}
 		return do(ctx, c)
-	}, name, summary, examples, options...)
+	}, name, summary, options...)
 }
 
 // group returns a command that only holds others.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: summary, Example: commands[0].Example, Args: NoArguments, DisableFlagsInUseLine: true}
+	c := &cobra.Command{Use: name, Short: summary, Args: NoArguments, DisableFlagsInUseLine: true}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(commands...)
 	return c

@@ -267,19 +267,18 @@ func swap(staging, dataDir string) (aside string, err error) {
 		return "", err
 	}
 	type move struct{ from, to string }
-	var moves, done []move
+	var done []move
+	try := func(m move) {
+		if err == nil && exists(m.from) {
+			if err = os.Rename(m.from, m.to); err == nil {
+				done = append(done, m)
+			}
+		}
+	}
 	for _, name := range []string{"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile} {
 		current := filepath.Join(dataDir, name)
-		moves = append(moves, move{current, filepath.Join(aside, name)}, move{filepath.Join(staging, name), current})
-	}
-	for _, m := range moves {
-		if !exists(m.from) {
-			continue
-		}
-		if err = os.Rename(m.from, m.to); err != nil {
-			break
-		}
-		done = append(done, m)
+		try(move{current, filepath.Join(aside, name)})
+		try(move{filepath.Join(staging, name), current})
 	}
 	if err == nil {
 		return aside, nil
