@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -45,33 +46,28 @@ func (o object) with(name string, value any) object {
 
 // MarshalJSON writes the members in their order.
 func (o object) MarshalJSON() ([]byte, error) {
-	var buf bytes.Buffer
-	buf.WriteByte('{')
+	text := []byte{'{'}
 	for i, m := range o {
 		if i > 0 {
-			buf.WriteByte(',')
-		}
-		name, err := marshal(m.name)
-		if err != nil {
-			return nil, err
+			text = append(text, ',')
 		}
 		value, err := marshal(m.value)
 		if err != nil {
 			return nil, err
 		}
-		buf.Write(append(append(name, ':'), value...))
+		text = append(append(strconv.AppendQuote(text, m.name), ':'), value...) // a name is plain ASCII
 	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
+	return append(text, '}'), nil
 }
 
-// marshal encodes without escaping < > &, which the description's texts may contain.
+// marshal encodes, indented, without escaping < > &, which the description's texts may contain.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
 	err := enc.Encode(v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+	return buf.Bytes(), err
 }
 
 // literal turns a value written in a document into JSON, in the order it is written.

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -71,9 +70,6 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 		last := &paths[len(paths)-1]
 		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
 	}
-	if version == "" {
-		version = "0.0.0"
-	}
 	d.types.enum(s.Types["FieldCode"])
 	doc := object{
 		{"openapi", "3.1.0"},
@@ -87,16 +83,11 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 			{"headers", headers()},
 		}.with("securitySchemes", d.securitySchemes())},
 	}
-	compact, err := marshal(doc)
+	text, err := marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, compact, "", "  "); err != nil {
-		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
-	}
-	indented.WriteByte('\n')
-	return indented.Bytes(), nil
+	return text, nil
 }
 
 func (d *describer) tagList() []any {

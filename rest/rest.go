@@ -127,7 +127,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if isDescription && method == http.MethodGet {
-		a.serveDescription(w, r)
+		w.Header().Set("ETag", a.etag)
+		w.Header().Set("Cache-Control", "no-cache")
+		write(w, r, http.StatusOK, "application/json", a.openapi)
 		return
 	}
 	var allow []string
@@ -145,15 +147,4 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, r, &schema.Error{
 		Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + w.Header().Get("Allow") + ".",
 	})
-}
-
-func (a *API) serveDescription(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("ETag", a.etag)
-	h.Set("Cache-Control", "no-cache")
-	if matches(r.Header, a.etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	write(w, r, http.StatusOK, "application/json", a.openapi)
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,21 +27,23 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		return
 	}
 	key := downloadKey{rt.path, r.URL.RawQuery, caller.AcceptLanguage}
-	if known, ok := a.downloads.GetIfPresent(key); ok && known.repeat(w, r) {
+	if rt.produces != "" && a.repeat(w, r, key) {
 		return
 	}
-	var d download
+	d := &download{}
 	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
-	if problem == nil && rt.produces != "" {
-		problem = d.read(value)
-	}
 	switch {
 	case problem != nil:
 		problem.Fields = rt.sentNames(problem.Fields)
 		WriteProblem(w, r, problem)
 	case rt.produces != "":
+		if err := json.Unmarshal(value, d); err != nil {
+			panic(err) // compile has checked the fields
+		}
 		d.write(w, r, d.sink.Bytes)
-		a.remember(key, d)
+		if d.sink.Bytes = nil; d.sink.Again != nil {
+			a.downloads.Set(key, d)
+		}
 	default:
 		w.Header().Set("Cache-Control", "no-store")
 		caller.Summary.SetHeaders(w.Header())
@@ -116,9 +119,13 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 	return value, nil
 }
 
-// write sends an answer, without its body to HEAD.
+// write sends an answer, without its body to HEAD, or 304 if the client's copy is current.
 func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
 	h := w.Header()
+	if etag := h.Get("ETag"); etag != "" && matches(r.Header, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	h.Set("X-Content-Type-Options", "nosniff")
