@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -73,7 +74,7 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 	d.types.enum(s.Types["FieldCode"])
 	doc := object{
 		{"openapi", "3.1.0"},
-		{"info", object{{"title", "Site backend API"}, {"version", version}, {"description", introduction}}},
+		{"info", object{{"title", "Site backend API"}, {"version", cmp.Or(version, "0.0.0")}, {"description", introduction}}},
 		{"servers", []any{object{{"url", "/"}, {"description", "The server this description comes from."}}}},
 		{"tags", d.tagList()},
 		{"paths", paths},
