@@ -58,10 +58,8 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	took := time.Since(began).Round(time.Millisecond)
 	switch kind := upstream.KindOf(err); {
 	case err == nil && len(found) > 0:
-	case err == nil && took > 0:
-		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
 	case err == nil:
-		report(schema.HealthStateOk, works, "")
+		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
 	case errors.Is(err, fs.ErrNotExist):
 		warn(err.Error(), "right before the first start, which makes it; else set DATA_DIR to the folder of the service")
 	case kind == upstream.Refused:

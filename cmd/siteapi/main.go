@@ -92,11 +92,8 @@ func addExamples(root *cobra.Command) {
 // readEnvFile reads settings from the file that --env-file names, and warns of variables that are no setting but nearly
 // spell one.
 func readEnvFile(c *cobra.Command) error {
-	path, err := c.Flags().GetString("env-file")
-	if err == nil {
-		err = config.LoadEnvFile(path)
-	}
-	if err != nil {
+	path, _ := c.Flags().GetString("env-file")
+	if err := config.LoadEnvFile(path); err != nil {
 		return err
 	}
 	for _, warning := range config.Misspelt(os.Environ()) {

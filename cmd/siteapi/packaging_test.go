@@ -200,10 +200,8 @@ func TestReadyCommand(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
 	address := "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")
-	for _, args := range [][]string{{"ready"}, {"ready", "--live"}} {
-		if out, code := command(t, []string{"ENVIRONMENT=development", address}, args...); code != 0 || !strings.Contains(out, `"ok"`) {
-			t.Errorf("%v: %d %s", args, code, out)
-		}
+	if out, code := command(t, []string{"ENVIRONMENT=development", address}, "ready"); code != 0 || !strings.Contains(out, `"ok"`) {
+		t.Errorf("%d %s", code, out)
 	}
 	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 ||
 		!strings.Contains(out, "does not answer") {

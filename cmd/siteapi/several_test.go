@@ -187,10 +187,9 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 			t.Errorf("a session was lost: %+v, %v", session, err)
 		}
 	}
-	for _, args := range [][]string{{"store", "copy", "--to", old.dataDir}, {"store", "copy", "--from", "mysql://x"},
-		{"store", "copy", "--from", filepath.Join(old.dataDir, "none")}} {
-		if out, code := command(t, env, args...); code == 0 {
-			t.Errorf("%v succeeded: %s", args, out)
+	for _, wrong := range []string{"DATABASE_URL=", "DATABASE_URL=mysql://x", "DATA_DIR=" + filepath.Join(old.dataDir, "none")} {
+		if out, code := command(t, append(env, wrong), "store", "copy"); code == 0 {
+			t.Errorf("with %s it succeeded: %s", wrong, out)
 		}
 	}
 }

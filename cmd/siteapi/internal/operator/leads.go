@@ -58,9 +58,6 @@ func listLeads(ctx context.Context, c *call) error {
 }
 
 func estimate(e *schema.LeadEstimate) string {
-	if e.Min == e.Max {
-		return amount(e.Max) + " " + e.Currency
-	}
 	return amount(e.Min) + "-" + amount(e.Max) + " " + e.Currency
 }
 

@@ -23,11 +23,7 @@ import (
 )
 
 func isReady(ctx context.Context, c *call) error {
-	path := "/readyz"
-	if c.on("live") {
-		path = "/healthz"
-	}
-	answer, err := ask(ctx, http.MethodGet, c.server()+path, "")
+	answer, err := ask(ctx, http.MethodGet, c.server()+"/readyz", "")
 	if err != nil {
 		return finding(fmt.Sprintf("the service does not answer: %v", err))
 	}

@@ -2,22 +2,18 @@ package operator
 
 import (
 	"archive/tar"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storecopy"
@@ -31,27 +27,21 @@ func migrate(ctx context.Context, c *call) (err error) {
 	return err
 }
 
+// copyStore copies from the SQLite file in DATA_DIR to the database at DATABASE_URL.
 func copyStore(ctx context.Context, c *call) (err error) {
-	old, fresh := cmp.Or(c.text("from"), c.settings.DataDir), c.text("to")
-	if fresh == "" && c.settings.DatabaseURL != nil {
-		fresh = c.settings.DatabaseURL.String()
+	if c.settings.DatabaseURL == nil {
+		return errors.New("set DATABASE_URL to the new database: the old one is the SQLite file in DATA_DIR")
 	}
-	switch {
-	case fresh == "":
-		return errors.New("--to: name the new database, or set DATABASE_URL")
-	case filepath.Clean(old) == filepath.Clean(fresh):
-		return errors.New("--from and --to are the same database")
-	}
-	from, err := c.openAt(ctx, "--from", old, c.openExisting)
+	old := *c.settings
+	old.DatabaseURL = nil
+	from, err := c.openExisting(ctx, &old)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := c.openAt(ctx, "--to", fresh, c.OpenDatabase)
-	if err != nil {
+	if c.db, err = c.OpenDatabase(ctx, c.settings); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, to.Close()) }()
 	unfinished := func(ctx context.Context, ids []string) (found []string, err error) {
 		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Submissions: ids})
 		for _, d := range list {
@@ -59,30 +49,10 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		}
 		return found, err
 	}
-	report, err := storecopy.Copy(ctx, from.Tables, to.Tables, unfinished)
+	report, err := storecopy.Copy(ctx, from.Tables, c.db.Tables, unfinished)
 	c.say("sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d",
 		report.Sessions, report.Submissions, report.Created, report.Enqueued)
 	return err
-}
-
-// openAt opens the database that a flag names: in a data folder, or at an address.
-func (c *call) openAt(
-	ctx context.Context, flag, place string, open func(context.Context, *config.Settings) (*Database, error),
-) (*Database, error) {
-	other := *c.settings
-	other.DatabaseURL, other.DataDir = nil, place
-	if strings.Contains(place, "://") {
-		u, err := url.Parse(place)
-		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			return nil, fmt.Errorf("%s: must be a data folder or begin with postgres://", flag) // it may hold a password
-		}
-		other.DatabaseURL, other.DataDir = u, c.settings.DataDir
-	}
-	db, err := open(ctx, &other)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return db, nil
 }
 
 // stagingPrefix begins the names of folders with unfinished work.
