@@ -47,7 +47,6 @@ type app struct {
 	server   *httpserver.Server
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces // nil: nothing is traced
-	routes   []rest.Route
 	data     *operator.Database
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
@@ -145,7 +144,8 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		Checks:       operator.Checks(s),
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
-		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier, Count: a.metrics.Event, Trace: telemetry.Parent,
+		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier,
+		Count: a.metrics.Event, Trace: telemetry.Parent,
 	})
 	return nil
 }
@@ -157,9 +157,7 @@ func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits
 	if err != nil {
 		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
-	options := resolvers.ExecutorOptions{
-		Documents: documents, Suggestions: s.Environment == config.Development,
-	}
+	options := resolvers.ExecutorOptions{Documents: documents, Suggestions: s.Environment == config.Development}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}
@@ -171,16 +169,12 @@ func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits
 	if err != nil {
 		return err
 	}
-	a.routes = api.Routes()
 	graphQL := func(d *graphqlhttp.Documents) http.Handler {
 		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
 	}
 	o := httpserver.Options{
-		GraphQL: graphQL(documents), REST: api, Health: health, Settings: s, RateLimits: limits,
+		GraphQL: graphQL(documents), InboxGraphQL: graphQL(open), REST: api, Health: health, Settings: s, RateLimits: limits,
 		Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
-	}
-	if o.Inbox, err = newInbox(s, graphQL(open)); err != nil {
-		return err
 	}
 	if o.Pages, err = newPages(s); err != nil {
 		return err

@@ -95,7 +95,7 @@ func TestManualsNameEverything(t *testing.T) {
 			t.Errorf("%s is missing", path)
 		}
 	}
-	for _, route := range s.app.routes {
+	for _, route := range s.app.server.REST.Routes() {
 		if !strings.Contains(text, "`"+route.Method+" "+route.Path) {
 			t.Errorf("the route %s %s is missing", route.Method, route.Path)
 		}

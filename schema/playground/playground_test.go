@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
+	"siteapi/schema/page"
 )
 
 // TestPages reads both pages as they are served, whatever was built.
@@ -27,8 +28,11 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{GraphQLPath: "/graphql", CacheToken: "cache-word", WebhookToken: "<webhook>"}
-		h, err := newPage(o, fstest.MapFS{"index.html": {Data: text}})
+		o := Page()
+		o.Files, o.Values = fstest.MapFS{"index.html": {Data: text}}, map[string]string{
+			"graphql-path": "/graphql", "introspection": "off", "cache-token": "cache-word", "webhook-token": "<webhook>",
+		}
+		h, err := page.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package httpserver
 
 import (
+	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/rest"
@@ -17,19 +19,13 @@ const (
 	readyPath   = "/readyz"
 )
 
-// routes returns the endpoints by their paths. Paths must match exactly: they are neither cleaned nor redirected. A path
-// that ends in a slash has everything below it, and no name in metrics and traces.
+// newRoutes returns the endpoints by their paths. Paths must match exactly: they are neither cleaned nor redirected. A path
+// that ends in a slash has everything below it.
 func (s *Server) newRoutes() map[string]http.Handler {
-	routes := map[string]http.Handler{
-		GraphQLPath: s.GraphQL,
-		livePath:    readOnly(http.HandlerFunc(s.Health.live)),
-		readyPath:   readOnly(http.HandlerFunc(s.Health.ready)),
-		"/api/":     s.REST, rest.DescriptionPath: s.REST,
-		inbox.Path + "/": s.Inbox, inbox.Path: s.Inbox, inbox.SessionPath: s.Inbox, inbox.GraphQLPath: s.Inbox,
-	}
-	for _, route := range s.REST.Routes() {
-		routes[route.Path] = s.REST
-	}
+	operators := inbox.New(inbox.Options{
+		Tokens: s.Settings.AdminTokens, GraphQL: s.InboxGraphQL, Page: s.Pages[inbox.Path], Now: time.Now,
+	})
+	routes := map[string]http.Handler{}
 	for path, page := range s.Pages {
 		files := path + "/"
 		if path == "/" {
@@ -37,6 +33,15 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		}
 		routes[path], routes[files] = readOnly(page), readOnly(page)
 	}
+	for _, route := range s.REST.Routes() {
+		routes[route.Path] = s.REST
+	}
+	maps.Copy(routes, map[string]http.Handler{
+		GraphQLPath: s.GraphQL, "/api/": s.REST, rest.DescriptionPath: s.REST,
+		livePath:   readOnly(http.HandlerFunc(s.Health.live)),
+		readyPath:  readOnly(http.HandlerFunc(s.Health.ready)),
+		inbox.Path: operators, inbox.Path + "/": operators, inbox.SessionPath: operators, inbox.GraphQLPath: operators,
+	})
 	if s.Pages[playground.Path] != nil {
 		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
 	}

@@ -23,11 +23,11 @@ import (
 
 // Options configures a server.
 type Options struct {
-	GraphQL http.Handler
-	REST    *rest.API
-	Pages   map[string]http.Handler // by path: a single segment, beside "/"
-	Inbox   http.Handler            // at [inbox.Path] and below, where operators are served
-	Health  *Health
+	GraphQL      http.Handler
+	InboxGraphQL http.Handler // of the inbox's page
+	REST         *rest.API
+	Pages        map[string]http.Handler // by path: a single segment, beside "/"
+	Health       *Health
 
 	Settings   *config.Settings
 	RateLimits *RateLimits // nil: no client is limited
