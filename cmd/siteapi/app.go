@@ -29,17 +29,6 @@ import (
 	"siteapi/schema"
 )
 
-// Times that are the same for every site.
-const (
-	cmsTimeout     = 5 * time.Second // of one call to the CMS
-	staleFor       = 24 * time.Hour  // how long expired content is served while it is refreshed
-	upkeepInterval = time.Hour
-	stopTimeout    = 20 * time.Second // for deliveries under way at a stop
-
-	nearInterval   = time.Second // between checks of the service's own servers
-	remoteInterval = time.Minute // between checks of APIs with quotas
-)
-
 // app is the service with all its parts.
 type app struct {
 	settings *config.Settings
@@ -109,15 +98,15 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		return nil, err
 	}
 	health := httpserver.NewHealth(log, a.metrics.Registry,
-		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: nearInterval},
-		&httpserver.Dependency{Name: "cache", Interval: nearInterval, Ping: func(ctx context.Context) error {
+		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: time.Second},
+		&httpserver.Dependency{Name: "cache", Interval: time.Second, Ping: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
 				return cache.ErrUnavailable
 			}
 			return nil
 		}},
-		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: remoteInterval},
-		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: remoteInterval},
+		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute}, // its API may have a quota
+		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
 	return a, a.newServer(health, newRateLimits(s, conn))
 }
@@ -142,7 +131,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 			ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
 		},
 		Checks:       operator.Checks(s),
-		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: staleFor},
+		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
 		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier,
 		Count: a.metrics.Event, Trace: telemetry.Parent,

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -52,33 +50,10 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
 			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: cmsTimeout, Log: log, Observe: m.Call,
+			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: 5 * time.Second, Log: log, Observe: m.Call,
 		}), nil
 	}
-	if err := beginContent(s, log); err != nil {
-		return nil, err
-	}
-	d, err := cmsfile.Open(cmsfile.Options{Path: s.ContentPath(), Dir: s.DataDir, Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("opening the content file: %w", err)
-	}
-	return d, nil
-}
-
-// beginContent writes the sample content if the site has no content file yet.
-func beginContent(s *config.Settings, log zerolog.Logger) error {
-	if s.CMSFile != "" {
-		return nil
-	}
-	path := s.ContentPath()
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.WriteFile(path, cmsfile.Sample(), 0o600); err != nil {
-		return fmt.Errorf("writing the sample content: %w", err)
-	}
-	log.Warn().Str("file", path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
-	return nil
+	return cmsfile.Open(cmsfile.Options{Path: s.ContentPath(), Sample: s.CMSFile == "", Dir: s.DataDir, Log: log})
 }
 
 // openCRM opens the driver that CRM_DRIVER names.
@@ -171,15 +146,13 @@ func senders(
 	}
 }
 
-// webhookRate is how many leads are announced in a second, which receivers of webhooks usually accept.
-const webhookRate = 5
-
 // targets returns how submissions are delivered to each target. A command that only lists
 // deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
 	return []queue.TargetConfig{
 		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
 		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
-		{Name: queue.Webhook, Send: senders[queue.Webhook], MaxWorkers: 4, PerSecond: webhookRate, Off: s.LeadWebhookURL == ""},
+		// Receivers of webhooks usually accept five a second.
+		{Name: queue.Webhook, Send: senders[queue.Webhook], MaxWorkers: 4, PerSecond: 5, Off: s.LeadWebhookURL == ""},
 	}
 }

@@ -63,7 +63,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		a.log.Info().Msg("stopping")
 		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second) // for deliveries under way
 	defer cancel()
 	err = errors.Join(err, a.shutdown(rest))
 	a.log.Info().Msg("stopped")
@@ -104,7 +104,7 @@ func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
 // upkeep deletes what is older than its retention and reports overdue deliveries, once an hour. Every instance does it:
 // what one has removed the others don't find.
 func (a *app) upkeep(ctx context.Context) {
-	ticker := time.NewTicker(upkeepInterval)
+	ticker := time.NewTicker(time.Hour)
 	defer ticker.Stop()
 	for {
 		a.resolver.DeleteOld(ctx)

@@ -25,8 +25,9 @@ import (
 
 // Options says where content and submissions are.
 type Options struct {
-	// Path is the content file.
-	Path string
+	// Path is the content file. With Sample it is written if it does not exist.
+	Path   string
+	Sample bool
 	// Dir is the data folder. Submissions go to its sub-folder "cms".
 	Dir string
 	// Log gets what is wrong with the content file.
@@ -65,10 +66,24 @@ func Open(opts Options) (*Driver, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of submissions: %w", err)
 	}
+	if opts.Sample {
+		if err := d.writeSample(); err != nil {
+			return nil, fmt.Errorf("writing the sample content: %w", err)
+		}
+	}
 	if err := d.read(); err != nil {
 		return nil, fmt.Errorf("reading the content file %s: %w", d.path, err)
 	}
 	return d, nil
+}
+
+// writeSample writes the sample content unless there is a content file.
+func (d *Driver) writeSample() error {
+	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	d.log.Warn().Str("file", d.path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
+	return os.WriteFile(d.path, sample, 0o600)
 }
 
 // Ping checks that the content file can be used as it is now and the folder of submissions

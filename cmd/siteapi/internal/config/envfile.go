@@ -62,11 +62,9 @@ func Misspelt(environ []string) []string {
 		if len(name) < 6 || slices.Contains(names, name) {
 			continue
 		}
-		for _, known := range names {
-			if levenshtein.ComputeDistance(strings.ToUpper(name), known) <= 2 {
-				warnings = append(warnings, fmt.Sprintf("%s is not a setting: did you mean %s?", name, known))
-				break
-			}
+		i := slices.IndexFunc(names, func(known string) bool { return levenshtein.ComputeDistance(strings.ToUpper(name), known) <= 2 })
+		if i >= 0 {
+			warnings = append(warnings, fmt.Sprintf("%s is not a setting: did you mean %s?", name, names[i]))
 		}
 	}
 	return warnings

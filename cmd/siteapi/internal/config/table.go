@@ -17,8 +17,8 @@ func (s *Settings) table() []Setting {
 	return []Setting{
 		{Name: "LISTEN_ADDR", Default: ":8080", set: into(&s.ListenAddr, listenAddress)},
 		{Name: "DRAIN_DELAY", Default: "2s", Development: "0s", set: into(&s.DrainDelay, duration(0, time.Hour))},
-		{Name: "MAX_CONNECTIONS", Default: "2048", set: into(&s.MaxConns, number(1_000_000))},
-		{Name: "MAX_REQUESTS", Default: "512", set: into(&s.MaxRequests, number(1_000_000))},
+		{Name: "MAX_CONNECTIONS", Default: "2048", set: into(&s.MaxConns, number)},
+		{Name: "MAX_REQUESTS", Default: "512", set: into(&s.MaxRequests, number)},
 		{Name: "ADMIN_ADDR", Default: "127.0.0.1:9090", set: into(&s.AdminAddr, adminAddress)},
 		{Name: "ENVIRONMENT", Default: Production, set: into(&s.Environment, oneOf(Production, Development))},
 		{Name: "LOG_LEVEL", Default: "info", set: into(&s.LogLevel, logLevel)},

@@ -71,14 +71,12 @@ func matching(form, what string) func(string) (string, error) {
 	}
 }
 
-func number(most int) func(string) (int, error) {
-	return func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > most {
-			return 0, fmt.Errorf("must be a whole number from 1 to %d", most)
-		}
-		return n, nil
+func number(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 0, errors.New("must be a whole number from 1 to 1000000")
 	}
+	return n, nil
 }
 
 func logLevel(v string) (zerolog.Level, error) {

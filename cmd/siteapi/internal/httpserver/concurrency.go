@@ -10,16 +10,6 @@ import (
 	"siteapi/schema"
 )
 
-const (
-	maxPerClient = 64       // requests in flight of one client
-	largeBody    = 64 << 10 // bytes: more than any of the quote routes takes
-	largeWeight  = 16       // of a request with a large body among those of its client
-	maxLarge     = 16       // requests with large bodies at a time: with 1 MiB each, decoded, they take 160 MiB
-	// unreadTimeout is how long a body that no endpoint reads may take to arrive before
-	// the connection is closed.
-	unreadTimeout = 500 * time.Millisecond
-)
-
 // Classes of requests in flight. Each client is a class, too.
 const (
 	classAll   = "all"
@@ -60,12 +50,12 @@ type entry struct {
 
 // admit checks the limits that apply before the body is read.
 func (b *limitedBody) admit(r *http.Request) *schema.Error {
-	large, weight := r.ContentLength > largeBody || r.ContentLength < 0, 1
+	large, weight := r.ContentLength > 64<<10 || r.ContentLength < 0, 1 // no quote route takes more
 	if large {
-		weight = largeWeight
+		weight = 16
 	}
 	if limits := b.server.RateLimits; limits != nil {
-		if refused := b.enter(clientKey(schema.CallerFrom(r.Context()).Address), weight, maxPerClient); refused != nil {
+		if refused := b.enter(clientKey(schema.CallerFrom(r.Context()).Address), weight, 64); refused != nil {
 			return refused
 		}
 		if refused := limits.check(r); refused != nil {
@@ -73,8 +63,8 @@ func (b *limitedBody) admit(r *http.Request) *schema.Error {
 		}
 	}
 	switch {
-	case large:
-		return b.enter(classLarge, 1, min(maxLarge, b.server.Settings.MaxRequests))
+	case large: // with 1 MiB each, decoded, 16 take 160 MiB
+		return b.enter(classLarge, 1, min(16, b.server.Settings.MaxRequests))
 	case r.ContentLength == 0:
 		return b.arrived()
 	}
@@ -116,13 +106,14 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	}
 }
 
-// done ends the request. A body that was not read must arrive within unreadTimeout, or the connection is closed.
+// done ends the request. A body that was not read must arrive within half a second, or the connection is closed: the
+// server reads it before it sends the response.
 func (b *limitedBody) done(w http.ResponseWriter) {
 	for _, e := range b.entered {
 		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
 	if !b.read {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTimeout)) // no connection in a test
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(500 * time.Millisecond)) // no connection in a test
 	}
 }
 

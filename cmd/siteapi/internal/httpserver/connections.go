@@ -7,15 +7,8 @@ import (
 	"time"
 )
 
-const (
-	// clientShare is the fraction of all connections that one client may have.
-	clientShare = 8
-	// minIdle is how long a connection must have been idle before it may be closed for another.
-	minIdle = 500 * time.Millisecond
-)
-
-// connections is a listener that limits the connections of a server, and those of one client. Where there are too many,
-// a new one replaces the one that has been idle longest; if none has been for minIdle, the new one is closed.
+// connections is a listener that limits the connections of a server, and those of one client to an eighth of them. Where
+// there are too many, a new one replaces the one that has been idle longest, half a second at least, or else is closed.
 // Trusted proxies and this machine act for many clients, so only the total limit applies to them.
 type connections struct {
 	net.Listener
@@ -65,7 +58,7 @@ func (l *connections) admit(c net.Conn) bool {
 			own++
 		}
 	}
-	tooMany := own >= max(1, l.max/clientShare)
+	tooMany := own >= max(1, l.max/8)
 	if tooMany || len(l.open) >= l.max {
 		idle := l.longestIdle(func(state *connection) bool { return !tooMany || state.client == client })
 		if idle == nil {
@@ -79,7 +72,7 @@ func (l *connections) admit(c net.Conn) bool {
 }
 
 func (l *connections) longestIdle(eligible func(*connection) bool) (found net.Conn) {
-	least := time.Now().Add(-minIdle)
+	least := time.Now().Add(-500 * time.Millisecond)
 	for c, state := range l.open {
 		if !state.busy && state.since.Before(least) && eligible(state) {
 			found, least = c, state.since

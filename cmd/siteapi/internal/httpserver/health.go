@@ -12,18 +12,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// CheckTimeout is how long one dependency may take to answer.
-const CheckTimeout = 2 * time.Second
-
-// downInterval is the longest interval between two checks of a dependency that is down.
-const downInterval = 10 * time.Second
-
 // Dependency is a system that the service uses, and the check whether it works.
 type Dependency struct {
 	Name     string
 	Required bool // without it /readyz answers 503
 	Ping     func(ctx context.Context) error
-	Interval time.Duration // between two checks, however often the state is asked for
+	Interval time.Duration // between two checks, however often the state is asked for; at most 10 s while it is down
 
 	mu      sync.Mutex // held during a check: others wait for its result
 	state   dependencyState
@@ -43,13 +37,13 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	defer d.mu.Unlock()
 	interval, wasDown := d.Interval, d.state.Status == "unavailable"
 	if wasDown {
-		interval = min(interval, downInterval)
+		interval = min(interval, 10*time.Second)
 	}
 	if time.Since(d.checked) < interval {
 		return d.state
 	}
 	// Other requests wait for the result too, so the end of this one does not end the check.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CheckTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	err := d.Ping(ctx)
 	d.checked = time.Now()

@@ -59,22 +59,12 @@ func New(o Options) *Server {
 	return s
 }
 
-// Limits on slow clients, whose connections are closed.
-const (
-	headerTimeout  = 5 * time.Second
-	readTimeout    = 15 * time.Second // of the whole request
-	writeTimeout   = 30 * time.Second // from the end of the header to the end of the response
-	idleTimeout    = 2 * time.Minute
-	maxHeaderBytes = 32 << 10
-	profileTimeout = 3 * time.Minute // of a response on the admin listener
-	drainTimeout   = 20 * time.Second
-	lastRequests   = 200 * time.Millisecond // from the last connection accepted to its request
-)
-
+// newHTTPServer returns a server that closes the connections of slow clients.
 func newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes,
+		Handler: h, MaxHeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		ReadTimeout:  15 * time.Second, // of the whole request
+		WriteTimeout: 30 * time.Second, // from the end of the header to the end of the response
 	}
 }
 
@@ -98,8 +88,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	<-failed
 	// Shutdown drops requests that are read after it has begun. Wait for those of the
 	// connections that were accepted last.
-	time.Sleep(min(s.Settings.DrainDelay, lastRequests))
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	return server.Shutdown(rest)
 }
@@ -140,7 +130,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 		handler = requireLoopbackHost(mux)
 	}
 	server := newHTTPServer(handler)
-	server.WriteTimeout = profileTimeout
+	server.WriteTimeout = 3 * time.Minute // of profiles
 	return server.Serve(listener)
 }
 

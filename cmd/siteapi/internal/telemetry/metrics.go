@@ -2,6 +2,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -65,11 +66,7 @@ func (m *Metrics) Event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.
 
 // Call times a call to a remote system.
 func (m *Metrics) Call(_ context.Context, c upstream.Call) {
-	outcome := "ok"
-	if c.Kind != "" {
-		outcome = string(c.Kind)
-	}
-	m.calls.WithLabelValues(c.System, c.Op, outcome).Observe(c.Duration.Seconds())
+	m.calls.WithLabelValues(c.System, c.Op, cmp.Or(string(c.Kind), "ok")).Observe(c.Duration.Seconds())
 }
 
 // Gap counts a property that a contact was stored without.
@@ -84,10 +81,6 @@ func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
 // hit; one that waits for a fill is a miss. Peek only asks whether an entry is current and
 // is not counted.
 func (m *Metrics) Cache(c cache.Cache) cache.Cache {
-	for _, family := range []string{"content", "quote"} {
-		m.reads.WithLabelValues(family, "hit")
-		m.reads.WithLabelValues(family, "miss")
-	}
 	return &meteredCache{c, m}
 }
 

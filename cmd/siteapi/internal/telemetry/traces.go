@@ -32,9 +32,6 @@ import (
 // With nil Traces nothing is traced: methods of a nil receiver change nothing, and functions make spans within a trace only.
 type Traces struct{ provider *sdktrace.TracerProvider }
 
-// tracesCloseTimeout is how long the last spans may take to the collector.
-const tracesCloseTimeout = 3 * time.Second
-
 // OpenTraces returns nil where no collector is set. If the collector is away,
 // spans are dropped and a warning is logged. Headers, certificates, time-outs and the sampler are
 // read by the library from their standard variables.
@@ -66,7 +63,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracesCloseTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("sending the last traces: %w", err)
@@ -81,17 +78,14 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 		return next
 	}
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		span, caller := trace.SpanFromContext(r.Context()), schema.CallerFrom(r.Context())
+		span := trace.SpanFromContext(r.Context())
 		for _, name := range []string{
 			"url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original",
 		} {
 			span.SetAttributes(attribute.String(name, "redacted")) // may identify a person
 		}
-		span.SetAttributes(attribute.String("siteapi.request_id", caller.RequestID))
+		span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 		next.ServeHTTP(w, r)
-		if caller.Summary.Cached {
-			span.SetAttributes(attribute.String("siteapi.outcome", "cached"))
-		}
 	})
 	return otelhttp.NewHandler(described, "",
 		otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(propagation.TraceContext{}),
