@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/cors"
 	"github.com/rs/zerolog"
 
 	"siteapi/resolvers/graphqlhttp"
@@ -123,17 +122,32 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 
 // allowOrigins answers preflight requests and lets pages of the site read responses.
 func (s *Server) allowOrigins(next http.Handler) http.Handler {
-	if len(s.Settings.CORSOrigins) == 0 {
-		return next
-	}
-	return cors.New(cors.Options{
-		AllowedOrigins: s.Settings.CORSOrigins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions},
-		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id", "Apollo-Require-Preflight",
-			"CF-Turnstile-Response"},
-		ExposedHeaders: []string{"X-Request-Id", "ETag", "Retry-After", "Content-Disposition", "X-Dropped-Fields"},
-		MaxAge:         7200, // seconds that a browser keeps a preflight's answer
-	}).Handler(next)
+	origins := s.Settings.CORSOrigins
+	anyOrigin := slices.Contains(origins, "*")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, origin := w.Header(), r.Header.Get("Origin")
+		switch {
+		case anyOrigin && origin != "":
+			origin = "*"
+		case !anyOrigin && len(origins) > 0:
+			h.Add("Vary", "Origin")
+		}
+		if origin == "" || !slices.Contains(origins, origin) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields")
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
+				"Apollo-Require-Preflight, CF-Turnstile-Response")
+			h.Set("Access-Control-Max-Age", "7200") // seconds that a browser keeps a preflight's answer
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // recorder remembers the status and the size of a response.
