@@ -93,14 +93,11 @@ func printFields(out io.Writer, v any) {
 }
 
 // printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
-// and without those that change the direction of writing.
+// and without invisible ones, which change the direction of writing.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r), r == unicode.ReplacementChar:
+		if !unicode.IsPrint(r) {
 			return ' '
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
 		}
 		return r
 	}, line)
