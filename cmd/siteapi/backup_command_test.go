@@ -169,7 +169,6 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 	}
 	old.arrived(3)
 	// Once more, by standard input.
-	needsBinary(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, binary, path+"2")
 	cmd.Env = s.env
 	if out, err := cmd.CombinedOutput(); err != nil || len(s.stored()) != 2 {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -20,22 +19,10 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// binary is the service as users get it, built once for all tests. Tests that need it are skipped with
-// -short, as the race detector's step in .ci/run says: it would see nothing in another process.
+// binary is the service as users get it, built once for all tests.
 var binary string
 
-func needsBinary(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs the built binary")
-	}
-}
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(m.Run())
-	}
 	dir, err := os.MkdirTemp("", "siteapi-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,7 +50,6 @@ type running struct {
 // launch starts the binary on a data folder and waits until it answers.
 func launch(t *testing.T, dataDir string, env ...string) *running {
 	t.Helper()
-	needsBinary(t)
 	cmd := exec.CommandContext(t.Context(), binary, "serve")
 	cmd.Env = append([]string{
 		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "LISTEN_ADDR=127.0.0.1:0",
@@ -209,7 +195,6 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 // command runs the binary with a few settings and returns what it printed.
 func command(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
-	needsBinary(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)

@@ -72,7 +72,6 @@ func TestMistypedCommands(t *testing.T) {
 		"serve leads":               `"leads" is one argument too many`,
 		"deliveries retry --target": "target",
 	} {
-		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
 		cmd.Env = []string{"ENVIRONMENT=development", "DATA_DIR=" + t.TempDir()}
 		var out, errOut bytes.Buffer
@@ -132,7 +131,6 @@ func TestTablesOnATerminal(t *testing.T) {
 	s := newSite(t)
 	s.keep(nil, odd())
 	terminal := func(command string) string {
-		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), "script", "-qec", "stty cols 60; exec "+binary+" "+command, "/dev/null")
 		cmd.Env = append(s.env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
 		cmd.Stdin = strings.NewReader("")
@@ -174,7 +172,6 @@ source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 __start_siteapi
 echo "${COMPREPLY[@]}"`
-		needsBinary(t)
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, binary, line)
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "DATA_DIR=/nowhere"}
 		out, err := cmd.CombinedOutput()

@@ -185,7 +185,6 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 		t.Fatal(err)
 	}
 	defer func() { _ = told.Close() }()
-	needsBinary(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, binary)
 	cmd.Env = []string{
 		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "DATA_DIR=" + dataDir, "DRAIN_DELAY=300ms",
