@@ -47,26 +47,32 @@ func newTraffic(t *testing.T, address string) *traffic {
 	}
 }
 
-// run sends requests until ctx ends, whether the ones before are answered or not. What a
-// busy machine was late with is made up for.
+// run sends requests until ctx ends, as many a second as a busy machine can take: no more than 40 are under way.
 func (f *traffic) run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	began := time.Now()
 	tick := time.NewTicker(time.Second / requestsPerSecond)
 	defer tick.Stop()
-	for sent := 0; ; {
+	places := make(chan struct{}, 40)
+	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
-			due := int(now.Sub(began).Seconds() * requestsPerSecond)
-			for i := sent; i < due; i++ {
-				group.Go(func() { f.send(i) })
-			}
-			sent = max(sent, due)
+		case <-tick.C:
+			places <- struct{}{}
+			group.Go(func() { f.send(i); <-places })
 		}
 	}
+}
+
+// flows waits for a number of answers.
+func (f *traffic) flows(n int) {
+	f.t.Helper()
+	eventually(f.t, fmt.Sprint(n, " answers"), func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.sent >= n
+	})
 }
 
 func (f *traffic) send(i int) {
@@ -118,13 +124,10 @@ func (f *traffic) post(client *http.Client, path string, body any) (int, map[str
 }
 
 // check fails for each failed request, and for a lead that is not stored and delivered.
-func (f *traffic) check(dataDir string, atLeast int) {
+func (f *traffic) check(dataDir string) {
 	f.t.Helper()
 	if len(f.failures) > 0 {
 		f.t.Errorf("%d of %d requests failed: %s", len(f.failures), f.sent, strings.Join(f.failures[:min(5, len(f.failures))], "; "))
-	}
-	if f.sent < atLeast {
-		f.t.Errorf("only %d requests were sent", f.sent)
 	}
 	f.t.Logf("%d requests, %d failed, the slowest took %v", f.sent, len(f.failures), f.slowest.Round(time.Millisecond))
 	s := &service{t: f.t, dataDir: dataDir}
@@ -163,17 +166,17 @@ func TestRestartWithSocketActivation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { f.run(ctx); close(done) }()
-	for range 2 {
-		time.Sleep(700 * time.Millisecond)
+	for i := range 2 {
+		f.flows((i + 1) * 140)
 		if err := process.end(syscall.SIGTERM); err != nil {
 			t.Errorf("stopping: %v", err)
 		}
 		process = activate(t, dir, socket)
 	}
-	time.Sleep(500 * time.Millisecond)
+	f.flows(2 * requestsPerSecond)
 	cancel()
 	<-done
-	f.check(dir, 2*requestsPerSecond)
+	f.check(dir)
 }
 
 // activate starts the binary as systemd would: with a socket, and with an address to
@@ -212,7 +215,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 // A service that is stopping reports it at /readyz, and ends connections with their next answer.
 func TestDraining(t *testing.T) {
 	t.Parallel()
-	r := launch(t, t.TempDir(), "DRAIN_DELAY=1s")
+	r := launch(t, t.TempDir(), "DRAIN_DELAY=4s")
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
 	get := func(path string) (int, bool, string) {
 		resp, err := client.Get(r.base + path)
