@@ -42,7 +42,7 @@ reproducible: build ## build it once more, in another folder (and from nothing w
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
 	{ git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"'; \
 	ls -d schema/*/web/dist schema/page/web/*/dist 2>/dev/null; } | tar cT - | tar x -C "$$copy" && \
-	$(if $(COLD),GOCACHE="$$copy/.cache") $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
+	$(if $(COLD),GOCACHE="$$copy/.cache") $(MAKE) -s $(if $(COLD),,-o pages) -C "$$copy" build VERSION="$(VERSION)" && \
 	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
 
 generate: ## regenerate code from the schema

@@ -9,8 +9,19 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// counter returns the value of a counter or gauge, or the count of a histogram, as it is scraped; -1: there is none.
-func counter(t *testing.T, s *service, name string, labels map[string]string) float64 {
+// counter returns the value of a counter or gauge, or the count of a histogram. It waits until there is one: while the
+// database is busy a scrape may lack those that are read there.
+func counter(t *testing.T, s *service, name string, labels map[string]string) (value float64) {
+	t.Helper()
+	eventually(t, name+" is scraped", func() bool {
+		value = scraped(t, s, name, labels)
+		return value >= 0
+	})
+	return value
+}
+
+// scraped is -1 if there is none.
+func scraped(t *testing.T, s *service, name string, labels map[string]string) float64 {
 	t.Helper()
 	families, err := s.app.metrics.Registry.Gather()
 	if err != nil {

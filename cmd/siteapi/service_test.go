@@ -298,12 +298,12 @@ func (o outcome) fieldNames() []string {
 // eventually waits for something that happens in the background.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("%s: it did not happen within a minute", what)
+	t.Fatalf("%s: it did not happen within three minutes", what)
 }
 
 // files returns the names in a folder of the service's data.

@@ -3,6 +3,7 @@ package graphqlhttp_test
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,10 +14,10 @@ func TestAttacksAreRefusedQuickly(t *testing.T) {
 	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
 	for _, a := range attacks() {
 		best := time.Hour
-		for range 5 { // other processes share the machine
-			start := time.Now()
+		for range 5 {
+			start := processorTime()
 			got := d.post(t, typeGraphQL, a.body) // so that a refusal is a status of 4xx
-			best = min(best, time.Since(start))
+			best = min(best, processorTime()-start)
 			if got.status < 400 || got.status > 499 || len(got.body) > 16<<10 {
 				t.Errorf("%s: %d, %d bytes, %.200s", a.name, got.status, len(got.body), got.body)
 			}
@@ -32,6 +33,13 @@ func TestAttacksAreRefusedQuickly(t *testing.T) {
 	if n := d.runs.Load(); n != 0 {
 		t.Errorf("%d fields were executed", n)
 	}
+}
+
+// processorTime is what this process has used: other processes share the machine.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // attack is the body of a hostile request.

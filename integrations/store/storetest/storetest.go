@@ -228,7 +228,7 @@ func wantCount(t *testing.T, db Store, want int64) {
 
 // together calls do for each number, several at once.
 func together(n int, do func(i int)) {
-	const clients = 40
+	const clients = 16
 	var wg sync.WaitGroup
 	for c := range clients {
 		wg.Go(func() {
