@@ -166,19 +166,11 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 func (r *Resolver) document(
 	ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot,
 ) (d pdf.Document, complete bool) {
-	d = pdf.Document{
-		Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt,
-		Company: pdf.Company{Name: r.CompanyName, Accent: r.Accent},
-	}
+	d = pdf.Document{Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt}
 	if snap.settings == nil {
 		return d, true
 	}
-	if name := snap.settings.companyName; name != "" {
-		d.Company.Name = name
-	}
-	if accent := snap.settings.accent; accent != "" {
-		d.Company.Accent = accent
-	}
+	d.Company.Name, d.Company.Accent = snap.settings.companyName, snap.settings.accent
 	d.Company.Lines = companyLines(snap.settings, locale)
 	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error

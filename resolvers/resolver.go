@@ -67,9 +67,7 @@ type Deps struct {
 
 	Development bool // report the names of the hints that track drops
 
-	CompanyName string            // printed where the site settings name none
-	Accent      string            // accent colour of documents, "#rrggbb"; empty: the default
-	Count       func(event Event) // nil: nothing is counted
+	Count func(event Event) // nil: nothing is counted
 }
 
 // Event is a counted event.

@@ -96,7 +96,7 @@ func drawFullFont(logo []byte) {
 
 // pdfCold compares a cold render of the typical quote with both.
 func pdfCold(ctx context.Context, b *bench) {
-	document, renderer := pdftest.Sample("ro", "typical"), harness.Must(pdf.New(pdf.Options{Log: zerolog.Nop()}))
+	document, renderer := pdftest.Sample("ro", "typical"), pdf.New(zerolog.Nop())
 	fonts, logo := harness.Must(font.Latin()), document.Company.Logo
 	large := withAlpha(logo)
 	var file []byte

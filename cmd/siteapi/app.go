@@ -114,17 +114,13 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 // newResolver gives the resolvers their dependencies.
 func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier) error {
 	s := a.settings
-	renderer, err := pdf.New(pdf.Options{Log: a.log})
-	if err != nil {
-		return fmt.Errorf("preparing the PDF renderer: %w", err)
-	}
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
 		return fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 	a.resolver = resolvers.New(resolvers.Deps{
 		CMS: content, Cache: store, Quotes: a.data.Quotes, Logo: logo, Log: a.log, Version: versionText(),
-		PDF: renderer, Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
+		PDF: pdf.New(a.log), Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
 		Operators: &leads.Service{
 			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,

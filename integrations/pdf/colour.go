@@ -15,17 +15,11 @@ type palette struct {
 	tint             props.Color // the accent, light enough to be a background
 }
 
-// DefaultAccent is the accent colour of documents that name none.
-const DefaultAccent = "#1f4fd8"
-
-// newPalette makes a palette around the first of the colours that can be read.
-func newPalette(accents ...string) *palette {
-	accent, _ := parseColour(DefaultAccent)
-	for _, text := range accents {
-		if c, ok := parseColour(text); ok {
-			accent = c
-			break
-		}
+// newPalette makes a palette around an accent colour, "#rrggbb", or around blue if it is none.
+func newPalette(text string) *palette {
+	accent, ok := parseColour(text)
+	if !ok {
+		accent = props.Color{Red: 0x1f, Green: 0x4f, Blue: 0xd8}
 	}
 	strong := accent
 	for contrast(strong) < 4.5 {
@@ -38,7 +32,6 @@ func newPalette(accents ...string) *palette {
 	}
 }
 
-// parseColour reads "#rrggbb".
 func parseColour(text string) (props.Color, bool) {
 	var c props.Color
 	n, err := fmt.Sscanf(text, "#%02x%02x%02x", &c.Red, &c.Green, &c.Blue)

@@ -48,14 +48,6 @@ func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 
 // Load returns the logo at an https or data address as [PrepareLogo] makes it.
 func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
-	logo, err := l.load(ctx, address)
-	if err != nil {
-		return nil, fmt.Errorf("loading the logo: %w", err)
-	}
-	return logo, nil
-}
-
-func (l *LogoLoader) load(ctx context.Context, address string) ([]byte, error) {
 	if data, ok := strings.CutPrefix(address, "data:"); ok {
 		raw, err := decodeData(data)
 		if err != nil {
@@ -79,7 +71,6 @@ func (l *LogoLoader) load(ctx context.Context, address string) ([]byte, error) {
 	return l.get(ctx, u)
 }
 
-// get fetches one address.
 func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err := l.hosts.Check(u); err != nil {
 		return nil, err

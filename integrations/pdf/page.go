@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -120,14 +121,20 @@ func paginate(blocks []block) [][]block {
 
 // layOut lays a document out in a family, on as few pages as possible with as much white
 // space as fits there.
-func layOut(d *Document, family func() (*font.Family, error), accent string) (*sheet, error) {
-	f, err := family()
-	if err != nil {
+func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
+	f, err1 := family()
+	words, err2 := wordsIn(d.Locale)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	s, err := newSheet(d, f, newPalette(d.Company.Accent, accent))
-	if err != nil {
-		return nil, err
+	p := newPalette(d.Company.Accent)
+	s := &sheet{
+		doc: d, reference: Reference(d.Submission.ID), words: words,
+		family: f, palette: p, scale: newTypescale(f, p), missing: map[string]bool{},
+	}
+	s.company = s.print(d.Company.Name)
+	for _, line := range d.Company.Lines {
+		s.lines = append(s.lines, Line{Text: s.print(line.Text), Link: line.Link})
 	}
 	for _, spacing := range []spacing{roomy, dense, compact} {
 		s.spacing = spacing
@@ -147,10 +154,9 @@ type drawing struct {
 	draw           func(core.Provider)
 }
 
-// Render draws the page.
+// Render implements [core.Component].
 func (d drawing) Render(p core.Provider, _ *entity.Cell) { d.draw(p) }
 
-// page makes a page of running head, body and foot.
 func (s *sheet) page(index int, body []block) core.Page {
 	draw := func(p core.Provider) {
 		y := 0.0

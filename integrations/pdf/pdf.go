@@ -21,7 +21,7 @@ type Company struct {
 	Name   string
 	Logo   []byte // as PrepareLogo returns it; nil: the name is set large instead
 	Lines  []Line // address and contact lines, in the order they are printed
-	Accent string // "#rrggbb"; empty or malformed: the renderer's
+	Accent string // "#rrggbb"; empty or malformed: blue
 }
 
 // Line is a line of text, with the address it links to if there is one.

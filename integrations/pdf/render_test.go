@@ -50,11 +50,7 @@ func tool(t *testing.T, file []byte, name string, args ...string) string {
 
 func renderer(t testing.TB) *pdf.Renderer {
 	t.Helper()
-	r, err := pdf.New(pdf.Options{Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return pdf.New(zerolog.Nop())
 }
 
 func render(t testing.TB, r *pdf.Renderer, d pdf.Document) []byte {
@@ -257,10 +253,7 @@ func TestLinks(t *testing.T) {
 func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	r, err := pdf.New(pdf.Options{Log: zerolog.New(&log)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := pdf.New(zerolog.New(&log))
 	d := pdftest.Sample("en", "minimal")
 	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "李小龍", "محمد Ω"
 	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
@@ -340,13 +333,6 @@ func TestRenderOfAnEndedContext(t *testing.T) {
 	cancel()
 	if _, err := renderer(t).Render(ctx, pdftest.Sample("en", "minimal")); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
-	}
-}
-
-func TestAMalformedAccentIsRefused(t *testing.T) {
-	t.Parallel()
-	if _, err := pdf.New(pdf.Options{Accent: "blue"}); err == nil {
-		t.Error("it was taken")
 	}
 }
 

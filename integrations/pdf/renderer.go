@@ -24,21 +24,10 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// Options configure a renderer.
-type Options struct {
-	// Accent is the accent colour of documents whose company names none, "#rrggbb".
-	// Empty: [DefaultAccent].
-	Accent string
-	// Log receives a warning when letters had to be replaced. It names scripts, no texts.
-	Log zerolog.Logger
-}
-
 // Renderer draws documents. Its methods may be called concurrently.
 type Renderer struct {
-	accent string
-	log    zerolog.Logger
-	latin  func() (*font.Family, error)
-	wide   func() (*font.Family, error)
+	log         zerolog.Logger
+	latin, wide func() (*font.Family, error)
 }
 
 // sortCatalogs makes gofpdf write its objects in a fixed order. It is a setting of the whole
@@ -46,15 +35,12 @@ type Renderer struct {
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // New returns a renderer. The fonts are prepared in the background; the first document
-// waits for them. The error is that of a malformed accent.
-func New(o Options) (*Renderer, error) {
-	if _, ok := parseColour(o.Accent); !ok && o.Accent != "" {
-		return nil, fmt.Errorf("the accent colour %q is not of the form #rrggbb", o.Accent)
-	}
+// waits for them. The log receives a warning when letters had to be replaced; it names scripts, no texts.
+func New(log zerolog.Logger) *Renderer {
 	sortCatalogs()
-	r := &Renderer{accent: o.Accent, log: o.Log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
+	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
 	go func() { _, _ = r.latin() }() // the first Render reports the error
-	return r, nil
+	return r
 }
 
 // Render draws a document and returns the PDF file. The error is that of ctx, or a fault
@@ -68,9 +54,9 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s, err := layOut(&d, r.latin, r.accent)
+	s, err := layOut(&d, r.latin)
 	if err == nil && len(s.missing) > 0 {
-		s, err = layOut(&d, r.wide, r.accent)
+		s, err = layOut(&d, r.wide)
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +68,6 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 	return s.draw()
 }
 
-// draw has maroto draw the pages.
 func (s *sheet) draw() ([]byte, error) {
 	created := s.doc.CreatedAt.UTC()
 	m := maroto.New(config.NewBuilder().

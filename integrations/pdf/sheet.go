@@ -21,23 +21,6 @@ type sheet struct {
 	pages     [][]block
 }
 
-// newSheet prepares a document: language, fonts, colours and printable company texts.
-func newSheet(d *Document, family *font.Family, p *palette) (*sheet, error) {
-	words, err := wordsIn(d.Locale)
-	if err != nil {
-		return nil, err
-	}
-	s := &sheet{
-		doc: d, reference: Reference(d.Submission.ID), words: words,
-		family: family, palette: p, scale: newTypescale(family, p), missing: map[string]bool{},
-	}
-	s.company = s.print(d.Company.Name)
-	for _, line := range d.Company.Lines {
-		s.lines = append(s.lines, Line{Text: s.print(line.Text), Link: line.Link})
-	}
-	return s, nil
-}
-
 // spacing is the white space of a document, in millimetres.
 type spacing struct {
 	letterhead   float64 // least height
@@ -55,7 +38,6 @@ var (
 // print cleans a text of the CMS or the visitor for printing.
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
-// label returns the printable text for a slug.
 func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
 
 // blocks lays the whole document out, top to bottom.
@@ -120,7 +102,6 @@ func (s *sheet) letterhead() block {
 	return b
 }
 
-// headline names the document, its reference and its date.
 func (s *sheet) headline() (b block) {
 	title, label, body := s.scale.title, s.scale.label, s.scale.body
 	b.bar(0, 0, 14, 1.3, s.palette.accent)
@@ -248,7 +229,6 @@ func (s *sheet) next() []block {
 	return s.section(s.words.Next, b)
 }
 
-// note is the disclaimer.
 func (s *sheet) note() []block {
 	small := s.scale.small
 	lines := small.wrap(s.words.Disclaimer, mainWidth)

@@ -46,7 +46,7 @@ func TestClean(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	t.Parallel()
-	s := newTypescale(family(t), newPalette()).body
+	s := newTypescale(family(t), newPalette("")).body
 	for text, want := range map[string]string{
 		"one two three four": "one two/three four", strings.Repeat("m", 14): "mmmmmmm/mmmmmmm", "": "",
 		"first.name@example.com": "first.name@/example.com",
@@ -181,7 +181,7 @@ func TestPaletteCanBeRead(t *testing.T) {
 			t.Errorf("the ground of the accent %q is dark: %.1f", accent, got)
 		}
 	}
-	if a, b := newPalette("#ab", "#112233"), newPalette("#112233"); a.accent != b.accent {
+	if a, b := newPalette("#ab"), newPalette(""); a.accent != b.accent {
 		t.Error("a malformed accent is not skipped")
 	}
 }
