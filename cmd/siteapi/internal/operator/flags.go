@@ -169,11 +169,12 @@ func NoArguments(c *cobra.Command, args []string) error {
 	case !c.HasSubCommands():
 		return fmt.Errorf("%q is one argument too many. See `%s --help`", args[0], c.CommandPath())
 	}
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
+	suggestion := ""
+	c.SuggestionsMinimumDistance = 2
+	for _, name := range c.SuggestionsFor(args[0]) {
+		suggestion = fmt.Sprintf(" Did you mean %q?", name)
 	}
-	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], didYouMean(args[0], names), c.CommandPath())
+	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], suggestion, c.CommandPath())
 }
 
 // UsageError says what is wrong with the flags of a command line. If the word before them is no command, that is wrong.
@@ -183,19 +184,11 @@ func UsageError(c *cobra.Command, err error) error {
 	}
 	suggestion := ""
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		suggestion = didYouMean("--"+unknown.GetSpecifiedName(), names)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {
+				suggestion = fmt.Sprintf(" Did you mean %q?", "--"+f.Name)
+			}
+		})
 	}
 	return fmt.Errorf("%w.%s See `%s --help`", err, suggestion, c.CommandPath())
-}
-
-// didYouMean suggests the name that is spelled most like what was typed.
-func didYouMean(typed string, names []string) string {
-	distance := func(name string) int { return levenshtein.ComputeDistance(name, typed) }
-	nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
-	if distance(nearest) > 2 {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", nearest)
 }

@@ -49,11 +49,8 @@ func printTable[T any](c *call, what string, list []T, header table.Row, row fun
 
 // terminalWidth returns the width of the terminal that is written to, or 0.
 func terminalWidth() int {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
+	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
+	return max(width, 0) // it is -1 for a file
 }
 
 // shortened makes one line of a text, of at most so many characters.
