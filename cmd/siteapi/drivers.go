@@ -62,7 +62,7 @@ func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmD
 		return hubspot.New(hubspot.Options{
 			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion, Observe: m.Call,
 			OnOmitted: func(text string) {
-				m.Gap()
+				m.Gaps.Inc()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
 			},
 		}), nil

@@ -28,7 +28,7 @@ type Metrics struct {
 	calls    *prometheus.HistogramVec
 	database *prometheus.HistogramVec
 	tries    *prometheus.CounterVec
-	gaps     prometheus.Counter
+	Gaps     prometheus.Counter // properties that contacts were stored without
 }
 
 // NewMetrics returns metrics of their own registry.
@@ -55,7 +55,7 @@ func NewMetrics(version string) *Metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation", "outcome"}),
 		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
-		gaps: factory.NewCounter(prometheus.CounterOpts{
+		Gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM were stored without.",
 		}),
 	}
@@ -68,9 +68,6 @@ func (m *Metrics) Event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.
 func (m *Metrics) Call(_ context.Context, c upstream.Call) {
 	m.calls.WithLabelValues(c.System, c.Op, cmp.Or(string(c.Kind), "ok")).Observe(c.Duration.Seconds())
 }
-
-// Gap counts a property that a contact was stored without.
-func (m *Metrics) Gap() { m.gaps.Inc() }
 
 // Delivery counts a try to deliver a submission.
 func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
@@ -141,16 +138,10 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	set("leads_in_review", "Leads in review.", float64(number), nil)
 	set("lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", age(oldest), nil)
-	undelivered := map[queue.Target]float64{}
 	for _, n := range counts {
-		set("deliveries", "Deliveries that have not arrived, by target and state.", float64(n.Number),
-			prometheus.Labels{"target": string(n.Target), "state": string(n.State)})
-		undelivered[n.Target] = max(undelivered[n.Target], age(n.Oldest))
-	}
-	for target, seconds := range undelivered {
-		set("lead_undelivered_seconds",
-			"Age of the oldest lead that a target does not have, failed for good or not; 0: there is none.", seconds,
-			prometheus.Labels{"target": string(target)})
+		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
+		set("deliveries", "Deliveries that have not arrived.", float64(n.Number), labels)
+		set("lead_undelivered_seconds", "Age of the oldest lead that a target does not have; 0: there is none.", age(n.Oldest), labels)
 	}
 }
 
