@@ -97,7 +97,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
-	health := httpserver.NewHealth(log, a.metrics.Registry,
+	return a, a.newServer(newRateLimits(s, conn),
 		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: time.Second},
 		&httpserver.Dependency{Name: "cache", Interval: time.Second, Ping: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
@@ -108,7 +108,6 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute}, // its API may have a quota
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
-	return a, a.newServer(health, newRateLimits(s, conn))
 }
 
 // newResolver gives the resolvers their dependencies.
@@ -136,7 +135,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 }
 
 // newServer builds the executor, both endpoints over it and the HTTP server.
-func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits) error {
+func (a *app) newServer(limits *httpserver.RateLimits, dependencies ...*httpserver.Dependency) error {
 	s := a.settings
 	documents, open, err := newDocuments(s)
 	if err != nil {
@@ -158,8 +157,8 @@ func (a *app) newServer(health *httpserver.Health, limits *httpserver.RateLimits
 		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
 	}
 	o := httpserver.Options{
-		GraphQL: graphQL(documents), InboxGraphQL: graphQL(open), REST: api, Health: health, Settings: s, RateLimits: limits,
-		Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
+		GraphQL: graphQL(documents), InboxGraphQL: graphQL(open), REST: api, Dependencies: dependencies, Settings: s,
+		RateLimits: limits, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
 	if o.Pages, err = newPages(s); err != nil {
 		return err

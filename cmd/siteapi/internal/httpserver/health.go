@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,52 +59,41 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	return d.state
 }
 
-// Health answers /healthz and /readyz.
-type Health struct {
-	dependencies []*Dependency
-	log          zerolog.Logger
-	draining     atomic.Bool
-}
-
-// NewHealth returns the checks of dependencies, made on request. The metrics show their
-// state too.
-func NewHealth(log zerolog.Logger, m prometheus.Registerer, dependencies ...*Dependency) *Health {
-	for _, d := range dependencies {
-		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "siteapi_dependency_up", Help: "1 while a dependency works.", ConstLabels: prometheus.Labels{"dependency": d.Name},
-		}, func() float64 {
-			if d.check(context.Background(), log).Status == "ok" {
-				return 1
-			}
-			return 0
-		}))
-	}
-	return &Health{dependencies: dependencies, log: log}
+// gauge shows the state of the dependency as a metric.
+func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "siteapi_dependency_up", Help: "1 while a dependency works.", ConstLabels: prometheus.Labels{"dependency": d.Name},
+	}, func() float64 {
+		if d.check(context.Background(), log).Status == "ok" {
+			return 1
+		}
+		return 0
+	})
 }
 
 // live answers /healthz: the process runs. It does so while dependencies are down.
-func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
+func live(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // ready answers /readyz: 200 while the service should be sent requests, with the state
 // of each dependency by name. Why one is unavailable is in the log, not for clients.
-func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok"
-	states := make([]dependencyState, len(h.dependencies))
+	states := make([]dependencyState, len(s.Dependencies))
 	var group sync.WaitGroup
-	for i, d := range h.dependencies {
-		group.Go(func() { states[i] = d.check(r.Context(), h.log) })
+	for i, d := range s.Dependencies {
+		group.Go(func() { states[i] = d.check(r.Context(), s.Log) })
 	}
 	group.Wait()
 	all := map[string]dependencyState{}
 	for i, state := range states {
-		all[h.dependencies[i].Name] = state
+		all[s.Dependencies[i].Name] = state
 		if state.Required && state.Status != "ok" {
 			status, text = http.StatusServiceUnavailable, "unavailable"
 		}
 	}
-	if h.draining.Load() {
+	if s.draining.Load() {
 		status, text = http.StatusServiceUnavailable, "stopping"
 	}
 	writeJSON(w, status, map[string]any{"status": text, "dependencies": all})

@@ -113,7 +113,7 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		}
-		if s.Health.draining.Load() {
+		if s.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

@@ -38,8 +38,8 @@ func (s *Server) newRoutes() map[string]http.Handler {
 	}
 	maps.Copy(routes, map[string]http.Handler{
 		GraphQLPath: s.GraphQL, "/api/": s.REST, rest.DescriptionPath: s.REST,
-		livePath:   readOnly(http.HandlerFunc(s.Health.live)),
-		readyPath:  readOnly(http.HandlerFunc(s.Health.ready)),
+		livePath:   readOnly(http.HandlerFunc(live)),
+		readyPath:  readOnly(http.HandlerFunc(s.ready)),
 		inbox.Path: operators, inbox.Path + "/": operators, inbox.SessionPath: operators, inbox.GraphQLPath: operators,
 	})
 	if s.Pages[playground.Path] != nil {

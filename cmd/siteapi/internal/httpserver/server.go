@@ -9,6 +9,7 @@ import (
 	"net/http"
 	_ "net/http/pprof" // in http.DefaultServeMux, for the admin listener
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
@@ -27,7 +28,7 @@ type Options struct {
 	InboxGraphQL http.Handler // of the inbox's page
 	REST         *rest.API
 	Pages        map[string]http.Handler // by path: a single segment, beside "/"
-	Health       *Health
+	Dependencies []*Dependency
 
 	Settings   *config.Settings
 	RateLimits *RateLimits // nil: no client is limited
@@ -45,6 +46,7 @@ type Server struct {
 	metrics     *metrics
 	inFlight    inFlight
 	connections *connections
+	draining    atomic.Bool
 }
 
 // New returns a server.
@@ -52,6 +54,9 @@ func New(o Options) *Server {
 	s := &Server{
 		Options: o, inFlight: inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
+	}
+	for _, d := range o.Dependencies {
+		o.Metrics.MustRegister(d.gauge(o.Log))
 	}
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
 	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage)))))))
@@ -82,7 +87,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	stopping()
 	// /readyz answers 503, and each connection is closed with its next response rather than in
 	// the middle of a request.
-	s.Health.draining.Store(true)
+	s.draining.Store(true)
 	time.Sleep(s.Settings.DrainDelay)
 	_ = listener.Close() // the server returns
 	<-failed
