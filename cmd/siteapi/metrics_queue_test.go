@@ -8,8 +8,8 @@ import (
 	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// counter returns the sum of the counters, gauges or counts of histograms with some labels. It waits until there is one: while the
-// database is busy a scrape may lack those that are read there.
+// counter returns the sum of the counters, gauges or counts of histograms with some labels. It waits until there is one:
+// while the database is busy a scrape may lack those that are read there.
 func counter(t *testing.T, s *service, name string, labels map[string]string) (value float64) {
 	t.Helper()
 	eventually(t, name+" is scraped", func() bool {
