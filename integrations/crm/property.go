@@ -6,23 +6,11 @@ import (
 	"time"
 )
 
-// Names of a contact's properties. All values are strings.
+// Names of the properties that tell contacts and quotes apart. All values are strings.
 const (
 	PropEmail        = "email"
-	PropFirstName    = "firstname"
-	PropLastName     = "lastname"
-	PropPhone        = "phone"
-	PropCompany      = "company"
-	PropProjectType  = "quote_project_type"
-	PropFeatures     = "quote_features" // slugs joined by ";" without spaces
-	PropComplexity   = "quote_complexity"
-	PropTimeline     = "quote_timeline"
-	PropMin          = "quote_min"
-	PropMax          = "quote_max"
-	PropCurrency     = "quote_currency"
 	PropSubmissionID = "quote_submission_id"
 	PropSubmittedAt  = "quote_submitted_at" // RFC 3339, UTC, milliseconds
-	PropPDFURL       = "quote_pdf_url"
 )
 
 // Kind is the type of a property's values.
@@ -54,36 +42,37 @@ func (p Property) Quote() bool { return p.Label != "" }
 func Properties() []Property {
 	return []Property{
 		{PropEmail, "contact.email", Text, "", "", func(l Lead) string { return Address(l.Submission.Contact.Email) }},
-		{PropFirstName, "contact.firstName", Text, "", "", func(l Lead) string { return l.Submission.Contact.FirstName }},
-		{PropLastName, "contact.lastName", Text, "", "", func(l Lead) string { return l.Submission.Contact.LastName }},
-		{PropPhone, "contact.phone", Text, "", "", func(l Lead) string { return l.Submission.Contact.Phone }},
-		{PropCompany, "contact.company", Text, "", "", func(l Lead) string { return l.Submission.Contact.Company }},
+		{"firstname", "contact.firstName", Text, "", "", func(l Lead) string { return l.Submission.Contact.FirstName }},
+		{"lastname", "contact.lastName", Text, "", "", func(l Lead) string { return l.Submission.Contact.LastName }},
+		{"phone", "contact.phone", Text, "", "", func(l Lead) string { return l.Submission.Contact.Phone }},
+		{"company", "contact.company", Text, "", "", func(l Lead) string { return l.Submission.Contact.Company }},
 		{
-			PropProjectType, "selections.projectType", Text, "Quote: project type", "Project type chosen in the calculator, as a slug.",
+			"quote_project_type", "selections.projectType", Text, "Quote: project type",
+			"Project type chosen in the calculator, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.ProjectType },
 		},
 		{
-			PropFeatures, "selections.features", LongText, "Quote: features", "Features chosen, as slugs joined by semicolons.",
+			"quote_features", "selections.features", LongText, "Quote: features", "Features chosen, as slugs joined by semicolons.",
 			func(l Lead) string { return strings.Join(l.Submission.Selections.Features, ";") },
 		},
 		{
-			PropComplexity, "selections.complexity", Text, "Quote: complexity", "Complexity chosen, as a slug.",
+			"quote_complexity", "selections.complexity", Text, "Quote: complexity", "Complexity chosen, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.Complexity },
 		},
 		{
-			PropTimeline, "selections.timeline", Text, "Quote: timeline", "Timeline chosen, as a slug.",
+			"quote_timeline", "selections.timeline", Text, "Quote: timeline", "Timeline chosen, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.Timeline },
 		},
 		{
-			PropMin, "estimate.min", Number, "Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
+			"quote_min", "estimate.min", Number, "Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
 			func(l Lead) string { return decimal(l.Submission.Estimate.Min) },
 		},
 		{
-			PropMax, "estimate.max", Number, "Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
+			"quote_max", "estimate.max", Number, "Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
 			func(l Lead) string { return decimal(l.Submission.Estimate.Max) },
 		},
 		{
-			PropCurrency, "estimate.currency", Text, "Quote: currency", "Currency of the estimate (ISO 4217).",
+			"quote_currency", "estimate.currency", Text, "Quote: currency", "Currency of the estimate (ISO 4217).",
 			func(l Lead) string { return l.Submission.Estimate.Currency },
 		},
 		{
@@ -94,7 +83,7 @@ func Properties() []Property {
 			PropSubmittedAt, "submittedAt", Time, "Quote: submitted at", "When the latest quote was requested.",
 			func(l Lead) string { return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
 		},
-		{PropPDFURL, "", Text, "Quote: PDF", "Address of the quote's PDF summary.", func(l Lead) string { return l.PDFURL }},
+		{"quote_pdf_url", "", Text, "Quote: PDF", "Address of the quote's PDF summary.", func(l Lead) string { return l.PDFURL }},
 	}
 }
 

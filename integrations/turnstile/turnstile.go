@@ -3,6 +3,7 @@
 package turnstile
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -17,12 +18,6 @@ import (
 // MaxToken is the longest token that is passed on, in bytes.
 const MaxToken = 2048
 
-// Defaults of [Options].
-const (
-	DefaultURL     = "https://challenges.cloudflare.com"
-	DefaultTimeout = 2 * time.Second
-)
-
 const (
 	system   = "turnstile"
 	path     = "/turnstile/v0/siteverify"
@@ -34,9 +29,9 @@ const (
 type Options struct {
 	// Secret is the site's secret key.
 	Secret string
-	// URL is the address of the API. Empty: DefaultURL.
+	// URL is the address of the API. Empty: the vendor's.
 	URL string
-	// Timeout bounds a call: a visitor waits for it. 0: DefaultTimeout.
+	// Timeout bounds a call: a visitor waits for it. 0: 2 s.
 	Timeout time.Duration
 	// Observe is handed to the HTTP client; it may be nil.
 	Observe func(ctx context.Context, c upstream.Call)
@@ -50,14 +45,9 @@ type Verifier struct {
 
 // New returns a verifier. It does no I/O.
 func New(o Options) *Verifier {
-	if o.URL == "" {
-		o.URL = DefaultURL
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
 	return &Verifier{secret: o.Secret, client: upstream.New(upstream.Options{
-		System: system, BaseURL: o.URL, Timeout: o.Timeout, MaxBody: maxReply, Observe: o.Observe,
+		System: system, BaseURL: cmp.Or(o.URL, "https://challenges.cloudflare.com"),
+		Timeout: cmp.Or(o.Timeout, 2*time.Second), MaxBody: maxReply, Observe: o.Observe,
 	})}
 }
 
@@ -84,7 +74,11 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	}
 	var r reply
 	if err := resp.Decode(&r); err != nil || r.Success == nil {
-		return false, v.client.Failure(op, resp, unclear(resp.Status), "the answer is not one of siteverify")
+		kind := upstream.StatusKind(resp.Status)
+		if kind == upstream.Rejected {
+			kind = upstream.Unavailable // the token was not judged
+		}
+		return false, v.client.Failure(op, resp, kind, "the answer is not one of siteverify")
 	}
 	codes := strings.Join(r.Errors, ", ")
 	switch {
@@ -100,12 +94,4 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 
 func has(r reply, codes ...string) bool {
 	return slices.ContainsFunc(r.Errors, func(e string) bool { return slices.Contains(codes, e) })
-}
-
-// unclear is the kind of an answer that can't be read: the token was not judged.
-func unclear(status int) upstream.Kind {
-	if kind := upstream.StatusKind(status); kind != "" && kind != upstream.Rejected {
-		return kind
-	}
-	return upstream.Unavailable
 }

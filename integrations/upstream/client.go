@@ -15,19 +15,13 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// Defaults of [Options].
-const (
-	DefaultTimeout = 10 * time.Second
-	DefaultMaxBody = 8 << 20
-)
-
 // Options describes a remote system.
 type Options struct {
 	System    string            // names it in errors and observations, as in "sanity"
 	BaseURL   string            // scheme, host and a path prefix if there is one
 	Token     string            // sent as "Authorization: Bearer"; empty: none
-	Timeout   time.Duration     // of a whole call; 0: DefaultTimeout
-	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: DefaultMaxBody
+	Timeout   time.Duration     // of a whole call; 0: 10 s
+	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: 8 MiB
 	Transport http.RoundTripper // nil: one of its own
 	// Observe is called after every call, for metrics; nil: nothing is.
 	Observe func(ctx context.Context, c Call)
@@ -41,7 +35,7 @@ type Request struct {
 	Path   string      // follows the base address; begins with a slash and is already escaped
 	Query  url.Values  // unescaped
 	Header http.Header // added to the client's own
-	// Body is sent as JSON; a []byte or json.RawMessage is sent as it is. nil: no body.
+	// Body is sent as JSON; a []byte is sent as it is. nil: no body.
 	Body any
 	// Anonymous leaves the token out.
 	Anonymous bool
@@ -58,12 +52,7 @@ type Response struct {
 }
 
 // Decode reads the body as one JSON value into v.
-func (r *Response) Decode(v any) error {
-	if err := json.Unmarshal(r.Body, v); err != nil {
-		return fmt.Errorf("reading the answer as JSON: %w", err)
-	}
-	return nil
-}
+func (r *Response) Decode(v any) error { return json.Unmarshal(r.Body, v) }
 
 // Call describes a finished call to an observer. It contains no personal data.
 type Call struct {
@@ -81,12 +70,7 @@ type Client struct {
 
 // New returns a client. It does no I/O.
 func New(opts Options) *Client {
-	if opts.Timeout <= 0 {
-		opts.Timeout = DefaultTimeout
-	}
-	if opts.MaxBody <= 0 {
-		opts.MaxBody = DefaultMaxBody
-	}
+	opts.Timeout, opts.MaxBody = cmp.Or(opts.Timeout, 10*time.Second), cmp.Or(opts.MaxBody, 8<<20)
 	if opts.Transport == nil {
 		opts.Transport = newTransport()
 	}
@@ -167,8 +151,6 @@ func encode(body any) ([]byte, error) {
 	case nil:
 		return nil, nil
 	case []byte:
-		return b, nil
-	case json.RawMessage:
 		return b, nil
 	}
 	return json.Marshal(body)

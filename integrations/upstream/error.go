@@ -64,8 +64,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // KindOf returns the kind of err. An error that isn't an [Error] is Unavailable:
 // an unknown failure is retried.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return Unavailable

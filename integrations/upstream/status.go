@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,19 +42,9 @@ func StatusKind(status int) Kind {
 // status, or Unavailable where the status is that of a success.
 // Detail is redacted; personal values the system may echo are given as private.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
-	if kind == "" {
-		kind = StatusKind(resp.Status)
-	}
-	if kind == "" {
-		kind = Unavailable
-	}
 	return &Error{
-		System:     c.opts.System,
-		Op:         op,
-		Kind:       kind,
-		Status:     resp.Status,
-		RetryAfter: retryAfter(resp.Header, time.Now()),
-		Detail:     Redact(detail, append(private, c.opts.Token)...),
+		System: c.opts.System, Op: op, Kind: cmp.Or(kind, StatusKind(resp.Status), Unavailable), Status: resp.Status,
+		RetryAfter: retryAfter(resp.Header, time.Now()), Detail: Redact(detail, append(private, c.opts.Token)...),
 	}
 }
 

@@ -34,7 +34,7 @@ type Options struct {
 	Log zerolog.Logger
 }
 
-// Driver implements every interface of package cms.
+// Driver implements every interface of package cms but cms.WebhookSetup.
 type Driver struct {
 	path string // of the content file
 	dir  string // of the submissions
@@ -47,14 +47,6 @@ type Driver struct {
 	sum    [sha256.Size]byte // of the text that docs came from
 	broken string            // what is wrong with the file now; empty: nothing
 }
-
-var (
-	_ cms.Content     = (*Driver)(nil)
-	_ cms.Watcher     = (*Driver)(nil)
-	_ cms.Submissions = (*Driver)(nil)
-	_ cms.Lookup      = (*Driver)(nil)
-	_ cms.Eraser      = (*Driver)(nil)
-)
 
 // Open reads the content and makes the folder of submissions. A content file that cannot be
 // used is an error.
@@ -100,23 +92,18 @@ func (d *Driver) Ping(ctx context.Context) error {
 	if err != nil {
 		return fail(op, err)
 	}
-	return orNil(op, errors.Join(probe.Close(), os.Remove(probe.Name())))
+	return fail(op, errors.Join(probe.Close(), os.Remove(probe.Name())))
 }
 
-// fail translates an error of the file system. A missing permission stays until an operator
-// acts; everything else, such as a full disk, may pass.
-func fail(op string, err error) *upstream.Error {
+// fail translates an error of the file system, if there is one. A missing permission stays until
+// an operator acts; everything else, such as a full disk, may pass.
+func fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
 	kind := upstream.Unavailable
 	if errors.Is(err, fs.ErrPermission) {
 		kind = upstream.Refused
 	}
 	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: err}
-}
-
-// orNil is fail for an error, and a nil interface for none.
-func orNil(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fail(op, err)
 }

@@ -26,13 +26,13 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	defer d.putting.Unlock()
 	if _, err := os.Stat(path); err == nil {
 		// An earlier try may have ended before the folder was on disk.
-		return orNil(op, atomicfile.SyncDir(d.dir))
+		return fail(op, atomicfile.SyncDir(d.dir))
 	}
 	data, err := json.MarshalIndent(cms.Stored(s), "", "  ")
 	if err != nil {
 		return rejected(op, errors.New("the submission cannot be written as JSON"))
 	}
-	return orNil(op, atomicfile.Write(path, append(data, '\n')))
+	return fail(op, atomicfile.Write(path, append(data, '\n')))
 }
 
 // Missing returns those of the ids that have no file.
@@ -94,9 +94,6 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 // Erase removes the files of the ids.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	const op = "erasing submissions"
-	if err := ctx.Err(); err != nil {
-		return fail(op, err)
-	}
 	for _, id := range ids {
 		path, err := d.file(ctx, op, id)
 		if err != nil {
@@ -121,7 +118,6 @@ func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	return filepath.Join(d.dir, cms.SubmissionID(id)+".json"), nil
 }
 
-// rejected is an error that a retry cannot fix.
-func rejected(op string, err error) *upstream.Error {
+func rejected(op string, err error) error {
 	return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Err: err}
 }

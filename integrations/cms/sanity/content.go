@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
@@ -72,7 +71,7 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		}
 	}
 	if len(docs) == 0 && malformed > 0 {
-		return nil, &upstream.Error{System: system, Op: query.op, Kind: upstream.Unavailable, Detail: "the answer has no documents"}
+		return nil, unavailable(query.op, "the answer has no documents")
 	}
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
 	return docs, nil
@@ -91,28 +90,22 @@ func (d *Driver) Ping(ctx context.Context) error {
 // query runs a query and reads its result into v. It goes by POST, since long ones must, and an
 // e-mail address in a URL would end up in logs.
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: q.op, Method: http.MethodPost, Path: d.path("query"), Anonymous: q.anonymous, Safe: true,
-		Query: url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
-		Body:  map[string]any{"query": q.text, "params": q.params},
-	})
-	if err != nil {
-		return err
-	}
-	if resp.Status < 200 || resp.Status >= 300 {
-		email, _ := q.params["email"].(string)
-		return d.failure(q.op, resp, email)
-	}
+	email, _ := q.params["email"].(string)
 	var answer struct {
 		Result json.RawMessage `json:"result"`
 	}
+	err := d.call(ctx, upstream.Request{
+		Op: q.op, Method: http.MethodPost, Path: d.path("query"), Anonymous: q.anonymous, Safe: true,
+		Query: url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
+		Body:  map[string]any{"query": q.text, "params": q.params},
+	}, &answer, email)
 	switch {
-	case resp.Decode(&answer) != nil || !utf8.Valid(resp.Body):
-		return d.unexpected(q.op, resp, "the answer is not JSON")
+	case err != nil:
+		return err
 	case len(answer.Result) == 0 || string(answer.Result) == "null":
-		return d.unexpected(q.op, resp, "the answer has no result")
+		return unavailable(q.op, "the answer has no result")
 	case json.Unmarshal(answer.Result, v) != nil:
-		return d.unexpected(q.op, resp, "the result has another shape than was asked for")
+		return unavailable(q.op, "the result has another shape than was asked for")
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
-	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
 )
 
@@ -51,7 +51,7 @@ type Options struct {
 	Token string
 	// APIURL replaces https://<ProjectID>.api.sanity.io.
 	APIURL string
-	// Timeout bounds each call. 0: upstream.DefaultTimeout.
+	// Timeout bounds each call. 0: that of the HTTP client.
 	Timeout time.Duration
 	// Log gets malformed documents.
 	Log zerolog.Logger
@@ -60,7 +60,7 @@ type Options struct {
 	Observe   func(ctx context.Context, c upstream.Call)
 }
 
-// Driver implements cms.Content, cms.Submissions, cms.Lookup and cms.Eraser.
+// Driver implements every interface of package cms but cms.Watcher.
 type Driver struct {
 	client  *upstream.Client
 	project string
@@ -69,13 +69,6 @@ type Driver struct {
 	token   bool   // whether there is one
 	log     zerolog.Logger
 }
-
-var (
-	_ cms.Content     = (*Driver)(nil)
-	_ cms.Submissions = (*Driver)(nil)
-	_ cms.Lookup      = (*Driver)(nil)
-	_ cms.Eraser      = (*Driver)(nil)
-)
 
 // New returns a driver. It does no I/O; the settings have checked the form of the names.
 func New(opts Options) *Driver {
@@ -92,4 +85,18 @@ func New(opts Options) *Driver {
 // path returns the path of an API of the dataset.
 func (d *Driver) path(api string) string {
 	return "/" + d.version + "/data/" + api + "/" + d.dataset
+}
+
+// call makes a request, and reads the answer into v if it is a success. Private values are kept out of errors.
+func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private ...string) error {
+	resp, err := d.client.Do(ctx, req)
+	switch {
+	case err != nil:
+		return err
+	case resp.Status < 200 || resp.Status >= 300:
+		return d.failure(req.Op, resp, private...)
+	case !utf8.Valid(resp.Body) || resp.Decode(v) != nil:
+		return d.client.Failure(req.Op, resp, upstream.Unavailable, "the answer is not JSON of the expected shape")
+	}
+	return nil
 }

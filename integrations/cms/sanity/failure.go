@@ -67,8 +67,3 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 	}
 	return e
 }
-
-// unexpected is the error of an answer that claims success but is not what was asked for.
-func (d *Driver) unexpected(op string, resp *upstream.Response, detail string) error {
-	return d.client.Failure(op, resp, upstream.Unavailable, detail)
-}

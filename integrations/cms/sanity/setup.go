@@ -33,20 +33,13 @@ func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
 	const op = "creating the webhook"
 	path := "/v2021-10-04/hooks/projects/" + d.project
-	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: path})
-	if err != nil {
-		return "", err
-	}
-	if resp.Status != http.StatusOK {
-		return "", d.failure(op, resp)
-	}
 	var existing []struct {
 		Name, URL  string
 		IsDisabled bool
 		Rule       struct{ Filter, Projection string }
 	}
-	if err := resp.Decode(&existing); err != nil {
-		return "", d.unexpected(op, resp, "the list of webhooks is not JSON")
+	if err := d.call(ctx, upstream.Request{Op: op, Path: path}, &existing); err != nil {
+		return "", err
 	}
 	for _, e := range existing {
 		if e.URL != w.URL {
@@ -65,12 +58,9 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 	if w.Secret != "" {
 		body["secret"] = w.Secret
 	}
-	resp, err = d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
-	if err != nil {
+	request := upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body}
+	if err := d.call(ctx, request, new(any), w.Token, w.Secret); err != nil {
 		return "", err
-	}
-	if resp.Status < 200 || resp.Status >= 300 {
-		return "", d.failure(op, resp, w.Token, w.Secret)
 	}
 	return "the webhook is created", nil
 }

@@ -40,7 +40,7 @@ type deletion struct {
 // Put stores a submission's document unless it exists already: an editor's changes stay.
 func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	const op = "storing a submission"
-	if err := d.ready(ctx, op, s.ID); err != nil {
+	if err := d.ready(op, s.ID); err != nil {
 		return err
 	}
 	id := cms.SubmissionID(s.ID)
@@ -63,7 +63,7 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 // counts as missing.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	const op = "looking for submissions"
-	if err := d.ready(ctx, op, ids...); err != nil {
+	if err := d.ready(op, ids...); err != nil {
 		return nil, err
 	}
 	missing := []string{}
@@ -85,7 +85,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 // submissionId to an editor can only be erased by hand: it is an error.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for submissions of an address"
-	if err := d.ready(ctx, op); err != nil {
+	if err := d.ready(op); err != nil {
 		return nil, err
 	}
 	email = strings.ToLower(strings.TrimSpace(email))
@@ -110,7 +110,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 // that they are gone.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	const op = "erasing submissions"
-	if err := d.ready(ctx, op, ids...); err != nil {
+	if err := d.ready(op, ids...); err != nil {
 		return err
 	}
 	for part := range slices.Chunk(ids, batch) {
@@ -151,33 +151,24 @@ func (d *Driver) ids(ctx context.Context, op, query string, params map[string]an
 // mutate runs one transaction, which takes effect whole or not at all, and waits until queries
 // see it. It returns the ids that the answer confirms.
 func (d *Driver) mutate(ctx context.Context, op string, mutations []mutation, private ...string) (confirmed []string, err error) {
-	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: d.path("mutate"),
-		Query: url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
-		Body:  map[string]any{"mutations": mutations},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if resp.Status < 200 || resp.Status >= 300 {
-		return nil, d.failure(op, resp, private...)
-	}
 	var answer struct {
 		Results []struct {
 			ID string `json:"id"`
 		} `json:"results"`
 	}
-	if err := resp.Decode(&answer); err != nil {
-		return nil, d.unexpected(op, resp, "the answer is not JSON of the expected shape")
-	}
+	err = d.call(ctx, upstream.Request{
+		Op: op, Method: http.MethodPost, Path: d.path("mutate"),
+		Query: url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
+		Body:  map[string]any{"mutations": mutations},
+	}, &answer, private...)
 	for _, r := range answer.Results {
 		confirmed = append(confirmed, r.ID)
 	}
-	return confirmed, nil
+	return confirmed, err
 }
 
 // ready refuses what cannot succeed before anything is sent.
-func (d *Driver) ready(ctx context.Context, op string, ids ...string) error {
+func (d *Driver) ready(op string, ids ...string) error {
 	for _, id := range ids {
 		if err := cms.CheckSubmissionID(id); err != nil {
 			return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Err: err}
@@ -185,9 +176,6 @@ func (d *Driver) ready(ctx context.Context, op string, ids ...string) error {
 	}
 	if !d.token {
 		return &upstream.Error{System: system, Op: op, Kind: upstream.Refused, Detail: "no token is configured"}
-	}
-	if err := ctx.Err(); err != nil {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Err: err}
 	}
 	return nil
 }

@@ -34,12 +34,6 @@ type Driver struct {
 	mu  sync.Mutex // held with the lock file, so that one goroutine of a process polls it
 }
 
-var (
-	_ crm.Contacts = (*Driver)(nil)
-	_ crm.Lookup   = (*Driver)(nil)
-	_ crm.Eraser   = (*Driver)(nil)
-)
-
 // Open returns a driver for a folder, which it makes if it is missing.
 func Open(dir string) (*Driver, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -124,14 +118,10 @@ func (d *Driver) Contact(email string) (map[string]string, error) {
 	return contact, nil
 }
 
-// path returns the file of the contact with this address.
 func (d *Driver) path(email string) string {
 	digest := sha256.Sum256([]byte(crm.Address(email)))
 	return filepath.Join(d.dir, hex.EncodeToString(digest[:])+".json")
 }
-
-// lockPoll is how often a process tries the lock while another one holds it.
-const lockPoll = 5 * time.Millisecond
 
 // locked runs f while no other goroutine or process changes the folder.
 func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
@@ -141,7 +131,7 @@ func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
 		return failure(op, err)
 	}
 	lock := flock.New(filepath.Join(d.dir, ".lock"), flock.SetPermissions(0o600))
-	_, err := lock.TryLockContext(ctx, lockPoll)
+	_, err := lock.TryLockContext(ctx, 5*time.Millisecond)
 	if err == nil {
 		err = f()
 	}

@@ -76,13 +76,6 @@ type Driver struct {
 	locks      [64]sync.Mutex // by the hash of an address
 }
 
-var (
-	_ crm.Contacts = (*Driver)(nil)
-	_ crm.Lookup   = (*Driver)(nil)
-	_ crm.Eraser   = (*Driver)(nil)
-	_ crm.Setup    = (*Driver)(nil)
-)
-
 // New returns a driver. It does no I/O.
 func New(o Options) *Driver {
 	return &Driver{

@@ -352,8 +352,8 @@ func TestUnknownProperties(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := a.stub.Defined(crm.PropMin); got != "number/number" || len(a.reported()) != 0 {
-		t.Errorf("%s is %q, omitted: %q", crm.PropMin, got, a.reported())
+	if got := a.stub.Defined("quote_min"); got != "number/number" || len(a.reported()) != 0 {
+		t.Errorf("%s is %q, omitted: %q", "quote_min", got, a.reported())
 	}
 
 	a = open(t, ht.Options{NoSchemas: true})
@@ -371,15 +371,15 @@ func TestUnknownProperties(t *testing.T) {
 func TestRefusedValues(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
-	a.stub.Define(crm.PropFeatures, "enumeration", "checkbox", "login", "search")
-	a.stub.Define(crm.PropTimeline, "enumeration", "select", "soon")
-	a.stub.Define(crm.PropPhone, "number", "number")
+	a.stub.Define("quote_features", "enumeration", "checkbox", "login", "search")
+	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
+	a.stub.Define("phone", "number", "number")
 	if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := a.stub.Contact(ana)
-	if c.Properties[crm.PropFeatures] != "login;search" || c.Properties[crm.PropTimeline] != "" ||
-		c.Properties[crm.PropMax] != "1000000000" {
+	if c.Properties["quote_features"] != "login;search" || c.Properties["quote_timeline"] != "" ||
+		c.Properties["quote_max"] != "1000000000" {
 		t.Errorf("contact: %v", c.Properties)
 	}
 	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") || !strings.Contains(got[1], "INVALID_OPTION") {
@@ -465,7 +465,7 @@ func TestCreatingPropertiesFails(t *testing.T) {
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
-	a.stub.Define(crm.PropTimeline, "enumeration", "select", "soon")
+	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
 	a.stub.Fail(ht.Oversized().On(http.MethodGet, "/properties/"))
 	_, err := a.Setup(t.Context())
 	expectKind(t, err, upstream.Unavailable) // and can be repeated
@@ -477,8 +477,8 @@ func TestSetup(t *testing.T) {
 		t.Errorf("%q, %v", lines, err)
 	}
 	for name, want := range map[string]string{
-		crm.PropMax: "number/number", crm.PropSubmittedAt: "datetime/date", crm.PropFeatures: "string/textarea",
-		crm.PropCurrency: "string/text",
+		"quote_max": "number/number", crm.PropSubmittedAt: "datetime/date", "quote_features": "string/textarea",
+		"quote_currency": "string/text",
 	} {
 		if got := a.stub.Defined(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

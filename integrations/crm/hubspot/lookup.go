@@ -23,9 +23,6 @@ const (
 // and one for each that is not the primary one of a contact; short rate limits are waited for.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
 	const op = "looking contacts up"
-	if err := ctx.Err(); err != nil {
-		return nil, &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Err: err}
-	}
 	present := map[string]bool{}
 	var addresses []string
 	for _, email := range emails {
@@ -103,8 +100,8 @@ func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, p
 func waitingForLimits(ctx context.Context, lookup func() error) error {
 	for pauses := 0; ; pauses++ {
 		err := lookup()
-		var limited *upstream.Error
-		if !errors.As(err, &limited) || limited.Kind != upstream.Limited || pauses == mostPauses {
+		limited, ok := errors.AsType[*upstream.Error](err)
+		if !ok || limited.Kind != upstream.Limited || pauses == mostPauses {
 			return err
 		}
 		pause := max(limited.RetryAfter, limited.Pause)

@@ -67,7 +67,6 @@ func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// defineGroup creates the property group.
 func (d *Driver) defineGroup(ctx context.Context, op string) (created bool, err error) {
 	return d.define(ctx, op, d.properties+"/groups", map[string]string{"name": Group, "label": "Quote calculator"})
 }
