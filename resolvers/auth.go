@@ -18,20 +18,17 @@ import (
 
 // guard decides who may execute a field that the schema marks with @auth.
 type guard struct {
-	tokens map[schema.TokenKind][][sha256.Size]byte
-	sign   *signatures // nil: webhooks need no signature
+	tokens         map[schema.TokenKind][][sha256.Size]byte
+	signingSecrets []string // a signature by any of them is valid; none: webhooks need no signature
+	now            func() time.Time
 }
 
 func newGuard(r *Resolver) *guard {
-	g := &guard{tokens: map[schema.TokenKind][][sha256.Size]byte{
+	return &guard{signingSecrets: r.SigningSecrets, now: r.Now, tokens: map[schema.TokenKind][][sha256.Size]byte{
 		schema.TokenKindCache:   digests(r.CacheTokens),
 		schema.TokenKindWebhook: digests(r.WebhookSecrets),
 		schema.TokenKindAdmin:   digests(r.AdminTokens),
 	}}
-	if len(r.SigningSecrets) > 0 {
-		g.sign = &signatures{secrets: r.SigningSecrets, now: r.Now}
-	}
-	return g
 }
 
 func digests(tokens []string) [][sha256.Size]byte {
@@ -57,8 +54,8 @@ func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 	if err := g.allowToken(caller, kind); err != nil {
 		return err
 	}
-	if kind == schema.TokenKindWebhook && g.sign != nil {
-		return g.sign.verify(caller.Signature, caller.Body)
+	if kind == schema.TokenKindWebhook && len(g.signingSecrets) > 0 {
+		return g.verify(caller.Signature, caller.Body)
 	}
 	return nil
 }
@@ -104,36 +101,27 @@ const signatureTolerance = 5 * time.Minute
 // signatureForm is what Sanity sends: t=<unix milliseconds>,v1=<signature>.
 var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
-// signatures verifies the header `sanity-webhook-signature`.
-type signatures struct {
-	secrets []string // a signature by any of them is valid
-	now     func() time.Time
-}
-
-// verify returns UNAUTHENTICATED unless one of the secrets signed exactly this body
-// within signatureTolerance, in the format of Sanity's webhooks.
-func (s *signatures) verify(header string, body []byte) error {
+// verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` says that one of the secrets signed exactly
+// this body within signatureTolerance.
+func (g *guard) verify(header string, body []byte) error {
 	refused := &schema.Error{Code: schema.CodeUnauthenticated, Message: "The webhook signature is missing or not valid."}
 	m := signatureForm.FindStringSubmatch(header)
 	if m == nil {
 		return refused
 	}
-	ms, err := strconv.ParseInt(m[1], 10, 64)
-	if err != nil {
-		return refused
-	}
+	ms, _ := strconv.ParseInt(m[1], 10, 64) // at most 15 digits
 	got, err := base64.RawURLEncoding.DecodeString(m[2])
 	if err != nil {
 		return refused
 	}
 	valid := false
-	for _, secret := range s.secrets {
+	for _, secret := range g.signingSecrets {
 		valid = hmac.Equal(got, sign(secret, m[1], body)) || valid
 	}
 	if !valid {
 		return refused
 	}
-	if age := s.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
+	if age := g.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
 		refused.Message = "The webhook signature is more than five minutes old or from the future: check the clocks."
 		return refused
 	}

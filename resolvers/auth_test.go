@@ -33,11 +33,11 @@ func TestSignature(t *testing.T) {
 		{"five minutes ahead", signed("s3cret", ago(-5*time.Minute)), true},
 		{"further ahead", signed("s3cret", ago(-5*time.Minute-time.Millisecond)), false},
 	}
-	s := &signatures{secrets: []string{"s3cret"}, now: func() time.Time { return at }}
+	g := &guard{signingSecrets: []string{"s3cret"}, now: func() time.Time { return at }}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if err := s.verify(tt.header, []byte(body)); (err == nil) != tt.ok {
+			if err := g.verify(tt.header, []byte(body)); (err == nil) != tt.ok {
 				t.Errorf("verify = %v, want accepted %v", err, tt.ok)
 			}
 		})

@@ -41,7 +41,7 @@ func (r *Resolver) leads(
 		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: id}
 	}
 	found, more, err := r.Operators.Leads(ctx, f, state)
-	if err == nil && asks(ctx, "edges", "node", "deliveries") {
+	if err == nil && asksDeliveries(ctx) {
 		err = r.Operators.AddDeliveries(ctx, found...)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after strin
 		page.Edges[i], page.PageInfo.EndCursor = &schema.DeliveryEdge{Cursor: cursor, Node: d}, &cursor
 		read[i] = d.Lead
 	}
-	if asks(ctx, "edges", "node", "lead", "deliveries") {
+	if asksDeliveries(ctx) {
 		if err := r.Operators.AddDeliveries(ctx, read...); err != nil {
 			return nil, operatorError(err)
 		}
@@ -102,24 +102,15 @@ func badCursor() error {
 	})
 }
 
-// asks reports whether an operation asks for a field, by its path below the field that is being resolved.
-func asks(ctx context.Context, path ...string) bool {
-	op := graphql.GetOperationContext(ctx)
-	sets := []ast.SelectionSet{graphql.GetFieldContext(ctx).Field.Selections}
-	for _, name := range path {
-		var below []ast.SelectionSet
-		for _, set := range sets {
-			for _, field := range graphql.CollectFields(op, set, nil) {
-				if field.Name == name {
-					below = append(below, field.Selections)
-				}
-			}
-		}
-		if sets = below; len(sets) == 0 {
-			return false
-		}
-	}
-	return true
+// asksDeliveries reports whether an operation asks for deliveries below the field that is being resolved.
+func asksDeliveries(ctx context.Context) bool {
+	return selects(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, "deliveries")
+}
+
+func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
+	return slices.ContainsFunc(graphql.CollectFields(op, set, nil), func(f graphql.CollectedField) bool {
+		return f.Name == name || selects(op, f.Selections, name)
+	})
 }
 
 // lead implements the root field of that name.
@@ -162,7 +153,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	if err == nil {
 		list, _, err = r.Operators.DeliveryPage(ctx, queue.Filter{ID: number, Limit: 1})
 	}
-	if err == nil && len(list) > 0 && asks(ctx, "lead", "deliveries") {
+	if err == nil && len(list) > 0 && asksDeliveries(ctx) {
 		err = r.Operators.AddDeliveries(ctx, list[0].Lead)
 	}
 	switch {

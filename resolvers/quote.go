@@ -88,12 +88,7 @@ func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 	return s
 }
 
-func trimmed(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return strings.TrimSpace(*s)
-}
+func trimmed(s *string) string { return strings.TrimSpace(value(s, "")) }
 
 // contentDigest identifies the content of a submission, by which a repetition is recognized. The
 // order of features does not matter.

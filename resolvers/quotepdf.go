@@ -64,10 +64,7 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 
 // ForgetPDFs removes all rendered documents from the cache, after submissions were deleted.
 func (r *Resolver) ForgetPDFs(ctx context.Context) error {
-	pattern, err := cache.ParsePattern(pdfKey("*", "*"))
-	if err == nil {
-		_, err = r.Cache.Clear(ctx, pattern)
-	}
+	_, err := r.Cache.Clear(ctx, cache.Pattern(pdfKey("*", "*")))
 	return err
 }
 

@@ -123,7 +123,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
 		Operators: &leads.Service{
 			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,
-			ClearPDFs: func(ctx context.Context, ids []string) (int, error) { return leads.ClearPDFs(ctx, store, ids) },
+			ClearPDFs: store.Clear,
 		},
 		Checks:       operator.Checks(s),
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},

@@ -14,26 +14,23 @@ const MaxPattern = 256
 // `?` one byte, `[abc]` one of a set, `[a-z]` one of a range (written in either
 // direction), `[^a]` one that is not in the set, and `\` takes what follows literally.
 // As in Valkey an unterminated set ends with the pattern, an empty one matches nothing,
-// and a letter outside ASCII counts as several bytes. The zero Pattern matches nothing.
-type Pattern struct{ text string }
+// and a letter outside ASCII counts as several bytes. The empty Pattern matches nothing.
+type Pattern string
 
 // ParsePattern checks a pattern of 1 to 256 characters. Its error is a sentence for the
 // client who sent the pattern.
 func ParsePattern(text string) (Pattern, error) {
 	if text == "" {
-		return Pattern{}, errors.New("the pattern must not be empty")
+		return "", errors.New("the pattern must not be empty")
 	}
 	if !utf8.ValidString(text) {
-		return Pattern{}, errors.New("the pattern must be valid UTF-8")
+		return "", errors.New("the pattern must be valid UTF-8")
 	}
 	if n := utf8.RuneCountInString(text); n > MaxPattern {
-		return Pattern{}, fmt.Errorf("the pattern must have at most %d characters, it has %d", MaxPattern, n)
+		return "", fmt.Errorf("the pattern must have at most %d characters, it has %d", MaxPattern, n)
 	}
-	return Pattern{text}, nil
+	return Pattern(text), nil
 }
-
-// All returns the pattern that matches every key.
-func All() Pattern { return Pattern{"*"} }
 
 // Escape returns a pattern text that matches exactly the given key.
 func Escape(key string) string {
@@ -43,20 +40,20 @@ func Escape(key string) string {
 // Match reports whether the whole key matches, in at most time proportional to the length
 // of the pattern times the length of the key.
 func (p Pattern) Match(key string) bool {
-	if p.text == "" {
+	if p == "" {
 		return false
 	}
 	// Only the latest star needs to backtrack: it can match everything that an earlier
 	// one could.
 	at, star, resume := 0, -1, 0
 	for i := 0; i < len(key); {
-		if at < len(p.text) && p.text[at] == '*' {
+		if at < len(p) && p[at] == '*' {
 			star, resume = at, i
 			at++
 			continue
 		}
-		if at < len(p.text) {
-			if matches, next := matchByte(p.text, at, key[i]); matches {
+		if at < len(p) {
+			if matches, next := matchByte(string(p), at, key[i]); matches {
 				at = next
 				i++
 				continue
@@ -68,7 +65,7 @@ func (p Pattern) Match(key string) bool {
 		resume++
 		at, i = star+1, resume
 	}
-	return strings.Trim(p.text[at:], "*") == ""
+	return strings.Trim(string(p[at:]), "*") == ""
 }
 
 // matchByte reports whether the element of a pattern at i, which is not a star, matches

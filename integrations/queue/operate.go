@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,14 @@ func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 				return nil, err
 			}
 			for _, state := range states {
-				counts = append(counts, count(target, state, found))
+				c := Count{Target: target, State: state}
+				for _, d := range found {
+					if d.State == state {
+						c.Number++
+						c.Oldest = cmp.Or(c.Oldest, d.CreatedAt)
+					}
+				}
+				counts = append(counts, c)
 			}
 		}
 	}
@@ -193,17 +201,4 @@ func (q *Queue) ReportOverdue(ctx context.Context) {
 				Msg("deliveries are overdue")
 		}
 	}
-}
-
-func count(target Target, state State, found []Delivery) Count {
-	c := Count{Target: target, State: state}
-	for _, d := range found {
-		if d.State != state {
-			continue
-		}
-		if c.Number++; c.Number == 1 {
-			c.Oldest = d.CreatedAt
-		}
-	}
-	return c
 }

@@ -77,10 +77,7 @@ type Queue struct {
 	Options
 	targets map[Target]*target
 	client  client
-
-	migrator interface {
-		Migrate(context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts) (*rivermigrate.MigrateResult, error)
-	}
+	migrate func(context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts) (*rivermigrate.MigrateResult, error)
 }
 
 // client is what does not depend on the database of a [river.Client].
@@ -123,13 +120,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx
 		river.AddWorker(config.Workers, &worker{Queue: q})
 	}
 	c, err := river.NewClient(driver, config)
-	if err == nil {
-		q.client = c
-		q.migrator, err = rivermigrate.New(driver, &rivermigrate.Config{Logger: config.Logger})
-	}
-	if err != nil {
+	migrator, migratorErr := rivermigrate.New(driver, &rivermigrate.Config{Logger: config.Logger})
+	if err := errors.Join(err, migratorErr); err != nil {
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
+	q.client, q.migrate = c, migrator.Migrate
 	return q, &Hooks[TTx]{queue: q, client: c}, nil
 }
 
@@ -150,7 +145,7 @@ func (q *Queue) replaceStuckWorker(_ context.Context, p river.JobStuckHandlerPar
 // Processes that migrate at the same time disturb each other: the one that fails tries again.
 func (q *Queue) Migrate(ctx context.Context) error {
 	for try := 1; ; try++ {
-		_, err := q.migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		_, err := q.migrate(ctx, rivermigrate.DirectionUp, nil)
 		if err == nil {
 			return nil
 		}

@@ -43,7 +43,12 @@ type erasure struct {
 // so that no request fills it again.
 func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email)}
-	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: remains()}
+	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: []string{
+		"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
+		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
+		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
+		"PDFs in the memory of other instances, for an hour at most",
+	}}
 	var err error
 	if e.stored, err = e.findLeads(ctx); err != nil {
 		return nil, err
@@ -74,19 +79,9 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	erased(submissions)(e.eraseLeads(ctx))
 	n, err := s.Archive.EraseHints(ctx, e.email)
 	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
-	erased(pdfs)(s.ClearPDFs(ctx, e.known))
+	erased(pdfs)(s.ClearPDFs(ctx, pdfPattern(e.known)))
 	e.receipt.Complete = !e.failed()
 	return e.receipt, nil
-}
-
-// remains lists what the service cannot erase.
-func remains() []string {
-	return []string{
-		"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
-		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
-		"PDFs in the memory of other instances, for an hour at most",
-	}
 }
 
 // search adds a place to the receipt, with what find counts there.
@@ -222,21 +217,12 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 	return n, errors.Join(err, e.Truncate(ctx))
 }
 
-// PDFPattern matches the cached PDFs of one lead. Of several, or of none, it matches all PDFs: those of others are
+// pdfPattern matches the cached PDFs of one lead. Of several, or of none, it matches all PDFs: those of others are
 // drawn again, and an earlier erasure may have ended after it had removed the ids.
-func PDFPattern(ids []string) string {
+func pdfPattern(ids []string) cache.Pattern {
 	const prefix = "quote:pdf:"
 	if len(ids) != 1 {
 		return prefix + "*"
 	}
-	return cache.Escape(prefix+ids[0]+":") + "*"
-}
-
-// ClearPDFs clears the PDFs of leads from a cache.
-func ClearPDFs(ctx context.Context, c cache.Cache, ids []string) (int, error) {
-	pattern, err := cache.ParsePattern(PDFPattern(ids))
-	if err != nil {
-		return 0, err
-	}
-	return c.Clear(ctx, pattern)
+	return cache.Pattern(cache.Escape(prefix+ids[0]+":") + "*")
 }

@@ -145,30 +145,23 @@ func (r *report) choose(field string, converted bool, values ...string) {
 
 func (r *report) finish() {
 	r.Steps = steps(r.reached)
-	for key, reached := range r.weeks {
+	weeks := slices.SortedFunc(maps.Keys(r.weeks), func(a, b week) int {
+		return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.locale, b.locale))
+	})
+	for _, key := range weeks {
 		year, number := key.start.ISOWeek()
-		w := &schema.FunnelWeek{Week: fmt.Sprintf("%d-W%02d", year, number), Start: key.start, Steps: steps(*reached)}
+		w := &schema.FunnelWeek{Week: fmt.Sprintf("%d-W%02d", year, number), Start: key.start, Steps: steps(*r.weeks[key])}
 		if key.locale != "" {
 			w.Locale = &key.locale
 		}
 		r.Weeks = append(r.Weeks, w)
 	}
-	slices.SortFunc(r.Weeks, func(a, b *schema.FunnelWeek) int {
-		return cmp.Or(a.Start.Compare(b.Start), strings.Compare(localeOf(a), localeOf(b)))
-	})
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
 		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *schema.FunnelChoice) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 		})
 		r.Choices = append(r.Choices, list[:min(len(list), choicesShown)]...)
 	}
-}
-
-func localeOf(w *schema.FunnelWeek) string {
-	if w.Locale == nil {
-		return ""
-	}
-	return string(*w.Locale)
 }
 
 // steps names the numbers of sessions that reached each step.

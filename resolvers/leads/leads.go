@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/pdf"
@@ -19,24 +20,15 @@ import (
 	"siteapi/schema"
 )
 
-// Deliveries is what operators need of the delivery queue.
-type Deliveries interface {
-	List(ctx context.Context, f queue.Filter) ([]queue.Delivery, error)
-	Retry(ctx context.Context, id int64) error
-	Resend(ctx context.Context, submissionID string, target queue.Target) error
-	Withdraw(ctx context.Context, submissionID string) (removed, running int, err error)
-	Counts(ctx context.Context) ([]queue.Count, error)
-}
-
 // Service lists, finds and changes leads and their deliveries.
 type Service struct {
 	Archive    store.Archive
-	Deliveries Deliveries
+	Deliveries *queue.Queue
 
 	CMS       CMS
 	CRM       CRM
-	ClearPDFs func(ctx context.Context, ids []string) (int, error) // removes the PDFs of leads from the cache
-	Truncate  func(ctx context.Context) error                      // removes deleted data from the database's log
+	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error) // from the cache
+	Truncate  func(ctx context.Context) error                               // removes deleted data from the database's log
 }
 
 // CMS is what an erasure needs of the CMS's driver.

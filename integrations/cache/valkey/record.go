@@ -42,16 +42,10 @@ func decode(m *valkey.ValkeyMessage) (record, error) {
 		return record{}, errors.New("the server holds something that is not an entry")
 	}
 	value, err := m.AsBytes() // the same memory as text
-	if err != nil {
-		return record{}, err
-	}
-	storedAt, err := strconv.ParseInt(text[:timeLength], 10, 64)
-	if err != nil {
-		return record{}, fmt.Errorf("reading when an entry was stored: %w", err)
-	}
-	until, err := strconv.ParseInt(text[timeLength+1:2*timeLength+1], 10, 64)
-	if err != nil {
-		return record{}, fmt.Errorf("reading until when an entry is fresh: %w", err)
+	storedAt, storedErr := strconv.ParseInt(text[:timeLength], 10, 64)
+	until, untilErr := strconv.ParseInt(text[timeLength+1:2*timeLength+1], 10, 64)
+	if err := errors.Join(err, storedErr, untilErr); err != nil {
+		return record{}, fmt.Errorf("reading an entry: %w", err)
 	}
 	revision := text[2*timeLength+2 : headerLength-1]
 	return record{

@@ -18,9 +18,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -214,15 +214,15 @@ func eraseLeads(ctx context.Context, c *call) error {
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
-	c.rules.ClearPDFs = func(ctx context.Context, ids []string) (int, error) {
+	c.rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
 		if c.settings.CacheURL.Scheme == "memory" {
-			return c.clearMemory(ctx, ids, idle)
+			return c.clearMemory(ctx, pattern, idle)
 		}
 		shared, err := c.OpenCache(ctx, c.settings)
 		if err != nil {
 			return 0, err
 		}
-		n, err := leads.ClearPDFs(ctx, shared, ids)
+		n, err := shared.Clear(ctx, pattern)
 		return n, errors.Join(err, shared.Close())
 	}
 	erased, err := c.rules.Erase(ctx, email, !c.on("yes"))
@@ -285,9 +285,9 @@ func outcome(r *schema.ErasureReceipt) error {
 }
 
 // clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
-func (c *call) clearMemory(ctx context.Context, ids []string, idle bool) (int, error) {
+func (c *call) clearMemory(ctx context.Context, pattern cache.Pattern, idle bool) (int, error) {
 	const advice = "PDFs stay in the memory of a running service for an hour: add --server, or restart the service"
-	address := c.server() + "/api/cache/clear?" + url.Values{"pattern": {leads.PDFPattern(ids)}}.Encode()
+	address := c.server() + "/api/cache/clear?" + url.Values{"pattern": {string(pattern)}}.Encode()
 	resp, err := ask(ctx, http.MethodPost, address, first(c.settings.CacheTokens))
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 		return 0, nil
