@@ -10,17 +10,14 @@ import (
 	"siteapi/schema"
 )
 
-// ClearCache is the resolver for the clearCache field.
 func (r *mutationResolver) ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
 	return r.clearCache(ctx, all, pattern)
 }
 
-// InvalidateCache is the resolver for the invalidateCache field.
 func (r *mutationResolver) InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
 	return r.invalidateCache(ctx, input)
 }
 
-// CacheStats is the resolver for the cacheStats field.
 func (r *queryResolver) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
 	return r.cacheStats(ctx), nil
 }

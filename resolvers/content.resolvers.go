@@ -10,7 +10,6 @@ import (
 	"siteapi/schema"
 )
 
-// Content is the resolver for the content field.
 func (r *queryResolver) Content(ctx context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error) {
 	return r.contentDocuments(ctx, documentType, locale)
 }

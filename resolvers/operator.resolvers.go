@@ -14,19 +14,16 @@ import (
 	"time"
 )
 
-// RetryDelivery is the resolver for the retryDelivery field.
 func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error) {
 	return r.retryDelivery(ctx, id)
 }
 
-// ResendLead is the resolver for the resendLead field.
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
 	return r.changeLead(ctx, "resendLead", id, func(lead *schema.Lead) error {
 		return r.Operators.Resend(ctx, lead, targetOf(target))
 	})
 }
 
-// ReleaseLead is the resolver for the releaseLead field.
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "releaseLead", id, func(lead *schema.Lead) error {
 		_, err := r.Operators.Archive.Release(ctx, lead.ID)
@@ -34,29 +31,24 @@ func (r *mutationResolver) ReleaseLead(ctx context.Context, id string) (*schema.
 	})
 }
 
-// RejectLead is the resolver for the rejectLead field.
 func (r *mutationResolver) RejectLead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error { return r.Operators.Reject(ctx, lead.ID) })
 }
 
-// EraseLeads is the resolver for the eraseLeads field.
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	return r.eraseLeads(ctx, email, dryRun)
 }
 
-// Leads is the resolver for the leads field.
 func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{Limit: value(first, defaultPage), Since: value(since, time.Time{}), Until: value(until, time.Time{})}
 	f.Search, f.Locale = value(search, ""), string(value(locale, ""))
 	return r.leads(ctx, f, value(state, ""), value(after, ""))
 }
 
-// Lead is the resolver for the lead field.
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.lead(ctx, id)
 }
 
-// Deliveries is the resolver for the deliveries field.
 func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
 	f := queue.Filter{Limit: value(first, defaultPage), Target: targetOf(value(target, ""))}
 	for _, s := range state {
@@ -65,12 +57,10 @@ func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryS
 	return r.deliveryPage(ctx, f, value(after, ""))
 }
 
-// Funnel is the resolver for the funnel field.
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale) (*schema.Funnel, error) {
 	return r.Operators.Funnel(ctx, value(since, time.Time{}), value(until, time.Time{}), locale)
 }
 
-// ServiceHealth is the resolver for the serviceHealth field.
 func (r *queryResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {
 	return r.serviceHealth(ctx), nil
 }

@@ -10,17 +10,14 @@ import (
 	"siteapi/schema"
 )
 
-// TrackQuote is the resolver for the trackQuote field.
 func (r *mutationResolver) TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	return r.trackQuote(ctx, input)
 }
 
-// SubmitQuote is the resolver for the submitQuote field.
 func (r *mutationResolver) SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	return r.submitQuote(ctx, input)
 }
 
-// QuotePDF is the resolver for the quotePdf field.
 func (r *queryResolver) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	return r.quotePdf(ctx, id, locale)
 }

@@ -10,7 +10,6 @@ import (
 	"siteapi/schema"
 )
 
-// SiteSettings is the resolver for the SiteSettings field.
 func (r *queryResolver) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	return r.siteSettings(ctx, id)
 }

@@ -10,7 +10,6 @@ import (
 	"siteapi/schema"
 )
 
-// ReceiveCmsWebhook is the resolver for the receiveCmsWebhook field.
 func (r *mutationResolver) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	return r.receiveCmsWebhook(ctx, payload)
 }
