@@ -29,6 +29,9 @@ type Check struct {
 	Advice string // what to do about an error
 }
 
+// checkTimeout is how long one check may take.
+const checkTimeout = 20 * time.Second
+
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
 
@@ -53,9 +56,11 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 		found = append(found, check)
 	}
 	warn := func(detail, advice string) { report(schema.HealthStateWarning, detail, advice) }
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
 	began := time.Now()
 	works, err := c.Run(ctx, warn)
-	took := time.Since(began).Round(time.Millisecond)
+	took := time.Since(began).Round(100 * time.Microsecond)
 	switch kind := upstream.KindOf(err); {
 	case err == nil && len(found) > 0:
 	case err == nil:
