@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/schema"
@@ -41,9 +43,9 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
 	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals, func(s quote.Signal) bool { return !s.Weak() })
-	if r.Trace != nil {
-		n.Submission.Trace = r.Trace(ctx)
-	}
+	trace := propagation.MapCarrier{} // of the request, which deliveries continue; empty where nothing is traced
+	propagation.TraceContext{}.Inject(ctx, trace)
+	n.Submission.Trace = trace["traceparent"]
 	stored, created, err := r.Quotes.Submit(ctx, n)
 	if err != nil {
 		return nil, translate(err)

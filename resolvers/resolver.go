@@ -61,9 +61,8 @@ type Deps struct {
 
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 
-	MinTime   time.Duration                    // from a session's first tracked state to its submission; 0: any
-	Challenge *turnstile.Verifier              // nil: submissions need no token of a bot check
-	Trace     func(ctx context.Context) string // traceparent of a context, empty: none; nil: nothing is traced
+	MinTime   time.Duration       // from a session's first tracked state to its submission; 0: any
+	Challenge *turnstile.Verifier // nil: submissions need no token of a bot check
 
 	Development bool // report the names of the hints that track drops
 

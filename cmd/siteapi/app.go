@@ -129,7 +129,7 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
 		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier,
-		Count: a.metrics.Event, Trace: telemetry.Parent,
+		Count: a.metrics.Event,
 	})
 	return nil
 }

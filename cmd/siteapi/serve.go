@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
@@ -39,7 +38,12 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return errors.Join(err, a.shutdown(ctx))
 	}
-	announce(log, s, listener.Addr())
+	ready := log.Info().Str("address", listener.Addr().String()).Str("environment", s.Environment).Str("version", versionText()).
+		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
+	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
+		ready.Str("open", "http://localhost:"+port+"/") // which links to all there is
+	}
+	ready.Msg("ready")
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // where systemd asks for it, which notices what it is not told
 	return a.serve(ctx, listener)
 }
@@ -89,16 +93,6 @@ func (a *app) listenAdmin(ctx context.Context) error {
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}
 	return nil
-}
-
-// announce logs where the service is, and the page that links to all a developer can do there.
-func announce(log zerolog.Logger, s *config.Settings, addr net.Addr) {
-	event := log.Info().Str("address", addr.String()).Str("environment", s.Environment).Str("version", versionText()).
-		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
-	if _, port, err := net.SplitHostPort(addr.String()); err == nil && s.FrontPage {
-		event.Str("open", "http://localhost:"+port+"/")
-	}
-	event.Msg("ready")
 }
 
 // upkeep deletes what is older than its retention and reports overdue deliveries, once an hour. Every instance does it:

@@ -118,13 +118,6 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 	}
 }
 
-// Parent returns the traceparent of a context; empty: nothing is traced.
-func Parent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
-}
-
 // Send makes a span of each attempt to deliver a submission, in the trace of the request that
 // submitted it.
 func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
