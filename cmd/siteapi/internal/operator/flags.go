@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// option adds flags to a command, or text to its help.
+// option adds flags or arguments to a command.
 type option func(*call)
 
 func options(list ...option) option {
@@ -25,8 +25,6 @@ func options(list ...option) option {
 		}
 	}
 }
-
-func details(text string) option { return func(c *call) { c.Long = c.Short + "\n\n" + text } }
 
 // arguments makes a command take arguments: one at least, unless --all is given.
 func arguments(names string) option {
@@ -47,16 +45,9 @@ func boolFlag(name, usage string) option { return func(c *call) { c.Flags().Bool
 
 func jsonFlag() option { return boolFlag("json", "print JSON, for other programs") }
 
-// checkedFlag adds a flag whose value is taken as it is given, each time. An empty value is as good as none.
+// checkedFlag adds a flag whose value is taken as it is given, each time.
 func checkedFlag(name, usage string, take func(c *call, given string) error) option {
-	return func(c *call) {
-		c.Flags().Func(name, usage, func(given string) error {
-			if given == "" {
-				return nil
-			}
-			return take(c, given)
-		})
-	}
+	return func(c *call) { c.Flags().Func(name, usage, func(given string) error { return take(c, given) }) }
 }
 
 func textFlag(name, usage string) option {

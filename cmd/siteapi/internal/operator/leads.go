@@ -274,10 +274,8 @@ func outcome(r *schema.ErasureReceipt) error {
 		return slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == state })
 	}
 	switch {
-	case in("failed") && r.DryRun:
-		return errors.New("not every place could be searched")
 	case in("failed"):
-		return errors.New("not everything could be erased: run the command again when what failed can be reached")
+		return errors.New("not every place could be searched and erased: run the command again when what failed can be reached")
 	case in("found"):
 		return finding("nothing was erased: add --yes to erase it")
 	}
