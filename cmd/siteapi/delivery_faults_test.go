@@ -90,9 +90,14 @@ func TestFaultTable(t *testing.T) {
 		t.Run(col.name, func(t *testing.T) {
 			t.Parallel()
 			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-			s := startService(t, stubs.env(), quick)
+			retrying := startService(t, stubs.env(), quick)
+			waiting := startService(t, stubs.env()) // until an operator retries
 			for i, row := range faultTable() {
-				t.Run(row.name, func(t *testing.T) { // one after the other: they share a service
+				t.Run(row.name, func(t *testing.T) { // one after the other: they share the stubs
+					s := retrying
+					if row.byHand {
+						s = waiting
+					}
 					faultCase(t, s, stubs, col, row, fmt.Sprintf("row-%d", i))
 				})
 			}
