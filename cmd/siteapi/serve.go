@@ -14,6 +14,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/telemetry"
+	"siteapi/schema/playground"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
@@ -41,7 +42,11 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	ready := log.Info().Str("address", listener.Addr().String()).Str("environment", s.Environment).Str("version", versionText()).
 		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
-		ready.Str("open", "http://localhost:"+port+"/") // which links to all there is
+		base := "http://localhost:" + port
+		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
+		if s.Playground {
+			ready.Str("playground", base+playground.Path)
+		}
 	}
 	ready.Msg("ready")
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // where systemd asks for it, which notices what it is not told
