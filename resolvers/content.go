@@ -156,9 +156,6 @@ func (c *contentService) fallbackPath(l *localeContent) string {
 
 // saveFallback writes the copy that a later process serves while the CMS fails.
 func (c *contentService) saveFallback(l *localeContent, value []byte) error {
-	if c.deps.FallbackDir == "" {
-		return nil
-	}
 	if err := os.MkdirAll(c.deps.FallbackDir, 0o750); err != nil {
 		return fmt.Errorf("making the folder: %w", err)
 	}
@@ -171,9 +168,6 @@ func (c *contentService) saveFallback(l *localeContent, value []byte) error {
 }
 
 func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*snapshot, error) {
-	if c.deps.FallbackDir == "" {
-		return nil, fs.ErrNotExist
-	}
 	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {
 		return nil, err
@@ -210,7 +204,7 @@ func (r *Resolver) contentDocuments(
 	if err != nil {
 		return nil, translate(err)
 	}
-	return snap.documents(documentType), nil
+	return append([]*schema.ContentDocument{}, snap.byType[documentType]...), nil
 }
 
 // Revision identifies the content of a locale that is served now; false if a read would
@@ -278,14 +272,6 @@ type snapshot struct {
 	settings *siteSettings // nil: the CMS has no such document
 	byType   map[string][]*schema.ContentDocument
 	labels   map[string]string // words for slugs
-}
-
-// documents returns the documents of a type, never nil.
-func (s *snapshot) documents(documentType string) []*schema.ContentDocument {
-	if docs := s.byType[documentType]; docs != nil {
-		return docs
-	}
-	return []*schema.ContentDocument{}
 }
 
 // decodeSnapshot reads what contentService.fetch wrote. A malformed document is left out

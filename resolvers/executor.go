@@ -33,8 +33,6 @@ type Executor struct {
 	development bool // report the names of dropped hints
 }
 
-var _ graphql.GraphExecutor = (*Executor)(nil)
-
 // NewExecutor returns an executor over the resolvers.
 func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	if o.Documents == nil {

@@ -57,7 +57,7 @@ type Deps struct {
 
 	ContentTypes []string       // document types that `content` serves
 	ContentLife  cache.Lifetime // of a locale's content
-	FallbackDir  string         // stores fallback copies of the content for later processes; empty: none are stored
+	FallbackDir  string         // stores fallback copies of the content for later processes
 
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 

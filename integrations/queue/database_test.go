@@ -154,10 +154,10 @@ func newSubject[TTx any](
 	return &subject{
 		Queue: q,
 		enqueue: func(commit bool, ids ...string) error {
-			return inTx(commit, func(tx TTx) error { return hooks.Enqueue(ctx, tx, ids) })
+			return inTx(commit, func(tx TTx) error { return hooks(tx).Enqueue(ctx, ids) })
 		},
 		unfinished: func(ids ...string) (found []string) {
-			err := inTx(true, func(tx TTx) (err error) { found, err = hooks.Unfinished(ctx, tx, ids); return err })
+			err := inTx(true, func(tx TTx) (err error) { found, err = hooks(tx).Unfinished(ctx, ids); return err })
 			if err != nil {
 				t.Error(err)
 			}
@@ -173,7 +173,7 @@ func newSubject[TTx any](
 			}
 		},
 		remove: func(ids ...string) {
-			if err := inTx(true, func(tx TTx) error { return hooks.Remove(ctx, tx, ids) }); err != nil {
+			if err := inTx(true, func(tx TTx) error { return hooks(tx).Remove(ctx, ids) }); err != nil {
 				t.Error(err)
 			}
 		},

@@ -8,14 +8,15 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Hooks are how the store of a database reaches the queue within its own transactions.
-type Hooks[TTx any] struct {
+// inTx is the queue within a transaction of the store.
+type inTx[TTx any] struct {
 	queue  *Queue
 	client *river.Client[TTx]
+	tx     TTx
 }
 
 // Enqueue creates the deliveries of new submissions. Any process may call it.
-func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string) error {
+func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
 	var params []river.InsertManyParams
 	for _, c := range h.queue.Targets {
 		if c.Off {
@@ -28,7 +29,7 @@ func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 	if len(params) == 0 {
 		return nil
 	}
-	if _, err := h.client.InsertManyTx(ctx, tx, params); err != nil {
+	if _, err := h.client.InsertManyTx(ctx, h.tx, params); err != nil {
 		return fmt.Errorf("enqueueing deliveries: %w", err)
 	}
 	return nil
@@ -36,8 +37,8 @@ func (h *Hooks[TTx]) Enqueue(ctx context.Context, tx TTx, submissionIDs []string
 
 // Unfinished returns those of some submissions with a delivery that is under way or has
 // failed. It reads all of these, since deliveries of earlier releases have no tag.
-func (h *Hooks[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []string) (ids []string, err error) {
-	found, err := list(ctx, h.jobs(tx), Filter{States: []State{Pending, Running, Retrying, Failed}})
+func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids []string, err error) {
+	found, err := list(ctx, h.jobs, Filter{States: []State{Pending, Running, Retrying, Failed}})
 	for _, d := range found {
 		if slices.Contains(submissionIDs, d.SubmissionID) {
 			ids = append(ids, d.SubmissionID)
@@ -48,8 +49,8 @@ func (h *Hooks[TTx]) Unfinished(ctx context.Context, tx TTx, submissionIDs []str
 
 // Remove removes the deliveries of submissions that are being erased. One that is running
 // ends with its try.
-func (h *Hooks[TTx]) Remove(ctx context.Context, tx TTx, submissionIDs []string) error {
-	found, err := list(ctx, h.jobs(tx), Filter{Submissions: submissionIDs})
+func (h inTx[TTx]) Remove(ctx context.Context, submissionIDs []string) error {
+	found, err := list(ctx, h.jobs, Filter{Submissions: submissionIDs})
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -57,14 +58,12 @@ func (h *Hooks[TTx]) Remove(ctx context.Context, tx TTx, submissionIDs []string)
 	for _, d := range found {
 		ids = append(ids, d.ID)
 	}
-	if _, err := h.client.JobDeleteManyTx(ctx, tx, river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
+	if _, err := h.client.JobDeleteManyTx(ctx, h.tx, river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
 		return fmt.Errorf("removing the deliveries of submissions: %w", err)
 	}
 	return nil
 }
 
-func (h *Hooks[TTx]) jobs(tx TTx) lister {
-	return func(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error) {
-		return h.client.JobListTx(ctx, tx, params)
-	}
+func (h inTx[TTx]) jobs(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error) {
+	return h.client.JobListTx(ctx, h.tx, params)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/quote"
+	"siteapi/integrations/store"
 )
 
 const (
@@ -91,9 +92,9 @@ type client interface {
 	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
 }
 
-// New builds a queue on the driver of a database, and the hooks by which the store of that
-// database takes part. The driver's pool must outlive the queue.
-func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx], error) {
+// New builds a queue on the driver of a database, and what the store of that database needs
+// to take it into its transactions. The driver's pool must outlive the queue.
+func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queue[TTx], error) {
 	q := &Queue{Options: o, targets: map[Target]*target{}}
 	queues := map[string]river.QueueConfig{}
 	for _, c := range o.Targets {
@@ -125,7 +126,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, *Hooks[TTx
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
 	q.client, q.migrate = c, migrator.Migrate
-	return q, &Hooks[TTx]{queue: q, client: c}, nil
+	return q, func(tx TTx) store.Deliveries { return inTx[TTx]{q, c, tx} }, nil
 }
 
 // riverLog passes River's warnings on, a few at a time while the database is away.

@@ -9,7 +9,7 @@ import (
 )
 
 // Rule is how much is allowed: Limit requests per Period, evenly spread, of which Burst
-// may come at once after a quiet time. A Burst of 0 means Limit.
+// may come at once after a quiet time.
 type Rule struct {
 	Limit  int
 	Period time.Duration
@@ -18,14 +18,6 @@ type Rule struct {
 
 // Interval is the time that earns one request.
 func (r Rule) Interval() time.Duration { return r.Period / time.Duration(r.Limit) }
-
-// Most is how many requests may come at once.
-func (r Rule) Most() int {
-	if r.Burst > 0 {
-		return r.Burst
-	}
-	return r.Limit
-}
 
 // Limiter counts requests. Allow may be called concurrently.
 type Limiter interface {

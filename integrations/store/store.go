@@ -109,16 +109,18 @@ type Archive interface {
 	EraseHints(ctx context.Context, email string) (int64, error)
 }
 
-// Queue is the part of the delivery queue that takes part in transactions of the
-// store. TX is the driver's transaction.
-type Queue[TX any] interface {
+// Queue returns the delivery queue as it takes part in a transaction of the store. TX is the driver's transaction.
+type Queue[TX any] func(tx TX) Deliveries
+
+// Deliveries is the delivery queue within a transaction.
+type Deliveries interface {
 	// Enqueue creates the deliveries of submissions.
-	Enqueue(ctx context.Context, tx TX, submissionIDs []string) error
+	Enqueue(ctx context.Context, submissionIDs []string) error
 	// Unfinished returns those of some submissions that have a delivery which has not
 	// arrived.
-	Unfinished(ctx context.Context, tx TX, submissionIDs []string) ([]string, error)
+	Unfinished(ctx context.Context, submissionIDs []string) ([]string, error)
 	// Remove removes all deliveries of submissions that are being erased.
-	Remove(ctx context.Context, tx TX, submissionIDs []string) error
+	Remove(ctx context.Context, submissionIDs []string) error
 }
 
 // Load is how busy a driver is.

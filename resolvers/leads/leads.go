@@ -200,27 +200,22 @@ func (s *Service) DeliveryPage(ctx context.Context, f queue.Filter) (page []*sch
 	if more = len(list) > most; more {
 		list = list[:most]
 	}
-	leads, err := s.leadsOf(ctx, list)
+	if len(list) == 0 {
+		return nil, false, nil
+	}
+	var of store.Filter
 	for _, d := range list {
-		page = append(page, newDelivery(d, leads[d.SubmissionID]))
+		of.IDs = append(of.IDs, d.SubmissionID)
+	}
+	leads, _, err := s.Leads(ctx, of, "")
+	byID := map[string]*schema.Lead{} // those that were erased left out
+	for _, lead := range leads {
+		byID[lead.ID] = lead
+	}
+	for _, d := range list {
+		page = append(page, newDelivery(d, byID[d.SubmissionID]))
 	}
 	return page, more, err
-}
-
-// leadsOf returns the leads of deliveries, those that were erased left out.
-func (s *Service) leadsOf(ctx context.Context, list []queue.Delivery) (map[string]*schema.Lead, error) {
-	leads, f := map[string]*schema.Lead{}, store.Filter{}
-	for _, d := range list {
-		f.IDs = append(f.IDs, d.SubmissionID)
-	}
-	if len(f.IDs) == 0 {
-		return leads, nil
-	}
-	found, _, err := s.Leads(ctx, f, "")
-	for _, lead := range found {
-		leads[lead.ID] = lead
-	}
-	return leads, err
 }
 
 // New returns a submission as operators see it, without its deliveries.

@@ -32,8 +32,6 @@ type Cache struct {
 	inFlight map[string]*inFlight // by key, the fill that may store its value
 }
 
-var _ cache.Cache = (*Cache)(nil)
-
 // record is an entry with its lifetime.
 type record struct {
 	cache.Entry

@@ -41,8 +41,6 @@ type Cache struct {
 	refreshes cache.Refreshes
 }
 
-var _ cache.Cache = (*Cache)(nil)
-
 // New returns the cache under a prefix of the keys at a server.
 func New(conn *valkeyconn.Conn, prefix string) *Cache {
 	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}

@@ -22,8 +22,6 @@ type Limiter struct {
 	keys *otter.Cache[string, *rate.Limiter]
 }
 
-var _ ratelimit.Limiter = (*Limiter)(nil)
-
 // New returns a limiter that has seen no client yet.
 func New() *Limiter {
 	return &Limiter{otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys})}
@@ -33,7 +31,7 @@ func New() *Limiter {
 func (l *Limiter) Allow(_ context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
 	limiter, ok := l.keys.GetIfPresent(key)
 	if !ok {
-		limiter, _ = l.keys.SetIfAbsent(key, rate.NewLimiter(rate.Every(rule.Interval()), rule.Most()))
+		limiter, _ = l.keys.SetIfAbsent(key, rate.NewLimiter(rate.Every(rule.Interval()), rule.Burst))
 	}
 	now := time.Now()
 	if limiter.AllowN(now, 1) {

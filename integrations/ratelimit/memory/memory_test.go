@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 // flood of others.
 func TestFloodOfKeys(t *testing.T) {
 	t.Parallel()
-	l, rule, served := memory.New(), ratelimit.Rule{Limit: 10, Period: time.Hour}, 0
+	l, rule, served := memory.New(), ratelimit.Rule{Limit: 10, Period: time.Hour, Burst: 10}, 0
 	for i := range 150_000 {
 		l.Allow(t.Context(), fmt.Sprint("once", i), rule)
 		if i%100 == 0 {

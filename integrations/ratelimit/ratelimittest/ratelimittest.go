@@ -41,7 +41,7 @@ func cases() map[string]func(*testing.T, ratelimit.Limiter) {
 			}
 		},
 		"keys are counted apart": func(t *testing.T, l ratelimit.Limiter) {
-			rule := ratelimit.Rule{Limit: 1, Period: time.Hour}
+			rule := ratelimit.Rule{Limit: 1, Period: time.Hour, Burst: 1}
 			for _, key := range []string{"a", "b", "a:b", "{a}", "", "ș\x00\n"} {
 				if ok, _ := l.Allow(t.Context(), key, rule); !ok {
 					t.Errorf("%q was refused", key)
@@ -52,7 +52,7 @@ func cases() map[string]func(*testing.T, ratelimit.Limiter) {
 			}
 		},
 		"requests at once are counted one by one": func(t *testing.T, l ratelimit.Limiter) {
-			if n := Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour}, l); n != 50 {
+			if n := Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50}, l); n != 50 {
 				t.Errorf("%d served of a limit of 50", n)
 			}
 		},

@@ -22,8 +22,6 @@ type Limiter struct {
 	alone  *memory.Limiter // used while the server is away
 }
 
-var _ ratelimit.Limiter = (*Limiter)(nil)
-
 // New returns the limiter under a prefix of the keys at a server.
 func New(conn *valkeyconn.Conn, prefix string) *Limiter {
 	return &Limiter{conn, prefix, memory.New()}
@@ -56,7 +54,7 @@ func (l *Limiter) ask(key string, rule ratelimit.Rule) (time.Duration, error) {
 	if !up {
 		return 0, errors.New("the server is away")
 	}
-	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Most())
+	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Burst)
 	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
 		[]string{strconv.FormatInt(one, 10), strconv.FormatInt(burst, 10)}).AsInt64()
 	if err != nil {

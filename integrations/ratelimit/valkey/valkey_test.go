@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 	ratelimittest.Run(t, func(t *testing.T) ratelimit.Limiter { return open(t, server, fmt.Sprintf("test%d:", n.Add(1))) })
 	t.Run("two instances count together", func(t *testing.T) {
 		t.Parallel()
-		served := ratelimittest.Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour}, open(t, server, "two:"),
+		served := ratelimittest.Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50}, open(t, server, "two:"),
 			open(t, server, "two:"))
 		if served != 50 {
 			t.Errorf("%d served by two of a limit of 50", served)
@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 // the server again when it is back.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
-	server, rule := valkeyserver.Start(t), ratelimit.Rule{Limit: 2, Period: time.Hour}
+	server, rule := valkeyserver.Start(t), ratelimit.Rule{Limit: 2, Period: time.Hour, Burst: 2}
 	l := open(t, server, "p:")
 	server.Pause(t)
 	began := time.Now()

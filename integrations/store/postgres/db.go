@@ -50,7 +50,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 		if err != nil {
 			return err
 		}
-		if err := fn(ctx, sqlstore.Queued[pgx.Tx]{DB: session{tx}, Handle: tx, Queue: d.queue}); err != nil {
+		if err := fn(ctx, sqlstore.Tx{DB: session{tx}, Deliveries: d.queue(tx)}); err != nil {
 			_ = tx.Rollback(ctx) // where it fails the connection is gone, and the transaction with it
 			return err
 		}

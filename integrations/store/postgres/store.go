@@ -22,12 +22,9 @@ import (
 
 // Options say how to open a [Store].
 type Options struct {
-	// URL of the database: postgres://user:password@host/name?settings.
-	URL string
-	// Queue takes part in the transactions.
-	Queue store.Queue[pgx.Tx]
-	// Log takes the migrations that are applied.
-	Log *slog.Logger
+	URL   string              // postgres://user:password@host/name?settings
+	Queue store.Queue[pgx.Tx] // takes part in the transactions
+	Log   *slog.Logger        // takes the migrations that are applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.

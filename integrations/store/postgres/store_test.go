@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
@@ -31,10 +32,12 @@ func subject(url string) storetest.Subject {
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
-			queue := storetest.Queue[pgx.Tx]{Jobs: jobs, Exec: func(ctx context.Context, tx pgx.Tx, query string) error {
-				_, err := tx.Exec(ctx, query)
-				return err
-			}}
+			queue := func(tx pgx.Tx) store.Deliveries {
+				return storetest.Queue{Jobs: jobs, Exec: func(ctx context.Context, query string) error {
+					_, err := tx.Exec(ctx, query)
+					return err
+				}}
+			}
 			return postgres.Open(ctx, postgres.Options{URL: url, Queue: queue, Log: slog.New(slog.DiscardHandler)})
 		},
 		Exec: func(t testing.TB, query string) {

@@ -40,7 +40,7 @@ func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error)
 // A page of leads is read by an index, however many there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
-	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue{})
+	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestSnapshotBesideAWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	var acknowledged atomic.Int64
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func TestSnapshotRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	for i := range 200 {
 		if _, _, err := db.Submit(t.Context(), storetest.Submission(i)); err != nil {
 			t.Fatal(err)

@@ -22,14 +22,10 @@ import (
 
 // Options say how to open a [Store].
 type Options struct {
-	// Path of the database file.
-	Path string
-	// Pool writes to it: [OpenDB] made it, and the delivery queue uses it as well.
-	Pool *sql.DB
-	// Queue takes part in the transactions.
-	Queue store.Queue[*sql.Tx]
-	// Log takes the migrations that are applied.
-	Log *slog.Logger
+	Path  string               // of the database file
+	Pool  *sql.DB              // writes to it: [OpenDB] made it, and the delivery queue uses it as well
+	Queue store.Queue[*sql.Tx] // takes part in the transactions
+	Log   *slog.Logger         // takes the migrations that are applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
@@ -50,10 +46,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := newDatabase(ctx, o.Pool, reads, o.Queue)
+	track, err := o.Pool.PrepareContext(ctx, sqlstore.TrackSession)
 	if err != nil {
-		return nil, errors.Join(translate(err), reads.Close())
+		return nil, errors.Join(translate(fmt.Errorf("preparing: %w", err)), reads.Close())
 	}
+	db := &database{
+		pool: o.Pool, reads: reads, queue: o.Queue, track: track,
+		requests: make(chan *request, queueLimit), closing: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go db.run()
 	s := &Store{sqlstore.New(db), db}
 	if err := s.IndexSubmissions(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -82,6 +83,10 @@ func (s *Store) Load() store.Load {
 	return store.Load{Waiting: len(s.db.requests), Busy: writes.InUse + reads.InUse, Idle: writes.Idle + reads.Idle}
 }
 
-// Close writes what is waiting and closes the connections that read. The pool is closed
+// Close writes what is waiting and closes the connections that read. Closing twice is not an error. The pool is closed
 // by the caller.
-func (s *Store) Close() error { return s.db.close() }
+func (s *Store) Close() error {
+	s.db.once.Do(func() { close(s.db.closing) })
+	<-s.db.ended
+	return errors.Join(s.db.track.Close(), s.db.reads.Close())
+}

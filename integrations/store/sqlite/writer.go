@@ -42,19 +42,6 @@ type request struct {
 	done    chan error
 }
 
-func newDatabase(ctx context.Context, pool, reads *sql.DB, queue store.Queue[*sql.Tx]) (*database, error) {
-	track, err := pool.PrepareContext(ctx, sqlstore.TrackSession)
-	if err != nil {
-		return nil, fmt.Errorf("preparing: %w", err)
-	}
-	d := &database{
-		pool: pool, reads: reads, queue: queue, track: track,
-		requests: make(chan *request, queueLimit), closing: make(chan struct{}), ended: make(chan struct{}),
-	}
-	go d.run()
-	return d, nil
-}
-
 // Query runs a statement that reads.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	rows, err := d.reads.QueryContext(ctx, query, args...)
@@ -95,13 +82,6 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 		return fmt.Errorf("%w: the database was closed while it waited: %w", store.ErrUnavailable, end)
 	}
 	return <-r.done
-}
-
-// close writes what is waiting and closes the connections that read. Closing twice is not an error.
-func (d *database) close() error {
-	d.once.Do(func() { close(d.closing) })
-	<-d.ended
-	return errors.Join(d.track.Close(), d.reads.Close())
 }
 
 // run writes batch after batch until the database is closed.
@@ -166,8 +146,7 @@ func (d *database) commit(batch []*request) (err error) {
 	if err != nil {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
-	t := transaction{tx, tx.StmtContext(ctx, d.track)}
-	queued := sqlstore.Queued[*sql.Tx]{DB: t, Handle: tx, Queue: d.queue}
+	queued := sqlstore.Tx{DB: transaction{tx, tx.StmtContext(ctx, d.track)}, Deliveries: d.queue(tx)}
 	for _, r := range batch {
 		err := r.fn(ctx, queued)
 		r.refused = nil

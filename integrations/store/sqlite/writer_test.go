@@ -22,25 +22,27 @@ import (
 // recorder is a queue that notes which submissions share a transaction.
 type recorder struct {
 	hold, begun chan struct{}
-	last        *sql.Tx
+	tx, last    *sql.Tx
 	batches     [][]string
 }
 
-func (q *recorder) Enqueue(_ context.Context, tx *sql.Tx, ids []string) error {
+func (q *recorder) in(tx *sql.Tx) store.Deliveries { q.tx = tx; return q }
+
+func (q *recorder) Enqueue(_ context.Context, ids []string) error {
 	if q.last == nil {
 		close(q.begun)
 		<-q.hold
 	}
-	if q.last != tx {
+	if q.last != q.tx {
 		q.batches = append(q.batches, nil)
 	}
-	q.last = tx
+	q.last = q.tx
 	q.batches[len(q.batches)-1] = append(q.batches[len(q.batches)-1], ids...)
 	return nil
 }
 
-func (*recorder) Unfinished(context.Context, *sql.Tx, []string) ([]string, error) { return nil, nil }
-func (*recorder) Remove(context.Context, *sql.Tx, []string) error                 { return nil }
+func (*recorder) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
+func (*recorder) Remove(context.Context, []string) error                 { return nil }
 
 // What arrives while a batch is being written shares the next one. A request that ends
 // while it waits is not carried out; one that has begun gets the outcome; one more
@@ -48,7 +50,7 @@ func (*recorder) Remove(context.Context, *sql.Tx, []string) error               
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	q := &recorder{hold: make(chan struct{}), begun: make(chan struct{})}
-	db := mustOpen(t, filepath.Join(t.TempDir(), "group.db"), q)
+	db := mustOpen(t, filepath.Join(t.TempDir(), "group.db"), q.in)
 	release := sync.OnceFunc(func() { close(q.hold) })
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -120,7 +122,7 @@ func waitFor(t *testing.T, db *opened, waiting int) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trouble.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	other, err := sqlite.OpenDB(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +178,7 @@ func wantCount(t *testing.T, db *opened, want int64) {
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "file.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	if err := db.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +206,7 @@ func TestFile(t *testing.T) {
 func TestConstantLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "load.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	const visits = 30_000 // several times what the log may hold
@@ -246,7 +248,7 @@ func TestConstantLoad(t *testing.T) {
 func TestErasedForGood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db := mustOpen(t, path, noQueue{})
+	db := mustOpen(t, path, noQueue)
 	found := func() (n int) {
 		t.Helper()
 		files, err := filepath.Glob(path + "*")

@@ -25,13 +25,13 @@ import (
 )
 
 // queue notes what is enqueued, or fails.
-type queue[TX any] struct{ enqueue func(ids []string) error }
+type queue struct{ enqueue func(ids []string) error }
 
-func (q queue[TX]) Enqueue(_ context.Context, _ TX, ids []string) error      { return q.enqueue(ids) }
-func (queue[TX]) Unfinished(context.Context, TX, []string) ([]string, error) { return nil, nil }
-func (queue[TX]) Remove(context.Context, TX, []string) error                 { return nil }
-func nothing([]string) error                                                 { return nil }
-func everything(_ context.Context, ids []string) ([]string, error)           { return ids, nil }
+func (q queue) Enqueue(_ context.Context, ids []string) error        { return q.enqueue(ids) }
+func (queue) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
+func (queue) Remove(context.Context, []string) error                 { return nil }
+func nothing([]string) error                                         { return nil }
+func everything(_ context.Context, ids []string) ([]string, error)   { return ids, nil }
 func unless3(_ context.Context, ids []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasSuffix(id, "3") }), nil
 }
@@ -43,8 +43,8 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: queue[*sql.Tx]{enqueue},
-		Log: slog.New(slog.DiscardHandler)})
+	deliveries := func(*sql.Tx) store.Deliveries { return queue{enqueue} }
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: deliveries, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
-	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: queue[pgx.Tx]{enqueue},
-		Log: slog.New(slog.DiscardHandler)})
+	deliveries := func(pgx.Tx) store.Deliveries { return queue{enqueue} }
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: deliveries, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

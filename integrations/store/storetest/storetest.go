@@ -33,36 +33,36 @@ type Jobs struct {
 	Unfinished func(submissionID string) bool
 }
 
-// Queue is Jobs in transactions of a driver, or does nothing where they are nil.
-type Queue[TX any] struct {
+// Queue is Jobs in a transaction of a driver, or does nothing where they are nil.
+type Queue struct {
 	*Jobs
-	Exec func(ctx context.Context, tx TX, query string) error
+	Exec func(ctx context.Context, query string) error
 }
 
 // Enqueue creates jobs.
-func (q Queue[TX]) Enqueue(ctx context.Context, tx TX, ids []string) error {
-	return q.each(ctx, tx, "enqueue", `INSERT INTO jobs VALUES ('%s')`, ids)
+func (q Queue) Enqueue(ctx context.Context, ids []string) error {
+	return q.each(ctx, "enqueue", `INSERT INTO jobs VALUES ('%s')`, ids)
 }
 
 // Remove removes jobs.
-func (q Queue[TX]) Remove(ctx context.Context, tx TX, ids []string) error {
-	return q.each(ctx, tx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
+func (q Queue) Remove(ctx context.Context, ids []string) error {
+	return q.each(ctx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
 }
 
 // Unfinished returns those submissions whose jobs are unfinished.
-func (q Queue[TX]) Unfinished(ctx context.Context, tx TX, ids []string) ([]string, error) {
+func (q Queue) Unfinished(ctx context.Context, ids []string) ([]string, error) {
 	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return q.Jobs == nil || q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id)
 	})
-	return some, q.each(ctx, tx, "unfinished", `SELECT '%s'`, ids)
+	return some, q.each(ctx, "unfinished", `SELECT '%s'`, ids)
 }
 
-func (q Queue[TX]) each(ctx context.Context, tx TX, operation, query string, ids []string) error {
+func (q Queue) each(ctx context.Context, operation, query string, ids []string) error {
 	for _, id := range ids {
 		if q.Jobs == nil {
 			break
 		}
-		err := q.Exec(ctx, tx, fmt.Sprintf(query, id))
+		err := q.Exec(ctx, fmt.Sprintf(query, id))
 		if err == nil && q.Fail != nil {
 			err = q.Fail(operation, id)
 		}

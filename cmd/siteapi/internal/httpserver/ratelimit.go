@@ -23,7 +23,7 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
 	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
 	{"POST /api/cache/invalidate", "invalidateCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
-	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute}},
+	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
 	{"POST /api/webhooks/cms", "receiveCmsWebhook", ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100}},
 }
 

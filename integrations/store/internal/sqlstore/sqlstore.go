@@ -29,11 +29,9 @@ type DB interface {
 type Scan func(dest ...any) error
 
 // Tx is a transaction, with the delivery queue in it.
-type Tx interface {
+type Tx struct {
 	DB
-	Enqueue(ctx context.Context, submissionIDs []string) error
-	Unfinished(ctx context.Context, submissionIDs []string) ([]string, error)
-	Remove(ctx context.Context, submissionIDs []string) error
+	store.Deliveries
 }
 
 // Database is what a driver provides. Its Exec makes a statement durable.
@@ -65,28 +63,6 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("writing the pulse: %w", err)
 	}
 	return nil
-}
-
-// Queued is a transaction of type TX with the queue of deliveries in it.
-type Queued[TX any] struct {
-	DB
-	Handle TX
-	Queue  store.Queue[TX]
-}
-
-// Enqueue creates the deliveries of submissions.
-func (q Queued[TX]) Enqueue(ctx context.Context, ids []string) error {
-	return q.Queue.Enqueue(ctx, q.Handle, ids)
-}
-
-// Unfinished returns those of some submissions that have unfinished deliveries.
-func (q Queued[TX]) Unfinished(ctx context.Context, ids []string) ([]string, error) {
-	return q.Queue.Unfinished(ctx, q.Handle, ids)
-}
-
-// Remove removes the deliveries of submissions.
-func (q Queued[TX]) Remove(ctx context.Context, ids []string) error {
-	return q.Queue.Remove(ctx, q.Handle, ids)
 }
 
 // one reads the single row of a result, or returns [store.ErrNotFound].
