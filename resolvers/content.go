@@ -1,7 +1,6 @@
 package resolvers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -313,7 +312,7 @@ func contentDocument(doc *cms.Document) (*schema.ContentDocument, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding its fields: %w", err)
 	}
-	shown := &schema.ContentDocument{ID: doc.ID, Type: doc.Type, Fields: json.RawMessage(bytes.Clone(rest))}
+	shown := &schema.ContentDocument{ID: doc.ID, Type: doc.Type, Fields: json.RawMessage(rest)}
 	if l, ok := schema.ParseLocale(doc.Language); ok {
 		shown.Locale = &l
 	}

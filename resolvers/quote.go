@@ -53,7 +53,12 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	outcome := "repeated"
 	if created {
 		outcome = "created"
-		r.countSignals(&stored)
+		for _, signal := range stored.Signals {
+			r.Count(Event{"spam_signal", string(signal)})
+		}
+		if stored.InReview {
+			r.Count(Event{"submission", "in_review"})
+		}
 	}
 	r.Count(Event{"submission", outcome})
 	r.Log.Info().Ctx(ctx).Str("reference", strings.ToUpper(shortID(stored.ID))).
@@ -151,14 +156,4 @@ func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInp
 		return quote.NoChallenge
 	}
 	return ""
-}
-
-// countSignals counts the signals of a new submission.
-func (r *Resolver) countSignals(s *quote.Submission) {
-	for _, signal := range s.Signals {
-		r.Count(Event{"spam_signal", string(signal)})
-	}
-	if s.InReview {
-		r.Count(Event{"submission", "in_review"})
-	}
 }

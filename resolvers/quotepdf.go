@@ -48,7 +48,13 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	if err != nil {
 		return nil, err
 	}
-	entry, err := r.renderedPdf(ctx, id, locale)
+	snap, err := r.content.read(ctx, locale)
+	if err != nil {
+		// A quote must not fail with the CMS: it is rendered without the site settings.
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
+		snap = &snapshot{revision: "none"}
+	}
+	entry, err := r.render(ctx, id, locale, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -110,18 +116,7 @@ func newLanguages() language.Matcher {
 	return language.NewMatcher(tags)
 }
 
-// renderedPdf returns the document of a submission in a language.
-func (r *Resolver) renderedPdf(ctx context.Context, id string, locale schema.Locale) (cache.Entry, error) {
-	snap, err := r.content.read(ctx, locale)
-	if err != nil {
-		// A quote must not fail with the CMS: it is rendered without the site settings.
-		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
-		snap = &snapshot{revision: "none"}
-	}
-	return r.render(ctx, id, locale, snap)
-}
-
-// render renders a document once for all concurrent requests. The cache key has the revision
+// render renders the document of a submission once for all concurrent requests. The cache key has the revision
 // of the content, so the next document reflects an edit of the site settings.
 func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, snap *snapshot) (cache.Entry, error) {
 	key := pdfKey(id, string(locale)+":"+snap.revision)

@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,10 +69,9 @@ func (h *hints) slug(field string, s *string) string { return h.text(field, s, h
 // slugs returns the first usable, different slugs of a list.
 func (h *hints) slugs(field string, list []*string) []string {
 	var kept []string
-	seen := make(map[string]bool, len(list))
 	for i, s := range list {
 		slug := trimmed(s)
-		if slug == "" || seen[slug] {
+		if slug == "" || slices.Contains(kept, slug) {
 			continue
 		}
 		if len(kept) == schema.MaxFeatures || !h.formats.Slug(slug) {
@@ -80,7 +80,6 @@ func (h *hints) slugs(field string, list []*string) []string {
 			}
 			continue
 		}
-		seen[slug] = true
 		kept = append(kept, slug)
 	}
 	return kept

@@ -4,7 +4,6 @@ package valkey
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -41,24 +40,16 @@ return 0`)
 
 // Allow implements [ratelimit.Limiter].
 func (l *Limiter) Allow(ctx context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
-	wait, err := l.ask(key, rule)
-	if err != nil {
-		return l.alone.Allow(ctx, key, rule)
-	}
-	return wait == 0, wait
-}
-
-// ask runs the decision on the server.
-func (l *Limiter) ask(key string, rule ratelimit.Rule) (time.Duration, error) {
 	client, up := l.conn.Client()
 	if !up {
-		return 0, errors.New("the server is away")
+		return l.alone.Allow(ctx, key, rule)
 	}
 	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Burst)
 	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
 		[]string{strconv.FormatInt(one, 10), strconv.FormatInt(burst, 10)}).AsInt64()
 	if err != nil {
 		l.conn.Failed(err)
+		return l.alone.Allow(ctx, key, rule)
 	}
-	return time.Duration(wait) * time.Microsecond, err
+	return wait == 0, time.Duration(wait) * time.Microsecond
 }

@@ -104,13 +104,11 @@ func translate(err error) error {
 // passes reports whether the same request may succeed later.
 func passes(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+		return slices.Contains([]int{
+			sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
 			sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL,
-			sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_SCHEMA:
-			return true
-		}
-		return false
+			sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_SCHEMA,
+		}, e.Code()&0xff)
 	}
 	return slices.ContainsFunc([]error{
 		sql.ErrConnDone, sql.ErrTxDone, driver.ErrBadConn, context.DeadlineExceeded, context.Canceled,
