@@ -61,7 +61,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		"deliveries list failed":              "one argument too many",
 		"deliveries retry":                    "give <delivery> … | --all",
 		"deliveries retry one":                "first column",
-		"deliveries retry 123456":             "there is no delivery 123456",
+		"deliveries retry 123456":             "delivery 123456: not found",
 		"deliveries retry --all " + failed:    "give <delivery> … | --all",
 		"deliveries resend " + arrived:        `"target" not set`,
 		"deliveries verify --since yesterday": "must be a duration",

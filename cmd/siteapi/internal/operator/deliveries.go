@@ -29,8 +29,6 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 		f.Submissions = []string{id}
 		if l, err := c.rules.Find(ctx, id); err == nil {
 			f.Submissions[0] = l.ID
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
 		}
 	}
 	f.Limit = c.limit()
@@ -84,11 +82,8 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		switch err := c.db.Queue.Retry(ctx, id); {
 		case err == nil:
 			due++
-		case errors.Is(err, store.ErrNotFound) && c.on("all"): // erased in the meantime
-		case errors.Is(err, store.ErrNotFound):
-			errs = errors.Join(errs, fmt.Errorf("there is no delivery %d: `siteapi deliveries list --state all` lists them", id))
-		default:
-			errs = errors.Join(errs, fmt.Errorf("delivery %d: %w", id, err))
+		case !c.on("all") || !errors.Is(err, store.ErrNotFound): // else it was erased in the meantime
+			errs = errors.Join(errs, fmt.Errorf("delivery %d: %w (`siteapi deliveries list --state all` lists them)", id, err))
 		}
 	}
 	c.say("%d deliveries are due now: the running service tries them", due)

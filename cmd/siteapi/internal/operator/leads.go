@@ -47,7 +47,8 @@ func listLeads(ctx context.Context, c *call) error {
 	return c.printResult(list, func() {
 		header := table.Row{"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE"}
 		printTable(c, "leads", list, header, func(l *schema.Lead) table.Row {
-			return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State), estimate(l.Estimate),
+			return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State),
+				amount(l.Estimate.Min) + "-" + amount(l.Estimate.Max) + " " + l.Estimate.Currency,
 				printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email),
 				l.Selections.ProjectType, orEmpty(l.Locale)}
 		})
@@ -55,10 +56,6 @@ func listLeads(ctx context.Context, c *call) error {
 			c.say("(the %d newest: --limit 0 lists all)", len(list))
 		}
 	})
-}
-
-func estimate(e *schema.LeadEstimate) string {
-	return amount(e.Min) + "-" + amount(e.Max) + " " + e.Currency
 }
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -74,13 +71,11 @@ func orEmpty[T ~string](s *T) string {
 // named returns the leads that the arguments name by id, PDF reference or e-mail address, with their deliveries.
 func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
 	for _, name := range c.args {
-		var found []*schema.Lead
+		found := make([]*schema.Lead, 1)
 		if crm.Addressable(name) {
-			if found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, ""); err == nil {
-				err = c.rules.AddDeliveries(ctx, found...)
-			}
+			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")
+			err = errors.Join(err, c.rules.AddDeliveries(ctx, found...))
 		} else {
-			found = make([]*schema.Lead, 1)
 			found[0], err = c.rules.Find(ctx, name)
 		}
 		switch {
@@ -107,9 +102,6 @@ func showLeads(ctx context.Context, c *call) error {
 	return c.printResult(found, func() {
 		for _, l := range found {
 			printFields(c.out, l)
-			if l.State == schema.LeadStateInReview {
-				c.say("`siteapi leads release %s` delivers it, `siteapi leads reject %s` does not", l.Reference, l.Reference)
-			}
 			c.say("")
 		}
 	})
@@ -319,8 +311,8 @@ func printFunnel(ctx context.Context, c *call) error {
 		})
 		c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
 		header := table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}
-		printTable(c, "choices", f.Choices, header, func(c *schema.FunnelChoice) table.Row {
-			return table.Row{c.Field, c.Value, c.Count, c.Submitted}
+		printTable(c, "choices", f.Choices, header, func(v *schema.FunnelChoice) table.Row {
+			return table.Row{v.Field, v.Value, v.Count, v.Submitted}
 		})
 	})
 }

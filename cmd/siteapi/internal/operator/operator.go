@@ -169,8 +169,7 @@ func (d Deps) command(settings []string, do action, name, summary string, option
 			return err
 		}
 		c.args, c.out = args, bufio.NewWriter(c.OutOrStdout())
-		err = do(c.Context(), c)
-		err = errors.Join(err, c.out.Flush())
+		err = errors.Join(do(c.Context(), c), c.out.Flush())
 		if c.db != nil {
 			err = errors.Join(err, c.db.Close())
 		}
@@ -194,8 +193,8 @@ func (d Deps) onDatabase(do action, name, summary string, options ...option) *co
 
 // group returns a command that only holds others.
 func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: summary, Args: NoArguments, DisableFlagsInUseLine: true}
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	help := func(c *cobra.Command, _ []string) error { return c.Help() }
+	c := &cobra.Command{Use: name, Short: summary, Args: NoArguments, RunE: help, DisableFlagsInUseLine: true}
 	c.AddCommand(commands...)
 	return c
 }

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,15 +39,12 @@ func printConfig(_ context.Context, c *call) error {
 }
 
 // server returns the value of --server, by default the address of this machine that LISTEN_ADDR names.
-func (c *call) server() string { return cmp.Or(c.text("server"), localAddress(c.settings)) }
-
-// localAddress is the address of this machine that LISTEN_ADDR names.
-func localAddress(s *config.Settings) string {
-	host, port, _ := net.SplitHostPort(s.ListenAddr)
+func (c *call) server() string {
+	host, port, _ := net.SplitHostPort(c.settings.ListenAddr)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = ""
 	}
-	return "http://" + net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)
+	return cmp.Or(c.text("server"), "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 }
 
 // ask sends a request to a service, with a token unless that is empty. The answer is short.
@@ -64,10 +60,8 @@ func printSDL(_ context.Context, c *call) error {
 	delete(public.Types, "RestMethod")
 	delete(public.Types, "RestAnswer")
 	delete(public.Directives, "rest")
-	var text bytes.Buffer
-	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(&public)
-	_, err := c.out.Write(text.Bytes())
-	return err
+	formatter.NewFormatter(c.out, formatter.WithIndent("  ")).FormatSchema(&public)
+	return nil
 }
 
 func setUpCRM(ctx context.Context, c *call) error {
