@@ -83,7 +83,7 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		case err == nil:
 			due++
 		case !c.on("all") || !errors.Is(err, store.ErrNotFound): // else it was erased in the meantime
-			errs = errors.Join(errs, fmt.Errorf("delivery %d: %w (`siteapi deliveries list --state all` lists them)", id, err))
+			errs = errors.Join(errs, fmt.Errorf("%w (`siteapi deliveries list --state all` lists them)", err))
 		}
 	}
 	c.say("%d deliveries are due now: the running service tries them", due)
