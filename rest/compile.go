@@ -107,7 +107,12 @@ func (c *compiler) document(name, text string) *route {
 		c.add(rt.op.Position, "the operation has no @rest: add @rest(method: …, path: …), or move the file away")
 		return nil
 	}
-	for _, name := range texts(rt.directive.ArgumentMap(nil)["headers"]) {
+	args := rt.directive.ArgumentMap(nil)
+	rt.method, _ = args["method"].(string)
+	rt.path, _ = args["path"].(string)
+	rt.produces, _ = args["produces"].(string)
+	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
+	for _, name := range rt.headers {
 		if headerTexts()[name] == [2]string{} {
 			c.add(rt.at("headers"), "@rest(headers) names %q, which openapi.go does not describe: add it there", name)
 		}
@@ -125,11 +130,6 @@ func (c *compiler) document(name, text string) *route {
 		c.add(rt.op.Position, "the operation has no description: say in a line above it what the route does")
 	}
 	rt.prefix = `{"` + rt.root.Alias + `":`
-	args := rt.directive.ArgumentMap(nil)
-	rt.method, _ = args["method"].(string)
-	rt.path, _ = args["path"].(string)
-	rt.produces, _ = args["produces"].(string)
-	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
 	c.address(rt)
 	c.sources(rt, args)
 	c.examples(rt)
@@ -248,8 +248,10 @@ func (c *compiler) answer(rt *route, download bool) {
 	case rt.method != "GET":
 		c.add(rt.at("answer"), "a download is read with GET: change the method or the answer")
 	default:
+		fields := schema.Fields(rt.root.SelectionSet)
 		for name, typ := range map[string]string{"fileName": "String!", "contentType": "String!", "content": "Base64!"} {
-			if f := rt.selected(name); f == nil || f.Definition.Type.String() != typ {
+			isIt := func(f *ast.Field) bool { return f.Alias == name && f.Definition.Type.String() == typ }
+			if !slices.ContainsFunc(fields, isIt) {
 				c.add(rt.root.Position, "a download needs the field %s, a %s: select it", name, typ)
 			}
 		}
@@ -275,16 +277,6 @@ func (rt *route) at(name string) *ast.Position {
 		return arg.Position
 	}
 	return rt.directive.Position
-}
-
-// selected returns the field that the document selects of the root field under a name.
-func (rt *route) selected(name string) *ast.Field {
-	for _, f := range schema.Fields(rt.root.SelectionSet) {
-		if f.Alias == name {
-			return f
-		}
-	}
-	return nil
 }
 
 // guarded reports whether the schema lets only holders of a token use the root field.

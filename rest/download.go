@@ -3,7 +3,6 @@ package rest
 import (
 	"mime"
 	"net/http"
-	"strings"
 
 	"siteapi/schema"
 )
@@ -51,15 +50,4 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 // disposition offers a file for saving under a name (RFC 6266).
 func disposition(name string) string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
-}
-
-// matches reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
-func matches(h http.Header, etag string) bool {
-	for given := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
-		given = strings.TrimSpace(given)
-		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
-	}
-	return false
 }

@@ -25,26 +25,16 @@ type member struct {
 
 // with returns the object with another member, or unchanged if the value is empty.
 func (o object) with(name string, value any) object {
-	switch v := value.(type) {
-	case nil:
+	text, isText := value.(string)
+	members, isObject := value.(object)
+	list, isList := value.([]any)
+	if value == nil || isText && text == "" || isObject && len(members) == 0 || isList && len(list) == 0 {
 		return o
-	case string:
-		if v == "" {
-			return o
-		}
-	case object:
-		if len(v) == 0 {
-			return o
-		}
-	case []any:
-		if len(v) == 0 {
-			return o
-		}
 	}
 	return append(o, member{name, value})
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON implements [json.Marshaler].
 func (o object) MarshalJSON() ([]byte, error) {
 	text := []byte{'{'}
 	for i, m := range o {
@@ -102,7 +92,6 @@ type types struct {
 	named  map[string]object
 }
 
-// components returns the named schemas by name.
 func (t *types) components() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(t.named)) {
@@ -111,7 +100,6 @@ func (t *types) components() object {
 	return o
 }
 
-// ref refers to a component.
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
 // orNull allows null beside what a schema describes.

@@ -171,7 +171,6 @@ func (d *describer) parameters(rt *route) []any {
 	return list
 }
 
-// requestBody describes the body, the same for each media type it may be sent as.
 func (d *describer) requestBody(rt *route) object {
 	b := rt.body
 	if b == nil {
@@ -220,7 +219,6 @@ func (d *describer) responses(rt *route) object {
 	return append(o, member{"default", ref("responses", "Problem")})
 }
 
-// success describes the successful answer.
 func (d *describer) success(rt *route) object {
 	if rt.produces != "" {
 		return object{
@@ -308,7 +306,6 @@ func problemText(code schema.Code) (when, detail string) {
 	}
 }
 
-// exampleRequestID is the request id in examples.
 const exampleRequestID = "ZB2IXOQ4T7AFYDKM5GH3VNC6RW"
 
 // problemResponses returns the responses that the routes refer to. Others are left out: linters take them for mistakes.
@@ -390,7 +387,6 @@ func problemSchemas() object {
 	}
 }
 
-// headers describes the headers of the answers.
 func headers() object {
 	header := func(description, typ string, example any) object {
 		return object{{"description", description}, {"schema", object{{"type", typ}}}, {"example", example}}
@@ -408,7 +404,6 @@ func headers() object {
 	}
 }
 
-// headerRefs refers to headers by name.
 func headerRefs(names ...string) object {
 	o := object{}
 	for _, name := range names {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -38,9 +39,6 @@ func newProblem(e *schema.Error, requestID string) Problem {
 	return p
 }
 
-// defaultRetryAfter is sent where an error has no time of its own.
-const defaultRetryAfter = 5 * time.Second
-
 // WriteProblem answers a request with a problem document. For a 405 the caller sets the Allow header before.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	caller := schema.CallerFrom(r.Context())
@@ -56,11 +54,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		after := e.RetryAfter
-		if after <= 0 {
-			after = defaultRetryAfter
-		}
-		h.Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second))) // rounded up
+		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5))) // 5 where an error has no time of its own
 	}
 	write(w, r, p.Status, "application/problem+json", body)
 }

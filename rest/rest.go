@@ -40,12 +40,6 @@ type Executor interface {
 	Pin(query string, doc *ast.QueryDocument)
 }
 
-// Options adjusts an API.
-type Options struct {
-	Documents fs.FS  // *.graphql at its root; nil: the service's own
-	Version   string // of the service, for the OpenAPI description
-}
-
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
 	exec      Executor
@@ -57,16 +51,10 @@ type API struct {
 }
 
 // New compiles the operation documents against the schema. Every problem in any of them is in the returned error, with
-// its place and what to do.
-func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
-	if o.Documents == nil {
-		own, err := fs.Sub(operations, "operations")
-		if err != nil {
-			return nil, err
-		}
-		o.Documents = own
-	}
-	routes, err := compile(s, o.Documents)
+// its place and what to do. The description names the version of the service.
+func New(exec Executor, version string) (*API, error) {
+	documents, _ := fs.Sub(operations, "operations") // fails on a malformed name only
+	routes, err := compile(schema.AST(), documents)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +67,7 @@ func New(exec Executor, s *ast.Schema, o Options) (*API, error) {
 		a.paths[rt.path][rt.method] = rt
 		exec.Pin(rt.text, rt.withoutVariables())
 	}
-	if a.openapi, err = describe(s, routes, o.Version); err != nil {
+	if a.openapi, err = describe(schema.AST(), routes, version); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(a.openapi)

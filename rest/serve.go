@@ -87,7 +87,7 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 	return &schema.Error{Code: schema.CodeInternal, Err: err}
 }
 
-// run executes a route's operation and returns the value of its root field, as JSON.
+// run returns the value of the operation's root field, as JSON.
 func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	refused := a.exec.Admit(ctx, rt.op, vars)
@@ -122,7 +122,7 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 // write sends an answer, without its body to HEAD, or 304 if the client's copy is current.
 func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
 	h := w.Header()
-	if etag := h.Get("ETag"); etag != "" && matches(r.Header, etag) {
+	if etag := h.Get("ETag"); etag != "" && schema.MatchesETag(r.Header, etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

@@ -205,7 +205,7 @@ func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (
 func newAPI(tb testing.TB) (*API, *stub) {
 	tb.Helper()
 	s := newStub(tb)
-	a, err := New(s, schema.AST(), Options{Version: "1.2.3"})
+	a, err := New(s, "1.2.3")
 	if err != nil {
 		tb.Fatal(err)
 	}

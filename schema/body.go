@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // ReadBody returns the whole body of a request, or why it is refused: too large, too many requests in flight, or
@@ -26,6 +27,17 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Err
 		return nil, tooLarge(w, limit)
 	}
 	return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
+}
+
+// MatchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
+func MatchesETag(h http.Header, etag string) bool {
+	for given := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
+		given = strings.TrimSpace(given)
+		if given == "*" || strings.TrimPrefix(given, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+	}
+	return false
 }
 
 func tooLarge(w http.ResponseWriter, limit int64) *Error {

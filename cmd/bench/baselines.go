@@ -53,7 +53,7 @@ func serve(ctx context.Context, role, dir string) {
 		h = s
 	case "rest":
 		exec := resolvers.NewExecutor(newResolver(dir), resolvers.ExecutorOptions{})
-		h = harness.Must(rest.New(exec, schema.AST(), rest.Options{}))
+		h = harness.Must(rest.New(exec, ""))
 	}
 	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	fmt.Println(l.Addr())

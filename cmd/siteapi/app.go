@@ -149,7 +149,7 @@ func (a *app) newServer(limits *httpserver.RateLimits, dependencies ...*httpserv
 	if a.traces != nil {
 		executor.AroundOperations(telemetry.Operation)
 	}
-	api, err := rest.New(executor, schema.AST(), rest.Options{Version: versionText()})
+	api, err := rest.New(executor, versionText())
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/maypok86/otter/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
@@ -35,8 +34,6 @@ type Documents struct {
 	trusted    map[string]bool                 // trusted documents as the formatter writes them
 }
 
-var _ graphql.Cache[*ast.QueryDocument] = (*Documents)(nil)
-
 // document is a parsed document. It is never changed.
 type document struct {
 	ast        *ast.QueryDocument
@@ -53,10 +50,14 @@ const (
 // NewDocuments returns the documents that the options allow. A trusted document that would be refused is an
 // error that names it.
 func NewDocuments(o DocumentOptions) (*Documents, error) {
-	d := &Documents{DocumentOptions: o, registered: newRegistered()}
+	d := &Documents{DocumentOptions: o}
 	d.cache = otter.Must(&otter.Options[string, *document]{
 		MaximumWeight: documentCacheBytes,
 		Weigher:       func(text string, _ *document) uint32 { return uint32(documentBase + documentByte*len(text)) },
+	})
+	d.registered = otter.Must(&otter.Options[string, string]{
+		MaximumWeight: registeredBytes,
+		Weigher:       func(_, text string) uint32 { return uint32(registeredWeight + len(text)) },
 	})
 	return d, d.addTrusted()
 }

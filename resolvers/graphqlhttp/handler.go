@@ -134,10 +134,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 	caller.Summary.SetHeaders(w.Header())
-	body, err := encode(m, op, result)
-	if err != nil {
-		panic(err)
-	}
+	body := encode(m, op, result)
 	if len(result.Errors) > 0 {
 		report(w, r, result.Errors)
 	}

@@ -26,13 +26,13 @@ const (
 // measurement is the size of a parsed document that has not been validated. Measuring takes time linear in
 // the text, however often fragments are spread.
 type measurement struct {
-	doc        *ast.QueryDocument
 	fragments  map[string]*ast.FragmentDefinition
 	sizes      map[string]*size // of fragments; nil while one is being measured
 	below      map[*ast.Field]int
 	cycle      *ast.FragmentSpread // leads back to its own fragment
 	aliases    int
 	directives int
+	steps      int // comparisons of fields that are to be merged
 }
 
 // size is how large a selection is with all its fragments spread out.
@@ -50,7 +50,7 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		return tooMany("fragments", maxFragments)
 	}
 	m := &measurement{
-		doc: doc, fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{}, below: map[*ast.Field]int{},
+		fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{}, below: map[*ast.Field]int{},
 	}
 	for _, f := range doc.Fragments {
 		if m.fragments[f.Name] != nil {
@@ -86,7 +86,16 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	case total.fields > maxFields:
 		return tooMany("fields, with fragments spread out", maxFields)
 	}
-	return m.checkMerging()
+	for _, op := range doc.Operations {
+		m.merge(op.SelectionSet)
+	}
+	for _, f := range doc.Fragments {
+		m.merge(f.SelectionSet)
+	}
+	if m.steps > maxMergeSteps {
+		return gqlerror.Errorf("The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
+	}
+	return nil
 }
 
 func tooMany(what string, limit int) *gqlerror.Error {
@@ -136,48 +145,33 @@ func (m *measurement) fragment(f *ast.FragmentDefinition) size {
 	return total
 }
 
-// checkMerging bounds the work of the rule OverlappingFieldsCanBeMerged, which compares fields of one name in
-// one place in pairs, with all that is below them. The document's size has been checked.
-func (m *measurement) checkMerging() *gqlerror.Error {
-	steps := 0
-	for _, op := range m.doc.Operations {
-		m.merge(op.SelectionSet, &steps)
-	}
-	for _, f := range m.doc.Fragments {
-		m.merge(f.SelectionSet, &steps)
-	}
-	if steps > maxMergeSteps {
-		return gqlerror.Errorf("The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
-	}
-	return nil
-}
-
-// merge adds the comparisons of a selection and of everything below it.
-func (m *measurement) merge(set ast.SelectionSet, steps *int) {
+// merge counts what the rule OverlappingFieldsCanBeMerged does for a selection and everything below it: it compares
+// fields of one name in one place in pairs, with all that is below them. The document's size has been checked.
+func (m *measurement) merge(set ast.SelectionSet) {
 	fields := map[string]int{} // by response name, with all below them; negative: one field only
-	m.collect(set, fields, steps)
+	m.collect(set, fields)
 	for _, n := range fields {
 		if n > 0 {
-			*steps += n * n
+			m.steps += n * n
 		}
 	}
 	for _, selection := range set {
-		if *steps > maxMergeSteps {
+		if m.steps > maxMergeSteps {
 			return
 		}
 		switch s := selection.(type) {
 		case *ast.Field:
-			m.merge(s.SelectionSet, steps)
+			m.merge(s.SelectionSet)
 		case *ast.InlineFragment:
-			m.merge(s.SelectionSet, steps)
+			m.merge(s.SelectionSet)
 		}
 	}
 }
 
 // collect gathers the fields of one place through its fragments.
-func (m *measurement) collect(set ast.SelectionSet, fields map[string]int, steps *int) {
+func (m *measurement) collect(set ast.SelectionSet, fields map[string]int) {
 	for _, selection := range set {
-		if *steps++; *steps > maxMergeSteps {
+		if m.steps++; m.steps > maxMergeSteps {
 			return
 		}
 		switch s := selection.(type) {
@@ -189,10 +183,10 @@ func (m *measurement) collect(set ast.SelectionSet, fields map[string]int, steps
 				fields[s.Alias] = -n
 			}
 		case *ast.InlineFragment:
-			m.collect(s.SelectionSet, fields, steps)
+			m.collect(s.SelectionSet, fields)
 		case *ast.FragmentSpread:
 			if f := m.fragments[s.Name]; f != nil {
-				m.collect(f.SelectionSet, fields, steps)
+				m.collect(f.SelectionSet, fields)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
 )
 
 // settingsField is the root field whose missing document the contract answers with `"errors":[]`.
@@ -41,9 +43,9 @@ func (p cachePolicy) header() string {
 }
 
 // newOperation analyses a valid operation. Fields with @skip or @include count.
-func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
+func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
 	op := &operation{OperationDefinition: def, cache: cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1}}
-	op.visit(schema, def.SelectionSet, true)
+	op.visit(s, def.SelectionSet, true)
 	op.cost = cost(def.SelectionSet, false)
 	if len(op.locales) == 0 {
 		op.cache.cacheable = false // nothing but __typename
@@ -52,24 +54,17 @@ func newOperation(schema *ast.Schema, def *ast.OperationDefinition) *operation {
 }
 
 // visit collects the root fields and narrows the cache policy by every field.
-func (op *operation) visit(schema *ast.Schema, set ast.SelectionSet, root bool) {
-	for _, selection := range set {
-		switch s := selection.(type) {
-		case *ast.Field:
-			hint := cacheControl(schema, s)
-			if root && s.Name != "__typename" {
-				op.addRoot(s, hint)
-			}
-			op.cache.narrow(hint)
-			if s.Definition.Directives.ForName("auth") != nil {
-				op.cache.cacheable = false
-			}
-			op.visit(schema, s.SelectionSet, false)
-		case *ast.InlineFragment:
-			op.visit(schema, s.SelectionSet, root)
-		case *ast.FragmentSpread:
-			op.visit(schema, s.Definition.SelectionSet, root)
+func (op *operation) visit(s *ast.Schema, set ast.SelectionSet, root bool) {
+	for _, field := range schema.Fields(set) {
+		hint := cacheControl(s, field)
+		if root && field.Name != "__typename" {
+			op.addRoot(field, hint)
 		}
+		op.cache.narrow(hint)
+		if field.Definition.Directives.ForName("auth") != nil {
+			op.cache.cacheable = false
+		}
+		op.visit(s, field.SelectionSet, false)
 	}
 }
 
@@ -88,11 +83,11 @@ func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
 }
 
 // cacheControl returns the directive of a field, or else of its type.
-func cacheControl(schema *ast.Schema, field *ast.Field) *ast.Directive {
+func cacheControl(s *ast.Schema, field *ast.Field) *ast.Directive {
 	if d := field.Definition.Directives.ForName("cacheControl"); d != nil {
 		return d
 	}
-	if t := schema.Types[field.Definition.Type.Name()]; t != nil {
+	if t := s.Types[field.Definition.Type.Name()]; t != nil {
 		return t.Directives.ForName("cacheControl")
 	}
 	return nil
@@ -121,24 +116,17 @@ const listFactor = 10
 // schema's own description are short and count once.
 func cost(set ast.SelectionSet, introspection bool) int {
 	total := 0
-	for _, selection := range set {
-		switch s := selection.(type) {
-		case *ast.Field:
-			inside := introspection || s.Name == "__schema" || s.Name == "__type"
-			below := cost(s.SelectionSet, inside)
-			if s.Definition.Type.Elem != nil && !inside {
-				below *= listFactor
-			}
-			weight := 1
-			if d := s.Definition.Directives.ForName("cost"); d != nil {
-				weight, _ = strconv.Atoi(d.Arguments.ForName("weight").Value.Raw) // the schema is valid: an Int
-			}
-			total += weight + below
-		case *ast.InlineFragment:
-			total += cost(s.SelectionSet, introspection)
-		case *ast.FragmentSpread:
-			total += cost(s.Definition.SelectionSet, introspection)
+	for _, field := range schema.Fields(set) {
+		inside := introspection || field.Name == "__schema" || field.Name == "__type"
+		below := cost(field.SelectionSet, inside)
+		if field.Definition.Type.Elem != nil && !inside {
+			below *= listFactor
 		}
+		weight := 1
+		if d := field.Definition.Directives.ForName("cost"); d != nil {
+			weight, _ = strconv.Atoi(d.Arguments.ForName("weight").Value.Raw) // the schema is valid: an Int
+		}
+		total += weight + below
 	}
 	return min(total, farTooMany)
 }

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/maypok86/otter/v2"
-
 	"siteapi/schema"
 )
 
@@ -27,13 +25,6 @@ const (
 	registeredBytes  = 8 << 20
 	registeredWeight = 256 // bytes for each document beside its text
 )
-
-func newRegistered() *otter.Cache[string, string] {
-	return otter.Must(&otter.Options[string, string]{
-		MaximumWeight: registeredBytes,
-		Weigher:       func(_, text string) uint32 { return uint32(registeredWeight + len(text)) },
-	})
-}
 
 // resolve fills in the document of a request that names one: a trusted document, or one that a client has registered
 // (APQ). The hash it returns is to be registered once the document has passed all checks; usually it is empty.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -41,7 +40,7 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(header, res.header)
 	if r.Method != http.MethodPost { // shared caches do not store answers to POST
 		header.Add("Vary", "Accept")
-		if matches(r.Header["If-None-Match"], res.etag) {
+		if schema.MatchesETag(r.Header, res.etag) {
 			header.Del("Content-Type")
 			header.Del("Content-Length")
 			w.WriteHeader(http.StatusNotModified)
@@ -49,17 +48,6 @@ func (res *response) write(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_, _ = w.Write(res.body) // fails only if the client has disconnected
-}
-
-// matches compares an entity tag with If-None-Match.
-func matches(header []string, etag string) bool {
-	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		part = strings.TrimSpace(part)
-		if part == "*" || strings.TrimPrefix(part, "W/") == etag {
-			return true
-		}
-	}
-	return false
 }
 
 // writeUncached sends an answer that must not be cached.
@@ -75,7 +63,7 @@ func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) 
 
 // encode returns the body of an answer. If the settings document is missing it has `"errors":[]`, except as
 // application/graphql-response+json, which forbids that.
-func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error) {
+func encode(m mediaType, op *operation, result *graphql.Response) []byte {
 	body := bytes.NewBuffer(make([]byte, 0, len(result.Data)+len(`{"data":,"errors":[]}`)))
 	body.WriteString(`{"data":`)
 	body.Write(result.Data)
@@ -83,7 +71,7 @@ func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error
 	case len(result.Errors) > 0:
 		errs, err := json.Marshal(result.Errors)
 		if err != nil {
-			return nil, fmt.Errorf("encoding the errors of an answer: %w", err)
+			panic(fmt.Errorf("encoding the errors of an answer: %w", err))
 		}
 		body.WriteString(`,"errors":`)
 		body.Write(errs)
@@ -91,7 +79,7 @@ func encode(m mediaType, op *operation, result *graphql.Response) ([]byte, error
 		body.WriteString(`,"errors":[]`)
 	}
 	body.WriteByte('}')
-	return body.Bytes(), nil
+	return body.Bytes()
 }
 
 // anyNull reports whether one of these members of an object is null.
