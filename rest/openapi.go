@@ -56,7 +56,6 @@ type describer struct {
 	codes   map[schema.Code]bool
 }
 
-// describe returns the OpenAPI 3.1 description of the routes.
 func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 	d := &describer{
 		schema: s, types: &types{schema: s, named: map[string]object{}}, schemes: map[string]string{},
@@ -133,7 +132,6 @@ func (d *describer) scheme(rt *route) string {
 	return name
 }
 
-// securitySchemes describes the kinds of token that the routes ask for.
 func (d *describer) securitySchemes() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
@@ -203,7 +201,6 @@ func (rt *route) example(variable string) any {
 	return nil
 }
 
-// responses lists every status that a route can answer with.
 func (d *describer) responses(rt *route) object {
 	o := object{{"200", d.success(rt)}}
 	if rt.produces != "" {

@@ -15,7 +15,6 @@ import (
 	"siteapi/schema"
 )
 
-// serve runs a route's operation and sends its answer.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary = schema.Summary{

@@ -49,7 +49,6 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 	return encode(onGround(src, visible, scale, light))
 }
 
-// decode reads an image of a supported format and of sensible size.
 func decode(raw []byte) (image.Image, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err != nil || format != "png" && format != "jpeg" {

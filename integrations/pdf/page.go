@@ -192,7 +192,6 @@ func (s *sheet) runningHead(first block) (b block) {
 	return b
 }
 
-// foot closes a page with a rule, the sender and the page number.
 func (s *sheet) foot(number int) (b block) {
 	small := s.scale.small
 	sender := small.wrap(strings.Trim(s.company+" · "+s.reference, " ·"), textWidth-40)

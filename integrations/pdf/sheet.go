@@ -35,12 +35,10 @@ var (
 	compact = spacing{letterhead: 24, above: 3, below: 2.6, row: 0.2}
 )
 
-// print cleans a text of the CMS or the visitor for printing.
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
 func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
 
-// blocks lays the whole document out, top to bottom.
 func (s *sheet) blocks() []block {
 	out := []block{s.letterhead(), s.headline(), s.price()}
 	out = append(out, s.recipient()...)
@@ -144,7 +142,6 @@ func (s *sheet) price() (b block) {
 	return b
 }
 
-// recipient says who the estimate is for.
 func (s *sheet) recipient() []block {
 	name, body, label := s.scale.name, s.scale.body, s.scale.label
 	contact := s.doc.Submission.Contact
@@ -161,7 +158,6 @@ func (s *sheet) recipient() []block {
 	return s.section(s.words.PreparedFor, b)
 }
 
-// project lists what was chosen, one line each.
 func (s *sheet) project() []block {
 	const key = 38.0
 	body, label := s.scale.body, s.scale.label
@@ -214,7 +210,6 @@ func (s *sheet) features() []block {
 	return s.section(s.words.Features, rows...)
 }
 
-// next describes what happens next, in numbered steps.
 func (s *sheet) next() []block {
 	const indent = 6.0
 	body, number := s.scale.body, s.scale.heading

@@ -66,10 +66,8 @@ func (s style) fit(text string, least, limit float64) float64 {
 // wrap breaks text into lines no wider than limit millimetres: between words, and inside
 // a word only where it is wider than a line.
 func (s style) wrap(text string, limit float64) []string {
-	var (
-		lines []string
-		line  string
-	)
+	var lines []string
+	line := ""
 	for word := range strings.SplitSeq(text, " ") {
 		longer := strings.TrimPrefix(line+" "+word, " ")
 		if s.width(longer) <= limit {

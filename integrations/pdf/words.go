@@ -20,26 +20,18 @@ import (
 
 // words are the fixed texts of a document in one language, read from words/<locale>.json.
 type words struct {
-	tag         language.Tag
-	Title       string // of the document
-	Reference   string
-	Date        string
-	Estimate    string // heading of the range
-	Guide       string // below the range
-	PreparedFor string
-	Project     string
-	ProjectType string
-	Complexity  string
-	Timeline    string
-	Features    string
-	Next        string
-	Steps       [3]string
-	Note        string
-	Disclaimer  string
-	Page        string // with the number and the total
-	Day         string // with day, month and year
-	Months      [12]string
-	CodeFirst   bool // whether the currency stands before the number
+	tag language.Tag
+
+	Title, Reference, Date                     string
+	Estimate, Guide                            string // above and below the range
+	PreparedFor, Project, Features, Next, Note string // headings of sections
+	ProjectType, Complexity, Timeline          string
+	Steps                                      [3]string
+	Disclaimer                                 string
+	Page                                       string // with the number and the total
+	Day                                        string // with day, month and year
+	Months                                     [12]string
+	CodeFirst                                  bool // whether the currency stands before the number
 }
 
 //go:embed words
@@ -59,7 +51,6 @@ func wordsIn(locale string) (*words, error) {
 	return w, err
 }
 
-// dateOf formats the date of t in UTC.
 func (w *words) dateOf(t time.Time) string {
 	t = t.UTC()
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())

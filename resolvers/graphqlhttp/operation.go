@@ -30,7 +30,6 @@ type cachePolicy struct {
 	maxAge    int // seconds; -1: nothing has set it
 }
 
-// header returns the Cache-Control header of a successful answer.
 func (p cachePolicy) header() string {
 	scope := "public"
 	switch {

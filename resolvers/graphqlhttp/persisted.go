@@ -52,7 +52,6 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	}
 }
 
-// hashText returns the SHA-256 of a text in lower-case hexadecimal.
 func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

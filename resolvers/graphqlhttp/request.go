@@ -35,7 +35,6 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
 	return []byte(r.URL.RawQuery), nil
 }
 
-// parse reads the parameters of a request.
 func parse(raw []byte, get bool) (*request, *schema.Error) {
 	decode := decodeBody
 	if get {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"fmt"
 	"os"
 	"time"
 
@@ -76,15 +77,12 @@ func (d *Driver) readLocked() error {
 	return nil
 }
 
-// watchInterval is how often Watch looks at the content file.
-const watchInterval = 250 * time.Millisecond
-
 // Watch calls changed after each change of the content until ctx ends, whose error it
 // returns. A file is read once its size and time have stayed the same for one interval.
 func (d *Driver) Watch(ctx context.Context, changed func()) error {
 	announced := d.current()
-	var seen, handled stamp
-	tick := time.NewTicker(watchInterval)
+	var seen, handled string // sizes and times of the file
+	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
@@ -92,7 +90,10 @@ func (d *Driver) Watch(ctx context.Context, changed func()) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		now := stampOf(d.path)
+		now := ""
+		if info, err := os.Stat(d.path); err == nil {
+			now = fmt.Sprint(info.Size(), info.ModTime())
+		}
 		if now == seen && now != handled {
 			handled = now
 			_ = d.read() // logged
@@ -109,18 +110,4 @@ func (d *Driver) current() [sha256.Size]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sum
-}
-
-// stamp identifies the state of a file without reading it.
-type stamp struct {
-	size int64
-	at   time.Time
-}
-
-func stampOf(path string) stamp {
-	info, err := os.Stat(path)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{info.Size(), info.ModTime()}
 }

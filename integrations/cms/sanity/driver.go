@@ -82,7 +82,6 @@ func New(opts Options) *Driver {
 	}
 }
 
-// path returns the path of an API of the dataset.
 func (d *Driver) path(api string) string {
 	return "/" + d.version + "/data/" + api + "/" + d.dataset
 }

@@ -27,15 +27,8 @@ const (
 // batch is how many ids go into one query or transaction.
 const batch = 100
 
-// mutation is one step of a transaction.
-type mutation struct {
-	CreateIfNotExists any       `json:"createIfNotExists,omitempty"`
-	Delete            *deletion `json:"delete,omitempty"`
-}
-
-type deletion struct {
-	ID string `json:"id"`
-}
+// mutation is one step of a transaction: what is done, by its name.
+type mutation map[string]any
 
 // Put stores a submission's document unless it exists already: an editor's changes stay.
 func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
@@ -44,7 +37,7 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 		return err
 	}
 	id := cms.SubmissionID(s.ID)
-	confirmed, err := d.mutate(ctx, op, []mutation{{CreateIfNotExists: cms.Stored(s)}}, s.Personal()...)
+	confirmed, err := d.mutate(ctx, op, []mutation{{"createIfNotExists": cms.Stored(s)}}, s.Personal()...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}
@@ -125,7 +118,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 		slices.Sort(found)
 		var deletions []mutation
 		for _, id := range slices.Compact(found) {
-			deletions = append(deletions, mutation{Delete: &deletion{ID: id}})
+			deletions = append(deletions, mutation{"delete": map[string]string{"id": id}})
 		}
 		if _, err := d.mutate(ctx, op, deletions); err != nil {
 			return err

@@ -52,14 +52,10 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool { return present[crm.Address(email)] }), nil
 }
 
-// readBatch marks the addresses that have a contact.
 func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, present map[string]bool) error {
-	type input struct {
-		ID string `json:"id"`
-	}
-	inputs := make([]input, len(addresses))
+	inputs := make([]map[string]string, len(addresses))
 	for i, address := range addresses {
-		inputs[i].ID = address
+		inputs[i] = map[string]string{"id": address}
 	}
 	resp, err := d.client.Do(ctx, upstream.Request{
 		Op: op, Method: http.MethodPost, Path: d.contacts + "/batch/read", Safe: true,

@@ -36,7 +36,6 @@ type contact struct {
 	Properties map[string]*string `json:"properties"`
 }
 
-// values returns the properties that have a value.
 func (c *contact) values() map[string]string {
 	values := make(map[string]string, len(c.Properties))
 	for name, value := range c.Properties {
@@ -114,7 +113,6 @@ func (d *Driver) create(ctx context.Context, op string, l crm.Lead) (existingID 
 	return "", d.failure(op, resp)
 }
 
-// update writes what the lead changes of a contact.
 func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) error {
 	resp, err := d.write(ctx, op, http.MethodPatch, d.contacts+"/"+url.PathEscape(c.ID), l, c.values())
 	if errors.Is(err, errNothingLeft) {
