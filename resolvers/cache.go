@@ -32,10 +32,7 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 			required("pattern", "is required unless all is true"),
 		)
 	}
-	text := "*"
-	if !everything {
-		text = *pattern
-	}
+	text := value(pattern, "*")
 	glob, err := cache.ParsePattern(text)
 	if err != nil {
 		return nil, badInput(schema.FieldError{

@@ -44,7 +44,8 @@ func Open(ctx context.Context, url string, onState func(up bool, err error)) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{settings: settings, onState: onState}
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c := &Conn{settings: settings, onState: onState, stop: stop}
 	err = c.look(ctx)
 	if isFinal(err) {
 		c.Close()
@@ -52,8 +53,6 @@ func Open(ctx context.Context, url string, onState func(up bool, err error)) (*C
 	}
 	c.up.Store(err == nil)
 	onState(err == nil, err)
-	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
 	c.watching.Go(func() { c.watch(watch) })
 	return c, nil
 }
@@ -98,9 +97,7 @@ func (c *Conn) Failed(err error) {
 
 // Close ends the connection.
 func (c *Conn) Close() {
-	if c.stop != nil {
-		c.stop()
-	}
+	c.stop()
 	c.watching.Wait()
 	c.up.Store(false)
 	if client := c.client.Load(); client != nil {
