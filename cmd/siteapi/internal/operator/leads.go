@@ -133,7 +133,6 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 	}
 }
 
-// exportLeads is `siteapi leads export`.
 func exportLeads(ctx context.Context, c *call) error {
 	return c.writeOutput(func(w io.Writer) (string, error) {
 		encoder := json.NewEncoder(w)

@@ -108,10 +108,7 @@ func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error
 		return err
 	}
 	what := ""
-	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) {
-		what, err = write(w)
-		return err
-	})
+	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) { what, err = write(w); return err })
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
@@ -139,7 +136,6 @@ func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	return err
 }
 
-// exists reports whether there is a file or folder at a path.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
