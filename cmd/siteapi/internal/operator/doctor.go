@@ -62,7 +62,6 @@ func examine(ctx context.Context, c *call) error {
 	return nil
 }
 
-// checks returns all checks.
 func (c *call) checks(ctx context.Context) []resolvers.Check {
 	s := c.settings
 	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.databaseIdle(s)

@@ -114,7 +114,6 @@ func limitFlag() option {
 	}
 }
 
-// limit returns the value of such a flag.
 func (c *call) limit() int {
 	if c.on("json") && !c.Flags().Changed("limit") {
 		return 0

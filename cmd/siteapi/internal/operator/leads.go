@@ -60,7 +60,6 @@ func listLeads(ctx context.Context, c *call) error {
 
 func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// orEmpty returns an optional text, or "".
 func orEmpty[T ~string](s *T) string {
 	if s == nil {
 		return ""

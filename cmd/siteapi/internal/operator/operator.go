@@ -151,7 +151,6 @@ func (c *call) on(name string) bool {
 	return given
 }
 
-// say prints a line.
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
 // action is what a command does.
