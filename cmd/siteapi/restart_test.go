@@ -38,7 +38,8 @@ const requestsPerSecond = 200
 
 func newTraffic(t *testing.T, address string) *traffic {
 	t.Helper()
-	keeping := &http.Transport{MaxIdleConnsPerHost: 8, MaxConnsPerHost: 8}
+	// So few that none is idle when the service closes those: a request may cross with that, which no server can prevent.
+	keeping := &http.Transport{MaxIdleConnsPerHost: 2, MaxConnsPerHost: 2}
 	t.Cleanup(keeping.CloseIdleConnections)
 	return &traffic{
 		t: t, base: "http://" + address,
