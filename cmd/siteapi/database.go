@@ -95,12 +95,12 @@ func openSQLite(ctx context.Context, s *config.Settings, o queue.Options, d *ope
 	if err != nil {
 		return err
 	}
-	tables, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
 		return err
 	}
-	opened.add(tables.Close)
-	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = tables, tables, deliveries, tables.Store, tables.Load
+	opened.add(file.Close)
+	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = file, file, deliveries, file.Store, file.Load
 	d.Files = []string{path, path + "-wal"}
 	d.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
 	return nil

@@ -250,6 +250,10 @@ func swap(staging, dataDir string) (aside string, err error) {
 		try(move{current, filepath.Join(aside, name)})
 		try(move{filepath.Join(staging, name), current})
 	}
+	folder, openErr := os.Open(dataDir)
+	if err = errors.Join(err, openErr); err == nil {
+		err = errors.Join(folder.Sync(), folder.Close()) // the new names are on disk
+	}
 	if err == nil {
 		return aside, nil
 	}
