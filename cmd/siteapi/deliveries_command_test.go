@@ -38,7 +38,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		{"deliveries list", []string{"ID", "TARGET", rejected, "HTTP 400", waiting, "HTTP 503"}, []string{arrived}},
 		{"deliveries list --state all", []string{arrived, rejected, waiting}, nil},
 		{"deliveries list --state failed", []string{rejected}, []string{waiting, arrived}},
-		{"deliveries list --state failed --state retrying", []string{rejected, waiting}, []string{arrived}},
+		{"deliveries list --state failed --state retrying,running", []string{rejected, waiting}, []string{arrived}},
 		{"deliveries list --state failed,retrying,running --target crm", []string{waiting}, []string{rejected}},
 		{"deliveries list --state delivered --limit 1", []string{arrived, "the 1 oldest"}, []string{waiting}},
 		{"deliveries list --submission " + arrived, []string{"delivered"}, []string{rejected}},
