@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +30,9 @@ type Check struct {
 
 // checkTimeout is how long one check may take.
 const checkTimeout = 20 * time.Second
+
+// ErrNotMade is the error of a check of what the first start makes.
+var ErrNotMade = errors.New("it does not exist")
 
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
@@ -65,7 +67,7 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	case err == nil && len(found) > 0:
 	case err == nil:
 		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, ErrNotMade):
 		warn(err.Error(), "right before the first start, which makes it; else set DATA_DIR to the folder of the service")
 	case kind == upstream.Refused:
 		report(schema.HealthStateFailed, err.Error(), "see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+

@@ -133,10 +133,11 @@ func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, 
 		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
+	sent, content := strings.Clone(entry.Revision), strings.Clone(snap.revision) // all that is kept of both
 	schema.OfferAgain(ctx, func() ([]byte, bool) {
 		revision, _ := r.Revision(string(locale))
 		now, ok := r.Cache.Peek(context.Background(), key)
-		return now.Value, ok && now.Revision == entry.Revision && revision == snap.revision
+		return now.Value, ok && now.Revision == sent && revision == content
 	})
 	return entry, translate(err)
 }

@@ -16,9 +16,20 @@ type download struct {
 // downloadKey is what a download depends on, beside what its operation reads.
 type downloadKey struct{ path, query, acceptLanguage string }
 
-// maxDownloads is how many downloads are remembered, without their files. One that is sent again spares running its
-// operation: a third of pdf-cached-vs-nethttp.
-const maxDownloads = 10_000
+// Limits of the downloads that are remembered, without their files. One that is sent again spares running its operation:
+// a third of pdf-cached-vs-nethttp.
+const (
+	maxDownloads   = 10_000
+	maxDownloadKey = 512 // bytes of what a client can choose
+)
+
+// remember keeps a download, so that the next request for it is answered without running the operation.
+func (a *API) remember(key downloadKey, d *download) {
+	d.sink.Bytes = nil
+	if d.sink.Again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+		a.downloads.Set(key, d)
+	}
+}
 
 // repeat sends a remembered download, unless its operation may give another answer by now.
 func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
@@ -27,6 +38,7 @@ func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bo
 			d.write(w, r, content)
 			return true
 		}
+		a.downloads.Invalidate(key)
 	}
 	return false
 }

@@ -40,9 +40,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 			panic(err) // compile has checked the fields
 		}
 		d.write(w, r, d.sink.Bytes)
-		if d.sink.Bytes = nil; d.sink.Again != nil {
-			a.downloads.Set(key, d)
-		}
+		a.remember(key, d)
 	default:
 		w.Header().Set("Cache-Control", "no-store")
 		caller.Summary.SetHeaders(w.Header())

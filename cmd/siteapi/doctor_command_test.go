@@ -166,6 +166,8 @@ func TestDoctorOnBackends(t *testing.T) {
 	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
 	c.says(t, "cache", "FAILED", "")
 	c.says(t, "database", "FAILED", "nosuch")
+	away, _ := s.doctor([]string{"DATABASE_URL=postgres://u@/db?host=/no/such/folder"})
+	away.says(t, "database", "FAILED", "no such file")
 	if code != 2 {
 		t.Errorf("exit code %d", code)
 	}

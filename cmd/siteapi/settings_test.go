@@ -200,8 +200,12 @@ func TestManualOfSettings(t *testing.T) {
 		t.Fatalf("there are %d settings, and %d rows", len(table), len(rows))
 	}
 	for i, item := range table {
-		if rows[i][1] != item.Name || !strings.Contains(rows[i][2], item.Default) || !strings.Contains(rows[i][2], item.Development) {
-			t.Errorf("row %d is %s with the default %s, want %+v", i, rows[i][1], rows[i][2], item)
+		def := strings.Replace("`"+item.Default+"`", "``", "–", 1)
+		if item.Development != "" {
+			def += "; in development `" + item.Development + "`"
+		}
+		if rows[i][1] != item.Name || rows[i][2] != def {
+			t.Errorf("row %d is %s with the default %s, want %s with %s", i, rows[i][1], rows[i][2], item.Name, def)
 		}
 	}
 }

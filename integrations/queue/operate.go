@@ -197,7 +197,7 @@ func (q *Queue) ReportOverdue(ctx context.Context) {
 	}
 	for _, c := range counts {
 		if c.Number > 0 && c.State != Failed && time.Since(c.Oldest) > OverdueAge {
-			q.Log.Error().Str("target", string(c.Target)).Int64("deliveries", c.Number).Time("oldest", c.Oldest).
+			q.Log.Error().Str("target", string(c.Target)).Int64("waiting", c.Number).Time("oldest", c.Oldest).
 				Msg("deliveries are overdue")
 		}
 	}

@@ -47,29 +47,36 @@ func (s *Service) Verify(ctx context.Context, since time.Time, only queue.Target
 		{Target: queue.CRM, key: func(s quote.Submission) string { return crm.Address(s.Contact.Email) }, missing: s.CRM.Missing},
 	}}
 	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool { return only != "" && t.Target != only })
-	var list []quote.Submission
+	var batch []quote.Submission
+	compare := func() error {
+		for _, t := range v.Targets {
+			if err := v.compare(ctx, t, batch); err != nil {
+				return err
+			}
+		}
+		v.Submissions += len(batch)
+		batch = batch[:0]
+		return ctx.Err()
+	}
 	for submission, err := range s.Archive.Submissions(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
 		}
-		if !submission.InReview && !submission.Rejected { // these have no deliveries until they are released
-			list = append(list, submission)
+		if submission.InReview || submission.Rejected {
+			continue // it has no deliveries until it is released
 		}
-	}
-	for batch := range slices.Chunk(list, verifyBatch) {
-		for _, t := range v.Targets {
-			if err := v.compare(ctx, t, batch); err != nil {
+		if batch = append(batch, submission); len(batch) == verifyBatch {
+			if err := compare(); err != nil {
 				return nil, err
 			}
 		}
-		v.Submissions += len(batch)
 	}
-	return v, ctx.Err()
+	return v, compare()
 }
 
 // compare looks for a batch at one target. If the target fails, that is reported and it is not queried again.
 func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []quote.Submission) error {
-	if t.Error != "" {
+	if t.Error != "" || len(batch) == 0 {
 		return nil
 	}
 	asked, keys := time.Now(), make([]string, len(batch))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -76,7 +75,7 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			if s.CMSDriver == "file" && !exists(s.ContentPath()) { // opening it would write the sample content
-				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), fs.ErrNotExist)
+				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), resolvers.ErrNotMade)
 			}
 			driver, err := c.OpenCMS(s)
 			return driver, driver, err
@@ -162,8 +161,10 @@ func isLoopback(listen string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkFolder writes a file.
 func checkFolder(path string, warn resolvers.Warn) (string, error) {
+	if !exists(path) {
+		return "", fmt.Errorf("%s: %w", path, resolvers.ErrNotMade)
+	}
 	f, err := os.CreateTemp(path, ".doctor-")
 	if err != nil {
 		return "", err

@@ -74,6 +74,7 @@ func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
 		if crm.Addressable(name) {
 			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")
 			err = errors.Join(err, c.rules.AddDeliveries(ctx, found...))
+			name = "the address" // errors don't repeat it
 		} else {
 			found[0], err = c.rules.Find(ctx, name)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
+	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -153,7 +153,6 @@ func (c *call) on(name string) bool {
 
 func (c *call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format+"\n", args...) }
 
-// action is what a command does.
 type action func(context.Context, *call) error
 
 // command returns a command. Only problems with the settings that it names count; without names all do.
@@ -208,19 +207,18 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 
 // openAll opens the database, the CMS and the CRM.
 func (c *call) openAll(ctx context.Context) error {
-	documents, cmsErr := c.OpenCMS(c.settings)
-	contacts, crmErr := c.OpenCRM(c.settings)
-	if err := errors.Join(cmsErr, crmErr, c.openDatabase(ctx)); err != nil {
+	if err := c.openDatabase(ctx); err != nil { // first, since drivers of files make theirs where DATA_DIR is mistyped
 		return err
 	}
+	documents, cmsErr := c.OpenCMS(c.settings)
+	contacts, crmErr := c.OpenCRM(c.settings)
 	c.rules.CMS, c.rules.CRM = documents, contacts
-	return nil
+	return errors.Join(cmsErr, crmErr)
 }
 
 // finding is the outcome of a command that did its work and found something wrong.
 type finding string
 
-// Error says what was found.
 func (f finding) Error() string { return string(f) }
 
 // ExitCode returns the exit code of an error: 2 for a finding, 1 for a failure.
@@ -245,7 +243,7 @@ func existing(s *config.Settings) error {
 		return nil
 	}
 	return fmt.Errorf("there is no database at %s: set DATA_DIR to the folder of the service, or start it once (%w)",
-		databasePath(s), fs.ErrNotExist)
+		databasePath(s), resolvers.ErrNotMade)
 }
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }
