@@ -2,6 +2,8 @@ module siteapi
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	github.com/99designs/gqlgen v0.17.94
 	github.com/agnivade/levenshtein v1.2.2
