@@ -1,7 +1,8 @@
 // Package rest serves the service's REST routes. It has no behaviour of its own: each route is one GraphQL operation
 // document carrying a @rest directive, compiled against the schema when the process starts and run through the executor
 // that serves GraphQL too. A request is bound to the operation's variables, the operation runs in process, and the value
-// of its single root field becomes the answer. The OpenAPI description is generated from the same documents and schema.
+// of its single root field becomes the answer. A download that would still be the same is sent again without running its
+// operation. The OpenAPI description is generated from the same documents and schema.
 //
 // Known limits: variables from the query string are no lists; an answer is JSON or one download, without ranges.
 package rest

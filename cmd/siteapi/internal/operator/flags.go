@@ -110,7 +110,7 @@ func periodFlags(what string) option {
 
 func limitFlag() option {
 	return func(c *call) {
-		c.Flags().Uint("limit", 100, "how many at most, 0: all; with --json all, unless it is given")
+		c.Flags().Uint32("limit", 100, "how `many` at most, 0: all; with --json all, unless it is given")
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *call) limit() int {
 	if c.on("json") && !c.Flags().Changed("limit") {
 		return 0
 	}
-	n, _ := c.Flags().GetUint("limit")
+	n, _ := c.Flags().GetUint32("limit")
 	return int(n)
 }
 
