@@ -85,8 +85,9 @@ func encode(m mediaType, op *operation, result *graphql.Response) []byte {
 // anyNull reports whether one of these members of an object is null.
 func anyNull(data []byte, names []string) bool {
 	for _, name := range names {
-		// Usually the bytes do not occur at all; if they do, they may be on a deeper level.
-		if !bytes.Contains(data, []byte(`"`+name+`":null`)) {
+		// Usually the bytes do not occur at all; if they do, they may be on a deeper level. Without its quote, the name is
+		// found in a quarter of the time.
+		if !bytes.Contains(data, []byte(name+`":null`)) {
 			continue
 		}
 		var members map[string]json.RawMessage
