@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,12 +56,9 @@ func (m *metrics) request(r *http.Request, response *recorder, took time.Duratio
 	if r.Pattern != GraphQLPath {
 		return
 	}
-	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"
-	switch len(summary.RootFields) {
-	case 0:
-	case 1:
-		name = summary.RootFields[0]
-	default:
+	summary, outcome := &schema.CallerFrom(r.Context()).Summary, "executed"
+	name := strings.Join(summary.RootFields, "")
+	if len(summary.RootFields) > 1 {
 		name = "multiple"
 	}
 	switch {

@@ -53,13 +53,12 @@ func (s *Server) newRoutes() map[string]http.Handler {
 func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
-		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		below := "/" + first + "/"
 		h := s.routes[r.URL.Path]
 		if h == nil {
-			h = s.routes[below]
+			first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+			h = s.routes["/"+first+"/"]
 		}
-		if h == nil || below == inbox.Path+"/" && !operators {
+		if h == nil || !operators && strings.HasPrefix(r.URL.Path, inbox.Path) {
 			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 			return
 		}
