@@ -26,7 +26,7 @@ const idempotencyKeyMax = 255
 // durable; they are delivered afterwards. [store.Quotes.Submit] recognizes a repetition, by the
 // digests of the content and of the Idempotency-Key, and returns the first submission.
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
-	key := schema.CallerFrom(ctx).IdempotencyKey
+	key := schema.CallerFrom(ctx).IdempotencyKey()
 	if len(key) > idempotencyKeyMax {
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
@@ -147,7 +147,7 @@ func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInp
 		return ""
 	}
 	caller := schema.CallerFrom(ctx)
-	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(caller.Challenge)), content)
+	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(caller.Header.Get("CF-Turnstile-Response"))), content)
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("the bot check does not answer")

@@ -25,7 +25,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		WriteProblem(w, r, problem)
 		return
 	}
-	key := downloadKey{rt.path, r.URL.RawQuery, caller.AcceptLanguage}
+	key := downloadKey{rt.path, r.URL.RawQuery, caller.Header.Get("Accept-Language")}
 	if rt.produces != "" && a.repeat(w, r, key) {
 		return
 	}

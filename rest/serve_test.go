@@ -188,7 +188,7 @@ func TestNothingFoundIs404(t *testing.T) {
 func TestTheCallerIsFilledIn(t *testing.T) {
 	t.Parallel()
 	a, stub := newAPI(t)
-	caller := &schema.Caller{RequestID: "from-middleware", Bearer: testToken}
+	caller := &schema.Caller{RequestID: "from-middleware", Header: map[string][]string{"Authorization": {"Bearer " + testToken}}}
 	post := func(path, body string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
 		a.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))

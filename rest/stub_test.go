@@ -62,7 +62,7 @@ func (s *stub) auth(ctx context.Context, _ any, next graphql.Resolver, _ schema.
 }
 
 func (s *stub) allow(ctx context.Context) error {
-	if schema.CallerFrom(ctx).Bearer != testToken {
+	if schema.CallerFrom(ctx).Bearer() != testToken {
 		return &schema.Error{Code: schema.CodeUnauthenticated, Message: "A valid token is required."}
 	}
 	return nil
@@ -214,8 +214,7 @@ func newAPI(tb testing.TB) (*API, *stub) {
 
 // withCaller does what the server's middleware does.
 func withCaller(r *http.Request) *http.Request {
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1", Bearer: bearer}))
+	return r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1", Header: r.Header}))
 }
 
 // newServer serves an API over real HTTP.

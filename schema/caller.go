@@ -8,19 +8,33 @@ import (
 
 // Caller describes the request behind an operation.
 type Caller struct {
-	RequestID      string // accepted or made by the server; never empty at an endpoint
-	Address        string // client's IP address, as trusted proxies report it
-	Bearer         string // token of the Authorization header, empty where there is none
-	AcceptLanguage string // header of that name
-	IdempotencyKey string // header of that name, unquoted
-	Challenge      string // token of a bot check, header CF-Turnstile-Response
-	Signature      string // header sanity-webhook-signature
-	Operator       bool   // the endpoint answers operator fields
-	Session        bool   // a session of the inbox was verified, which counts as an operator's token
-	Charged        bool   // the request was counted against the limit of its own route
-	Body           []byte // raw request body as it was received, for signatures
+	RequestID string // accepted or made by the server; never empty at an endpoint
+	Address   string // client's IP address, as trusted proxies report it
+	Header    http.Header
+	Operator  bool   // the endpoint answers operator fields
+	Session   bool   // a session of the inbox was verified, which counts as an operator's token
+	Charged   bool   // the request was counted against the limit of its own route
+	Body      []byte // raw request body as it was received, for signatures
 
 	Summary Summary // for the access log
+}
+
+// Bearer returns the token of the Authorization header, empty where there is none.
+func (c *Caller) Bearer() string {
+	scheme, token, ok := strings.Cut(c.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// IdempotencyKey returns the header of that name without the quotes of a structured string; a bare key as it is.
+func (c *Caller) IdempotencyKey() string {
+	key := strings.TrimSpace(c.Header.Get("Idempotency-Key"))
+	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
+		key = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(key[1 : len(key)-1])
+	}
+	return key
 }
 
 // Summary is what the access log says about the operation of a request. The endpoint that

@@ -20,7 +20,7 @@ const (
 // it is application/json; of two with equal quality, the one named in full wins, then the one named first.
 func negotiate(accept []string) (mediaType, bool) {
 	list := strings.Join(accept, ",")
-	if list == "" {
+	if list == "" || list == string(typeJSON) {
 		return typeJSON, true
 	}
 	var json, gql preference

@@ -159,7 +159,7 @@ func (m mutations) ReceiveCmsWebhook(ctx context.Context, _ any) (*schema.Invali
 func (s *site) executable() graphql.ExecutableSchema {
 	return schema.NewExecutableSchema(schema.Config{Resolvers: s, Directives: schema.DirectiveRoot{
 		Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
-			if schema.CallerFrom(ctx).Bearer != "secret" {
+			if schema.CallerFrom(ctx).Bearer() != "secret" {
 				return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
 			}
 			return next(ctx)
@@ -220,7 +220,7 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 	s.options.Executor, s.options.Documents = admitting{exec}, docs
 	handler := graphqlhttp.New(s.options)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := &schema.Caller{RequestID: "req-1", Bearer: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
+		caller := &schema.Caller{RequestID: "req-1", Header: r.Header}
 		defer func() {
 			if said != nil {
 				said <- caller.Summary

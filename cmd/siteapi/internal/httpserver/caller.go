@@ -18,15 +18,7 @@ type proxies []netip.Prefix
 
 // caller describes the client of a request.
 func (p proxies) caller(r *http.Request) *schema.Caller {
-	return &schema.Caller{
-		RequestID:      requestID(r.Header),
-		Address:        p.address(r),
-		Bearer:         bearer(r.Header.Get("Authorization")),
-		AcceptLanguage: r.Header.Get("Accept-Language"),
-		IdempotencyKey: idempotencyKey(r.Header.Get("Idempotency-Key")),
-		Challenge:      r.Header.Get("CF-Turnstile-Response"),
-		Signature:      r.Header.Get("Sanity-Webhook-Signature"),
-	}
+	return &schema.Caller{RequestID: requestID(r.Header), Address: p.address(r), Header: r.Header}
 }
 
 // requestIDForm is the form of an X-Request-Id that is accepted from a client, since it appears in logs.
@@ -38,24 +30,6 @@ func requestID(h http.Header) string {
 		return id
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
-}
-
-func bearer(header string) string {
-	scheme, token, ok := strings.Cut(header, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
-
-// idempotencyKey takes the quotes off a structured string; an unquoted key is taken
-// as it is.
-func idempotencyKey(header string) string {
-	key := strings.TrimSpace(header)
-	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
-		key = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(key[1 : len(key)-1])
-	}
-	return key
 }
 
 // address returns the client's IP address: the peer's, or where the peer is a trusted
