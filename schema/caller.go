@@ -43,6 +43,7 @@ type Summary struct {
 	Operation     string   // query or mutation
 	OperationName string   // of a REST route that of its document
 	RootFields    []string // names in the schema
+	Public        bool     // a successful read of public content
 	Cached        bool     // answered with a cached response
 	Code          Code     // of the first error
 	InvalidFields []string // names of the input fields that were refused, never their values

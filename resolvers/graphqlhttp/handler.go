@@ -74,7 +74,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
 		schema.CallerFrom(r.Context()).Summary = schema.Summary{
-			Operation: string(ast.Query), OperationName: cached.name, RootFields: cached.rootFields, Cached: true,
+			Operation: string(ast.Query), OperationName: cached.name, RootFields: cached.rootFields, Public: true, Cached: true,
 		}
 		cached.write(w, r)
 		return
@@ -142,6 +142,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		writeUncached(w, m, http.StatusOK, body)
 		return
 	}
+	caller.Summary.Public = !op.cache.private
 	res := newResponse(m, op.cache.header(), body)
 	h.responses.set(key, &cachedResponse{
 		response: res, name: caller.Summary.OperationName, rootFields: op.rootFields, revisions: revisions,

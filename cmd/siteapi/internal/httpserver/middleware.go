@@ -69,15 +69,15 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 }
 
 // logRequest leaves the query string out: it may contain the id of a submission, which gives
-// access to its PDF. Frequent successes, cached responses and tracked sessions, are logged at
-// the debug level.
+// access to its PDF. Frequent successes, reads of public content and tracked sessions, are
+// logged at the debug level.
 func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
 	summary, level := &schema.CallerFrom(r.Context()).Summary, zerolog.InfoLevel
 	switch {
 	case response.status == http.StatusInternalServerError:
 		level = zerolog.ErrorLevel
 	case len(summary.DroppedFields) > 0:
-	case summary.Cached, summary.Code == "" && slices.Equal(summary.RootFields, []string{"trackQuote"}):
+	case summary.Public, summary.Code == "" && slices.Equal(summary.RootFields, []string{"trackQuote"}):
 		level = zerolog.DebugLevel
 	}
 	event := s.Log.WithLevel(level)
