@@ -43,3 +43,26 @@ func TestSignature(t *testing.T) {
 		})
 	}
 }
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		`"8e03978e"`: "8e03978e", `8e03978e`: "8e03978e", ` "a b" `: "a b", `"a\"b\\c"`: `a"b\c`, `"`: `"`, ``: ``, `""`: ``,
+	} {
+		if got := idempotencyKey(map[string][]string{"Idempotency-Key": {header}}); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "",
+		"Bearer ": "",
+	} {
+		if got := bearer(map[string][]string{"Authorization": {header}}); got != want {
+			t.Errorf("%q: got %q, want %q", header, got, want)
+		}
+	}
+}

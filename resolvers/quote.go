@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ const idempotencyKeyMax = 255
 // durable; they are delivered afterwards. [store.Quotes.Submit] recognizes a repetition, by the
 // digests of the content and of the Idempotency-Key, and returns the first submission.
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
-	key := schema.CallerFrom(ctx).IdempotencyKey()
+	key := idempotencyKey(schema.CallerFrom(ctx).Header)
 	if len(key) > idempotencyKeyMax {
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
@@ -64,6 +65,15 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	r.Log.Info().Ctx(ctx).Str("reference", strings.ToUpper(shortID(stored.ID))).
 		Bool("created", created).Bool("in_review", stored.InReview).Msg("quote submitted")
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
+}
+
+// idempotencyKey returns the header of that name without the quotes of a structured string; a bare key as it is.
+func idempotencyKey(h http.Header) string {
+	key := strings.TrimSpace(h.Get("Idempotency-Key"))
+	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
+		key = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(key[1 : len(key)-1])
+	}
+	return key
 }
 
 // newSubmission converts a checked input: texts are trimmed, and each feature occurs once.

@@ -125,7 +125,6 @@ func write(w http.ResponseWriter, r *http.Request, status int, contentType strin
 	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(content)))
-	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(content) // fails only if the client has disconnected

@@ -19,24 +19,6 @@ type Caller struct {
 	Summary Summary // for the access log
 }
 
-// Bearer returns the token of the Authorization header, empty where there is none.
-func (c *Caller) Bearer() string {
-	scheme, token, ok := strings.Cut(c.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
-
-// IdempotencyKey returns the header of that name without the quotes of a structured string; a bare key as it is.
-func (c *Caller) IdempotencyKey() string {
-	key := strings.TrimSpace(c.Header.Get("Idempotency-Key"))
-	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
-		key = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(key[1 : len(key)-1])
-	}
-	return key
-}
-
 // Summary is what the access log says about the operation of a request. The endpoint that
 // answers the request fills it in, before and after the operation runs.
 type Summary struct {

@@ -53,7 +53,16 @@ func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any) (
 	}
 	check := inputCheck{InputChecker: c, op: op, vars: vars}
 	for _, field := range Fields(op.SelectionSet) {
-		check.arguments(field)
+		for _, arg := range field.Definition.Arguments {
+			invalid, dropped := len(check.invalid), len(check.dropped)
+			check.argument(field, arg)
+			if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
+				check.prefix(arg.Name, invalid, dropped)
+			}
+		}
+	}
+	for i, e := range check.invalid {
+		check.invalid[i].Field = cmp.Or(e.Field, "input")
 	}
 	return check.invalid, check.dropped
 }
@@ -79,42 +88,49 @@ type inputCheck struct {
 	*InputChecker
 	op      *ast.OperationDefinition
 	vars    map[string]any
-	path    ast.Path // to the value that is being checked
 	invalid []FieldError
-	dropped []string
+	dropped []string // paths
 }
 
-// full reports whether no more invalid fields are looked for.
-func (c *inputCheck) full() bool { return len(c.invalid) >= MaxFieldErrors }
-
-// add records an error of the value that is being checked, or of one below it.
-func (c *inputCheck) add(e FieldError, below ...ast.PathElement) {
-	if e.Code != "" && !c.full() {
-		e.Field = cmp.Or(append(slices.Clip(c.path), below...).String(), "input")
+// add records an error of the value that is being checked, or of the field below it that the error names.
+func (c *inputCheck) add(e FieldError) {
+	if e.Code != "" && len(c.invalid) < MaxFieldErrors {
 		c.invalid = append(c.invalid, e)
 	}
 }
 
-func (c *inputCheck) arguments(field *ast.Field) {
-	for _, arg := range field.Definition.Arguments {
-		c.path = c.path[:0]
-		if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
-			c.path = append(c.path, ast.PathName(arg.Name))
+// prefix puts a name or an index before the paths of what was found last: all but so many errors and dropped hints.
+func (c *inputCheck) prefix(element string, invalid, dropped int) {
+	for i := range c.invalid[invalid:] {
+		c.invalid[invalid+i].Field = join(element, c.invalid[invalid+i].Field)
+	}
+	for i := range c.dropped[dropped:] {
+		c.dropped[dropped+i] = join(element, c.dropped[dropped+i])
+	}
+}
+
+// join joins two parts of a path such as selections.features[0].
+func join(path, below string) string {
+	if path == "" || below == "" || below[0] == '[' {
+		return path + below
+	}
+	return path + "." + below
+}
+
+func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
+	var value any
+	required := arg.DefaultValue == nil
+	if given := field.Arguments.ForName(arg.Name); given != nil && given.Value != nil {
+		var err error
+		if value, err = given.Value.Value(c.vars); err != nil {
+			c.add(unreadable())
+			return
 		}
-		var value any
-		required := arg.DefaultValue == nil
-		if given := field.Arguments.ForName(arg.Name); given != nil && given.Value != nil {
-			var err error
-			if value, err = given.Value.Value(c.vars); err != nil {
-				c.add(unreadable())
-				continue
-			}
-			variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
-			required = required || given.Value.Kind == ast.Variable && variable.Type.NonNull
-		}
-		if value != nil || required {
-			c.value(arg.Type, c.constraint(arg.Directives), value)
-		}
+		variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
+		required = required || given.Value.Kind == ast.Variable && variable.Type.NonNull
+	}
+	if value != nil || required {
+		c.value(arg.Type, c.constraint(arg.Directives), value)
 	}
 }
 
@@ -124,7 +140,7 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	text, isText := value.(string)
 	blank := isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == ""
 	switch {
-	case c.full():
+	case len(c.invalid) == MaxFieldErrors: // no more is looked for
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
 		before := len(c.invalid)
 		c.object(def, map[string]any{}) // reports all required fields of the missing object
@@ -148,18 +164,19 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// below checks a field or an item, and reports whether it is to be left out: a hint of a wrong type.
-func (c *inputCheck) below(element ast.PathElement, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
-	before := len(c.invalid)
-	c.path = append(c.path, element)
+// below checks a field, or an item where name is empty, and reports whether it is to be left out: a hint of a wrong type.
+func (c *inputCheck) below(name string, index int, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
+	invalid, dropped := len(c.invalid), len(c.dropped)
 	c.value(typ, con, value)
-	if con != nil && con.hint && len(c.invalid) > before && c.invalid[before].Code != FieldCodeUnknownField {
-		c.invalid, leaveOut = c.invalid[:before], true
+	if con != nil && con.hint && len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
+		c.invalid, leaveOut = c.invalid[:invalid], true
 		if len(c.dropped) < MaxFieldErrors {
-			c.dropped = append(c.dropped, c.path.String())
+			c.dropped = append(c.dropped, "")
 		}
 	}
-	c.path = c.path[:len(c.path)-1]
+	if len(c.invalid) > invalid || len(c.dropped) > dropped {
+		c.prefix(cmp.Or(name, fmt.Sprintf("[%d]", index)), invalid, dropped)
+	}
 	return leaveOut
 }
 
@@ -178,7 +195,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 			continue
 		}
 		con := c.constraint(f.Directives)
-		if c.below(ast.PathName(f.Name), f.Type, con, v) {
+		if c.below(f.Name, 0, f.Type, con, v) {
 			delete(fields, f.Name)
 			known--
 		}
@@ -191,7 +208,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 	}
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return def.Fields.ForName(name) != nil })
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(FieldError{Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name}, ast.PathName(printable(name)))
+		c.add(FieldError{Field: printable(name), Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name})
 	}
 }
 
@@ -200,7 +217,7 @@ func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
 	if ok1 && ok2 && l > h {
-		c.add(bounded("", FieldCodeAboveField, "field", other, "must not be greater than "+other), ast.PathName(name))
+		c.add(bounded(name, FieldCodeAboveField, "field", other, "must not be greater than "+other))
 	}
 }
 
@@ -212,7 +229,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 	distinct := map[string]bool{}
 	for i, item := range items {
-		if c.below(ast.PathIndex(i), typ.Elem, con, item) {
+		if c.below("", i, typ.Elem, con, item) {
 			items[i] = nil
 		}
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {

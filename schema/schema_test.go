@@ -78,28 +78,3 @@ func TestBase64(t *testing.T) {
 		t.Errorf("the sink has %q and the answer %s", sink.Bytes, out.String())
 	}
 }
-
-func TestIdempotencyKey(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]string{
-		`"8e03978e"`: "8e03978e", `8e03978e`: "8e03978e", ` "a b" `: "a b", `"a\"b\\c"`: `a"b\c`, `"`: `"`, ``: ``, `""`: ``,
-	} {
-		c := &schema.Caller{Header: map[string][]string{"Idempotency-Key": {header}}}
-		if got := c.IdempotencyKey(); got != want {
-			t.Errorf("%s: got %q, want %q", header, got, want)
-		}
-	}
-}
-
-func TestBearer(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]string{
-		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "",
-		"Bearer ": "",
-	} {
-		c := &schema.Caller{Header: map[string][]string{"Authorization": {header}}}
-		if got := c.Bearer(); got != want {
-			t.Errorf("%q: got %q, want %q", header, got, want)
-		}
-	}
-}

@@ -159,7 +159,7 @@ func (m mutations) ReceiveCmsWebhook(ctx context.Context, _ any) (*schema.Invali
 func (s *site) executable() graphql.ExecutableSchema {
 	return schema.NewExecutableSchema(schema.Config{Resolvers: s, Directives: schema.DirectiveRoot{
 		Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
-			if schema.CallerFrom(ctx).Bearer() != "secret" {
+			if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
 				return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
 			}
 			return next(ctx)

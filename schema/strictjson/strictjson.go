@@ -70,6 +70,9 @@ func (d *decoder) spend(depth, cost int) error {
 	return nil
 }
 
+// errEndOfList stands for the end of a list where a value was to be read.
+const errEndOfList = problem("]")
+
 // value reads one value, depth levels below the outermost.
 func (d *decoder) value(depth int) (any, error) {
 	token, err := d.json.ReadToken()
@@ -89,6 +92,8 @@ func (d *decoder) value(depth int) (any, error) {
 		return json.Number(text), d.spend(0, valueCost+len(text))
 	case 't', 'f':
 		return token.Bool(), d.spend(0, valueCost)
+	case ']':
+		return nil, errEndOfList
 	default:
 		return nil, d.spend(0, valueCost)
 	}
@@ -99,10 +104,10 @@ func (d *decoder) object(depth int) (any, error) {
 		return nil, err
 	}
 	fields := map[string]any{}
-	for d.json.PeekKind() != '}' {
+	for {
 		token, err := d.json.ReadToken()
-		if err != nil {
-			return nil, err
+		if err != nil || token.Kind() == '}' {
+			return fields, err
 		}
 		name := token.String()
 		if _, twice := fields[name]; twice {
@@ -113,8 +118,6 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, err
 		}
 	}
-	_, err := d.json.ReadToken()
-	return fields, err
 }
 
 func (d *decoder) list(depth int) (any, error) {
@@ -122,15 +125,16 @@ func (d *decoder) list(depth int) (any, error) {
 		return nil, err
 	}
 	items := []any{}
-	for d.json.PeekKind() != ']' {
+	for {
 		item, err := d.value(depth)
+		if errors.Is(err, errEndOfList) {
+			return items, nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, item)
 	}
-	_, err := d.json.ReadToken()
-	return items, err
 }
 
 // explain describes an error and its place in its own words, since those of the library quote the input.
