@@ -11,6 +11,7 @@ import (
 type download struct {
 	FileName, ContentType, Etag, Locale string
 	sink                                schema.BinarySink
+	disposition                         string
 }
 
 // downloadKey is what a download depends on, beside what its operation reads.
@@ -55,7 +56,7 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	if d.Etag != "" {
 		h.Set("ETag", d.Etag)
 	}
-	h.Set("Content-Disposition", disposition(d.FileName))
+	h.Set("Content-Disposition", d.disposition)
 	write(w, r, http.StatusOK, d.ContentType, content)
 }
 
