@@ -99,7 +99,7 @@ func (c *inputCheck) add(e FieldError) {
 	}
 }
 
-// prefix puts a name or an index before the paths of what was found last: all but so many errors and dropped hints.
+// prefix puts a name or an index before the paths of the errors and the dropped hints from these places on.
 func (c *inputCheck) prefix(element string, invalid, dropped int) {
 	for i := range c.invalid[invalid:] {
 		c.invalid[invalid+i].Field = join(element, c.invalid[invalid+i].Field)
@@ -314,7 +314,7 @@ func number(v any) (float64, bool) {
 
 // printable returns a name that a client chose, unless it is too long or too odd to repeat in an error.
 func printable(name string) string {
-	if len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if name == "" || name[0] == '[' || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "(unprintable)"
 	}
 	return name

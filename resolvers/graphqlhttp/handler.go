@@ -134,7 +134,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 	caller.Summary.SetHeaders(w.Header())
-	body := encode(m, op, result)
+	missing := anyNull(result.Data, op.settings)
+	body := encode(m, result, missing)
 	if len(result.Errors) > 0 {
 		report(w, r, result.Errors)
 	}
@@ -142,7 +143,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		writeUncached(w, m, http.StatusOK, body)
 		return
 	}
-	caller.Summary.Public = !op.cache.private
+	caller.Summary.Public = !op.cache.private && !missing
 	res := newResponse(m, op.cache.header(), body)
 	h.responses.set(key, &cachedResponse{
 		response: res, name: caller.Summary.OperationName, rootFields: op.rootFields, revisions: revisions,

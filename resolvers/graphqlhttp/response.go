@@ -63,7 +63,7 @@ func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) 
 
 // encode returns the body of an answer. If the settings document is missing it has `"errors":[]`, except as
 // application/graphql-response+json, which forbids that.
-func encode(m mediaType, op *operation, result *graphql.Response) []byte {
+func encode(m mediaType, result *graphql.Response, missing bool) []byte {
 	body := bytes.NewBuffer(make([]byte, 0, len(result.Data)+len(`{"data":,"errors":[]}`)))
 	body.WriteString(`{"data":`)
 	body.Write(result.Data)
@@ -75,7 +75,7 @@ func encode(m mediaType, op *operation, result *graphql.Response) []byte {
 		}
 		body.WriteString(`,"errors":`)
 		body.Write(errs)
-	case m == typeJSON && anyNull(result.Data, op.settings):
+	case m == typeJSON && missing:
 		body.WriteString(`,"errors":[]`)
 	}
 	body.WriteByte('}')
@@ -85,8 +85,8 @@ func encode(m mediaType, op *operation, result *graphql.Response) []byte {
 // anyNull reports whether one of these members of an object is null.
 func anyNull(data []byte, names []string) bool {
 	for _, name := range names {
-		// Usually the bytes do not occur at all; if they do, they may be on a deeper level. Without its quote, the name is
-		// found in a quarter of the time.
+		// Usually the bytes do not occur at all; if they do, they may be on a deeper level. They are looked for without the
+		// first quote, which is frequent: 2 % of read-miss-vs-gqlgen.
 		if !bytes.Contains(data, []byte(name+`":null`)) {
 			continue
 		}

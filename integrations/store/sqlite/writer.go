@@ -7,9 +7,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
@@ -22,13 +22,8 @@ const (
 	queueLimit = 4096
 )
 
-// gatherTime is how long a batch waits for more requests while they come in numbers. Larger batches take a
-// sixth of the processor time off each request, so that even the slowest requests take less time than without it.
-const gatherTime = 500 * time.Microsecond
-
 // database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
-// arrived while the one before it was being committed, and within gatherTime if that one
-// was shared. A lone request does not wait.
+// arrived while the one before it was being committed. A lone request does not wait.
 type database struct {
 	pool     *sql.DB // the one connection that writes
 	reads    *sql.DB
@@ -93,16 +88,13 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 // run writes batch after batch until the database is closed.
 func (d *database) run() {
 	defer close(d.ended)
-	shared := false // the last batch had several requests
 	for {
 		select {
 		case r := <-d.requests:
-			if shared {
-				time.Sleep(gatherTime)
-			}
-			batch := d.batch(r)
-			shared = len(batch) > 1
-			d.settle(batch)
+			// On a busy machine, requests that are about to write come first and join the batch: track-vs-bare is a sixth
+			// higher. On an idle one this takes no time.
+			runtime.Gosched()
+			d.settle(d.batch(r))
 		case <-d.closing:
 			if len(d.requests) == 0 {
 				return

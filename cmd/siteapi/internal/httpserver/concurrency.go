@@ -40,8 +40,8 @@ type limitedBody struct {
 	io.ReadCloser
 	server  *Server
 	read    bool     // to its end
-	entered [3]entry // its client, large and all
-	classes int      // of them
+	entered [3]entry // at most its client, classLarge and classAll
+	classes int      // how many entries are used
 }
 
 type entry struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,8 +56,10 @@ func (m *metrics) request(r *http.Request, response *recorder, took time.Duratio
 		return
 	}
 	summary, outcome := &schema.CallerFrom(r.Context()).Summary, "executed"
-	name := strings.Join(summary.RootFields, "")
-	if len(summary.RootFields) > 1 {
+	name := ""
+	if len(summary.RootFields) == 1 {
+		name = summary.RootFields[0]
+	} else if len(summary.RootFields) > 1 {
 		name = "multiple"
 	}
 	switch {

@@ -54,11 +54,11 @@ func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
 		h := s.routes[r.URL.Path]
-		if h == nil {
-			first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if below, absolute := strings.CutPrefix(r.URL.Path, "/"); h == nil && absolute {
+			first, _, _ := strings.Cut(below, "/")
 			h = s.routes["/"+first+"/"]
 		}
-		if h == nil || !operators && strings.HasPrefix(r.URL.Path, inbox.Path) {
+		if h == nil || !operators && (r.URL.Path == inbox.Path || strings.HasPrefix(r.URL.Path, inbox.Path+"/")) {
 			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 			return
 		}
