@@ -222,7 +222,8 @@ func TestRefetchAfterAWebhook(t *testing.T) {
 	source.set("lagging", nil)
 	r := newContentResolver(t, source, "", c)
 	for i := range 2 {
-		ctx := schema.WithCaller(context.Background(), &schema.Caller{Header: map[string][]string{"Idempotency-Key": {fmt.Sprint("delivery-", i)}}})
+		header := map[string][]string{"Idempotency-Key": {fmt.Sprint("delivery-", i)}}
+		ctx := schema.WithCaller(context.Background(), &schema.Caller{Header: header})
 		got, err := r.receiveCmsWebhook(ctx, map[string]any{"_type": "heroSection", "language": "en"})
 		if err != nil || len(got.Invalidated) != 1 || got.Invalidated[0] != "content:locale:en" {
 			t.Fatalf("got %+v, %v", got, err)

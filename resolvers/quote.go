@@ -156,8 +156,8 @@ func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInp
 	if r.Challenge == nil {
 		return ""
 	}
-	caller := schema.CallerFrom(ctx)
-	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(caller.Header.Get("CF-Turnstile-Response"))), content)
+	header := schema.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
+	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(header)), content)
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("the bot check does not answer")

@@ -11,7 +11,6 @@ import (
 type download struct {
 	FileName, ContentType, Etag, Locale string
 	sink                                schema.BinarySink
-	disposition                         string
 }
 
 // downloadKey is what a download depends on, beside what its operation reads.
@@ -56,7 +55,7 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	if d.Etag != "" {
 		h.Set("ETag", d.Etag)
 	}
-	h.Set("Content-Disposition", d.disposition)
+	h.Set("Content-Disposition", disposition(d.FileName))
 	write(w, r, http.StatusOK, d.ContentType, content)
 }
 

@@ -40,7 +40,6 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		if err := json.Unmarshal(value, d); err != nil {
 			panic(err) // compile has checked the fields
 		}
-		d.disposition = disposition(d.FileName)
 		d.write(w, r, d.sink.Bytes)
 		if repeatable {
 			a.remember(key, d)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -164,8 +165,8 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// below checks a field, or an item where name is empty, and reports whether it is to be left out: a hint of a wrong type.
-func (c *inputCheck) below(name string, index int, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
+// below checks a field or an item, by its name or its index, and reports whether it is to be left out: a hint of a wrong type.
+func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
 	invalid, dropped := len(c.invalid), len(c.dropped)
 	c.value(typ, con, value)
 	if con != nil && con.hint && len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
@@ -174,9 +175,7 @@ func (c *inputCheck) below(name string, index int, typ *ast.Type, con *constrain
 			c.dropped = append(c.dropped, "")
 		}
 	}
-	if len(c.invalid) > invalid || len(c.dropped) > dropped {
-		c.prefix(cmp.Or(name, fmt.Sprintf("[%d]", index)), invalid, dropped)
-	}
+	c.prefix(element, invalid, dropped)
 	return leaveOut
 }
 
@@ -195,7 +194,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 			continue
 		}
 		con := c.constraint(f.Directives)
-		if c.below(f.Name, 0, f.Type, con, v) {
+		if c.below(f.Name, f.Type, con, v) {
 			delete(fields, f.Name)
 			known--
 		}
@@ -229,7 +228,7 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	}
 	distinct := map[string]bool{}
 	for i, item := range items {
-		if c.below("", i, typ.Elem, con, item) {
+		if c.below("["+strconv.Itoa(i)+"]", typ.Elem, con, item) {
 			items[i] = nil
 		}
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
@@ -314,7 +313,8 @@ func number(v any) (float64, bool) {
 
 // printable returns a name that a client chose, unless it is too long or too odd to repeat in an error.
 func printable(name string) string {
-	if name == "" || name[0] == '[' || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
+	if odd || name == "" || name[0] == '[' || len(name) > 64 {
 		return "(unprintable)"
 	}
 	return name

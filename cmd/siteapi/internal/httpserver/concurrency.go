@@ -39,9 +39,8 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 type limitedBody struct {
 	io.ReadCloser
 	server  *Server
-	read    bool     // to its end
-	entered [3]entry // at most its client, classLarge and classAll
-	classes int      // how many entries are used
+	read    bool // to its end
+	entered []entry
 }
 
 type entry struct {
@@ -93,8 +92,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	switch {
 	case b.server.inFlight.add(class, weight, most):
-		b.entered[b.classes] = entry{class, weight}
-		b.classes++
+		b.entered = append(b.entered, entry{class, weight})
 		return nil
 	case class == classAll || class == classLarge:
 		b.server.metrics.shed.WithLabelValues(class).Inc()
@@ -111,7 +109,7 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 // done ends the request. A body that was not read must arrive within half a second, or the connection is closed: the
 // server reads it before it sends the response.
 func (b *limitedBody) done(w http.ResponseWriter) {
-	for _, e := range b.entered[:b.classes] {
+	for _, e := range b.entered {
 		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
 	if !b.read {

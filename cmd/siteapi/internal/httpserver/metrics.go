@@ -55,11 +55,12 @@ func (m *metrics) request(r *http.Request, response *recorder, took time.Duratio
 	if r.Pattern != GraphQLPath {
 		return
 	}
-	summary, outcome := &schema.CallerFrom(r.Context()).Summary, "executed"
-	name := ""
-	if len(summary.RootFields) == 1 {
+	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"
+	switch len(summary.RootFields) {
+	case 0:
+	case 1:
 		name = summary.RootFields[0]
-	} else if len(summary.RootFields) > 1 {
+	default:
 		name = "multiple"
 	}
 	switch {

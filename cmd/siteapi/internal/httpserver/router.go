@@ -53,12 +53,13 @@ func (s *Server) newRoutes() map[string]http.Handler {
 func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		below := "/" + first + "/"
 		h := s.routes[r.URL.Path]
-		if below, absolute := strings.CutPrefix(r.URL.Path, "/"); h == nil && absolute {
-			first, _, _ := strings.Cut(below, "/")
-			h = s.routes["/"+first+"/"]
+		if h == nil {
+			h = s.routes[below]
 		}
-		if h == nil || !operators && (r.URL.Path == inbox.Path || strings.HasPrefix(r.URL.Path, inbox.Path+"/")) {
+		if h == nil || below == inbox.Path+"/" && !operators {
 			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 			return
 		}
