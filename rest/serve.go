@@ -20,14 +20,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller.Summary = schema.Summary{
 		Operation: string(rt.op.Operation), OperationName: rt.op.Name, RootFields: []string{rt.root.Name},
 	}
-	key := downloadKey{rt.path, r.URL.RawQuery, caller.Header.Get("Accept-Language")}
-	repeatable := rt.produces != "" && rt.body == nil // depends on no more than the key
-	if repeatable && a.authorize(r.Context(), rt) == nil && a.repeat(w, r, key) {
-		return
-	}
 	vars, problem := a.bind(w, r, rt)
 	if problem != nil {
 		WriteProblem(w, r, problem)
+		return
+	}
+	key := downloadKey{rt.path, r.URL.RawQuery, caller.Header.Get("Accept-Language")}
+	repeatable := rt.produces != "" && rt.body == nil // depends on no more than the key
+	if repeatable && a.repeat(w, r, key) {
 		return
 	}
 	d := &download{}

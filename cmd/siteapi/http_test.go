@@ -48,6 +48,7 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 		for i := range 5 {
 			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
 		}
+		s.query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
 		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
 		s.do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
 		s.do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
@@ -67,9 +68,9 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
-		want := []string{"wrong info", "bad-track info", "wrong-track info"}
+		want := []string{"missing info", "wrong info", "bad-track info", "wrong-track info"}
 		if level == "debug" {
-			want = []string{"first debug", "read-0 debug", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug", "wrong info",
+			want = []string{"first debug", "read-0 debug", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug", "missing info", "wrong info",
 				"rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
 		}
 		if !slices.Equal(found, want) {
