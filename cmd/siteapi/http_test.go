@@ -70,8 +70,8 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 		}
 		want := []string{"missing info", "wrong info", "bad-track info", "wrong-track info"}
 		if level == "debug" {
-			want = []string{"first debug", "read-0 debug", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug", "missing info", "wrong info",
-				"rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
+			want = []string{"first debug", "read-0 debug", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug",
+				"missing info", "wrong info", "rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
 		}
 		if !slices.Equal(found, want) {
 			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
