@@ -4,7 +4,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -43,7 +42,7 @@ func (ec *executionContext) _CacheStats_type(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_CacheStats_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CacheStats", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("CacheStats", field, false, false, "String")
 }
 
 func (ec *executionContext) _CacheStats_size(ctx context.Context, field graphql.CollectedField, obj *CacheStats) (ret graphql.Marshaler) {
@@ -66,7 +65,7 @@ func (ec *executionContext) _CacheStats_size(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_CacheStats_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CacheStats", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("CacheStats", field, false, false, "Int")
 }
 
 func (ec *executionContext) _CacheStats_available(ctx context.Context, field graphql.CollectedField, obj *CacheStats) (ret graphql.Marshaler) {
@@ -89,7 +88,7 @@ func (ec *executionContext) _CacheStats_available(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_CacheStats_available(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CacheStats", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("CacheStats", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _CacheStatsPayload_success(ctx context.Context, field graphql.CollectedField, obj *CacheStatsPayload) (ret graphql.Marshaler) {
@@ -112,7 +111,7 @@ func (ec *executionContext) _CacheStatsPayload_success(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_CacheStatsPayload_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("CacheStatsPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("CacheStatsPayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _CacheStatsPayload_stats(ctx context.Context, field graphql.CollectedField, obj *CacheStatsPayload) (ret graphql.Marshaler) {
@@ -167,7 +166,7 @@ func (ec *executionContext) _ClearCachePayload_success(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClearCachePayload_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClearCachePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ClearCachePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ClearCachePayload_cleared(ctx context.Context, field graphql.CollectedField, obj *ClearCachePayload) (ret graphql.Marshaler) {
@@ -190,7 +189,7 @@ func (ec *executionContext) _ClearCachePayload_cleared(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ClearCachePayload_cleared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ClearCachePayload", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ClearCachePayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _InvalidateCachePayload_success(ctx context.Context, field graphql.CollectedField, obj *InvalidateCachePayload) (ret graphql.Marshaler) {
@@ -213,7 +212,7 @@ func (ec *executionContext) _InvalidateCachePayload_success(ctx context.Context,
 	)
 }
 func (ec *executionContext) fieldContext_InvalidateCachePayload_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InvalidateCachePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("InvalidateCachePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _InvalidateCachePayload_invalidated(ctx context.Context, field graphql.CollectedField, obj *InvalidateCachePayload) (ret graphql.Marshaler) {
@@ -236,7 +235,7 @@ func (ec *executionContext) _InvalidateCachePayload_invalidated(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_InvalidateCachePayload_invalidated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("InvalidateCachePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("InvalidateCachePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -301,8 +300,7 @@ func (ec *executionContext) _CacheStats(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, cacheStatsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -331,14 +329,10 @@ func (ec *executionContext) _CacheStats(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -349,8 +343,7 @@ func (ec *executionContext) _CacheStatsPayload(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, cacheStatsPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -374,14 +367,10 @@ func (ec *executionContext) _CacheStatsPayload(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -392,8 +381,7 @@ func (ec *executionContext) _ClearCachePayload(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, clearCachePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -417,14 +405,10 @@ func (ec *executionContext) _ClearCachePayload(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -435,8 +419,7 @@ func (ec *executionContext) _InvalidateCachePayload(ctx context.Context, sel ast
 	fields := graphql.CollectFields(ec.OperationContext, sel, invalidateCachePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -460,14 +443,10 @@ func (ec *executionContext) _InvalidateCachePayload(ctx context.Context, sel ast
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -478,37 +457,23 @@ func (ec *executionContext) _InvalidateCachePayload(ctx context.Context, sel ast
 
 func (ec *executionContext) marshalNCacheStats2ᚖsiteapiᚋschemaᚐCacheStats(ctx context.Context, sel ast.SelectionSet, v *CacheStats) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CacheStats!")
 		return graphql.Null
 	}
 	return ec._CacheStats(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNCacheStatsPayload2siteapiᚋschemaᚐCacheStatsPayload(ctx context.Context, sel ast.SelectionSet, v CacheStatsPayload) graphql.Marshaler {
-	return ec._CacheStatsPayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNCacheStatsPayload2ᚖsiteapiᚋschemaᚐCacheStatsPayload(ctx context.Context, sel ast.SelectionSet, v *CacheStatsPayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "CacheStatsPayload!")
 		return graphql.Null
 	}
 	return ec._CacheStatsPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNClearCachePayload2siteapiᚋschemaᚐClearCachePayload(ctx context.Context, sel ast.SelectionSet, v ClearCachePayload) graphql.Marshaler {
-	return ec._ClearCachePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNClearCachePayload2ᚖsiteapiᚋschemaᚐClearCachePayload(ctx context.Context, sel ast.SelectionSet, v *ClearCachePayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ClearCachePayload!")
 		return graphql.Null
 	}
 	return ec._ClearCachePayload(ctx, sel, v)
@@ -519,15 +484,9 @@ func (ec *executionContext) unmarshalNInvalidateCacheInput2siteapiᚋschemaᚐIn
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNInvalidateCachePayload2siteapiᚋschemaᚐInvalidateCachePayload(ctx context.Context, sel ast.SelectionSet, v InvalidateCachePayload) graphql.Marshaler {
-	return ec._InvalidateCachePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNInvalidateCachePayload2ᚖsiteapiᚋschemaᚐInvalidateCachePayload(ctx context.Context, sel ast.SelectionSet, v *InvalidateCachePayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "InvalidateCachePayload!")
 		return graphql.Null
 	}
 	return ec._InvalidateCachePayload(ctx, sel, v)

@@ -4,7 +4,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -44,7 +43,7 @@ func (ec *executionContext) _ContentDocument_id(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ContentDocument_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "ID")
 }
 
 func (ec *executionContext) _ContentDocument_type(ctx context.Context, field graphql.CollectedField, obj *ContentDocument) (ret graphql.Marshaler) {
@@ -67,7 +66,7 @@ func (ec *executionContext) _ContentDocument_type(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ContentDocument_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "String")
 }
 
 func (ec *executionContext) _ContentDocument_locale(ctx context.Context, field graphql.CollectedField, obj *ContentDocument) (ret graphql.Marshaler) {
@@ -90,7 +89,7 @@ func (ec *executionContext) _ContentDocument_locale(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ContentDocument_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, errors.New("field of type Locale does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "Locale")
 }
 
 func (ec *executionContext) _ContentDocument_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ContentDocument) (ret graphql.Marshaler) {
@@ -113,7 +112,7 @@ func (ec *executionContext) _ContentDocument_updatedAt(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ContentDocument_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _ContentDocument_fields(ctx context.Context, field graphql.CollectedField, obj *ContentDocument) (ret graphql.Marshaler) {
@@ -136,7 +135,7 @@ func (ec *executionContext) _ContentDocument_fields(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ContentDocument_fields(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, errors.New("field of type JSON does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentDocument", field, false, false, "JSON")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -157,8 +156,7 @@ func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, contentDocumentImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -197,14 +195,10 @@ func (ec *executionContext) _ContentDocument(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -231,9 +225,7 @@ func (ec *executionContext) marshalNContentDocument2ᚕᚖsiteapiᚋschemaᚐCon
 
 func (ec *executionContext) marshalNContentDocument2ᚖsiteapiᚋschemaᚐContentDocument(ctx context.Context, sel ast.SelectionSet, v *ContentDocument) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ContentDocument!")
 		return graphql.Null
 	}
 	return ec._ContentDocument(ctx, sel, v)

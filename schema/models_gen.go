@@ -599,7 +599,7 @@ func (e *CacheScope) UnmarshalGQL(v any) error {
 }
 
 func (e CacheScope) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *CacheScope) UnmarshalJSON(b []byte) error {
@@ -666,7 +666,7 @@ func (e *ConstraintFormat) UnmarshalGQL(v any) error {
 }
 
 func (e ConstraintFormat) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *ConstraintFormat) UnmarshalJSON(b []byte) error {
@@ -733,7 +733,7 @@ func (e *DeliveryState) UnmarshalGQL(v any) error {
 }
 
 func (e DeliveryState) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *DeliveryState) UnmarshalJSON(b []byte) error {
@@ -794,7 +794,7 @@ func (e *DeliveryTarget) UnmarshalGQL(v any) error {
 }
 
 func (e DeliveryTarget) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *DeliveryTarget) UnmarshalJSON(b []byte) error {
@@ -904,7 +904,7 @@ func (e *FieldCode) UnmarshalGQL(v any) error {
 }
 
 func (e FieldCode) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *FieldCode) UnmarshalJSON(b []byte) error {
@@ -971,7 +971,7 @@ func (e *FunnelStepName) UnmarshalGQL(v any) error {
 }
 
 func (e FunnelStepName) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *FunnelStepName) UnmarshalJSON(b []byte) error {
@@ -1032,7 +1032,7 @@ func (e *HealthState) UnmarshalGQL(v any) error {
 }
 
 func (e HealthState) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *HealthState) UnmarshalJSON(b []byte) error {
@@ -1096,7 +1096,7 @@ func (e *InvalidationType) UnmarshalGQL(v any) error {
 }
 
 func (e InvalidationType) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *InvalidationType) UnmarshalJSON(b []byte) error {
@@ -1163,7 +1163,7 @@ func (e *LeadSignal) UnmarshalGQL(v any) error {
 }
 
 func (e LeadSignal) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *LeadSignal) UnmarshalJSON(b []byte) error {
@@ -1230,7 +1230,7 @@ func (e *LeadState) UnmarshalGQL(v any) error {
 }
 
 func (e LeadState) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *LeadState) UnmarshalJSON(b []byte) error {
@@ -1291,7 +1291,7 @@ func (e *Locale) UnmarshalGQL(v any) error {
 }
 
 func (e Locale) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *Locale) UnmarshalJSON(b []byte) error {
@@ -1349,7 +1349,7 @@ func (e *RestAnswer) UnmarshalGQL(v any) error {
 }
 
 func (e RestAnswer) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *RestAnswer) UnmarshalJSON(b []byte) error {
@@ -1407,7 +1407,7 @@ func (e *RestMethod) UnmarshalGQL(v any) error {
 }
 
 func (e RestMethod) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *RestMethod) UnmarshalJSON(b []byte) error {
@@ -1468,7 +1468,7 @@ func (e *TokenKind) UnmarshalGQL(v any) error {
 }
 
 func (e TokenKind) MarshalGQL(w io.Writer) {
-	fmt.Fprint(w, strconv.Quote(e.String()))
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
 }
 
 func (e *TokenKind) UnmarshalJSON(b []byte) error {

@@ -4,7 +4,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -44,7 +43,7 @@ func (ec *executionContext) _ContentHealth_locale(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ContentHealth_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, errors.New("field of type Locale does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, "Locale")
 }
 
 func (ec *executionContext) _ContentHealth_fetchedAt(ctx context.Context, field graphql.CollectedField, obj *ContentHealth) (ret graphql.Marshaler) {
@@ -67,7 +66,7 @@ func (ec *executionContext) _ContentHealth_fetchedAt(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ContentHealth_fetchedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _ContentHealth_documents(ctx context.Context, field graphql.CollectedField, obj *ContentHealth) (ret graphql.Marshaler) {
@@ -90,7 +89,7 @@ func (ec *executionContext) _ContentHealth_documents(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ContentHealth_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ContentHealth", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Delivery_id(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -113,7 +112,7 @@ func (ec *executionContext) _Delivery_id(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "ID")
 }
 
 func (ec *executionContext) _Delivery_target(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -136,7 +135,7 @@ func (ec *executionContext) _Delivery_target(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_target(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type DeliveryTarget does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DeliveryTarget")
 }
 
 func (ec *executionContext) _Delivery_state(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -159,7 +158,7 @@ func (ec *executionContext) _Delivery_state(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type DeliveryState does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DeliveryState")
 }
 
 func (ec *executionContext) _Delivery_createdAt(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -182,7 +181,7 @@ func (ec *executionContext) _Delivery_createdAt(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Delivery_nextAttemptAt(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -205,7 +204,7 @@ func (ec *executionContext) _Delivery_nextAttemptAt(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_nextAttemptAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Delivery_deliveredAt(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -228,7 +227,7 @@ func (ec *executionContext) _Delivery_deliveredAt(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_deliveredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Delivery_attempts(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -283,7 +282,7 @@ func (ec *executionContext) _Delivery_attemptCount(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_attemptCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Delivery_maxAttempts(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -306,7 +305,7 @@ func (ec *executionContext) _Delivery_maxAttempts(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_maxAttempts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Delivery_reason(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -329,7 +328,7 @@ func (ec *executionContext) _Delivery_reason(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Delivery_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Delivery", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Delivery", field, false, false, "String")
 }
 
 func (ec *executionContext) _Delivery_lead(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
@@ -384,7 +383,7 @@ func (ec *executionContext) _DeliveryAttempt_at(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_DeliveryAttempt_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeliveryAttempt", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("DeliveryAttempt", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _DeliveryAttempt_error(ctx context.Context, field graphql.CollectedField, obj *DeliveryAttempt) (ret graphql.Marshaler) {
@@ -407,7 +406,7 @@ func (ec *executionContext) _DeliveryAttempt_error(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_DeliveryAttempt_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeliveryAttempt", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeliveryAttempt", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeliveryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *DeliveryConnection) (ret graphql.Marshaler) {
@@ -494,7 +493,7 @@ func (ec *executionContext) _DeliveryEdge_cursor(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_DeliveryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DeliveryEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DeliveryEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _DeliveryEdge_node(ctx context.Context, field graphql.CollectedField, obj *DeliveryEdge) (ret graphql.Marshaler) {
@@ -549,7 +548,7 @@ func (ec *executionContext) _ErasurePlace_place(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
 }
 
 func (ec *executionContext) _ErasurePlace_unit(ctx context.Context, field graphql.CollectedField, obj *ErasurePlace) (ret graphql.Marshaler) {
@@ -572,7 +571,7 @@ func (ec *executionContext) _ErasurePlace_unit(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
 }
 
 func (ec *executionContext) _ErasurePlace_found(ctx context.Context, field graphql.CollectedField, obj *ErasurePlace) (ret graphql.Marshaler) {
@@ -595,7 +594,7 @@ func (ec *executionContext) _ErasurePlace_found(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_found(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ErasurePlace_erased(ctx context.Context, field graphql.CollectedField, obj *ErasurePlace) (ret graphql.Marshaler) {
@@ -618,7 +617,7 @@ func (ec *executionContext) _ErasurePlace_erased(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_erased(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "Int")
 }
 
 func (ec *executionContext) _ErasurePlace_state(ctx context.Context, field graphql.CollectedField, obj *ErasurePlace) (ret graphql.Marshaler) {
@@ -641,7 +640,7 @@ func (ec *executionContext) _ErasurePlace_state(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
 }
 
 func (ec *executionContext) _ErasurePlace_detail(ctx context.Context, field graphql.CollectedField, obj *ErasurePlace) (ret graphql.Marshaler) {
@@ -664,7 +663,7 @@ func (ec *executionContext) _ErasurePlace_detail(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ErasurePlace_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasurePlace", field, false, false, "String")
 }
 
 func (ec *executionContext) _ErasureReceipt_email(ctx context.Context, field graphql.CollectedField, obj *ErasureReceipt) (ret graphql.Marshaler) {
@@ -687,7 +686,7 @@ func (ec *executionContext) _ErasureReceipt_email(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_ErasureReceipt_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
 }
 
 func (ec *executionContext) _ErasureReceipt_dryRun(ctx context.Context, field graphql.CollectedField, obj *ErasureReceipt) (ret graphql.Marshaler) {
@@ -710,7 +709,7 @@ func (ec *executionContext) _ErasureReceipt_dryRun(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ErasureReceipt_dryRun(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ErasureReceipt_complete(ctx context.Context, field graphql.CollectedField, obj *ErasureReceipt) (ret graphql.Marshaler) {
@@ -733,7 +732,7 @@ func (ec *executionContext) _ErasureReceipt_complete(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ErasureReceipt_complete(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ErasureReceipt_places(ctx context.Context, field graphql.CollectedField, obj *ErasureReceipt) (ret graphql.Marshaler) {
@@ -788,7 +787,7 @@ func (ec *executionContext) _ErasureReceipt_remains(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ErasureReceipt_remains(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ErasureReceipt", field, false, false, "String")
 }
 
 func (ec *executionContext) _Funnel_steps(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
@@ -907,7 +906,7 @@ func (ec *executionContext) _Funnel_submissions(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Funnel_submissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Funnel_untracked(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
@@ -930,7 +929,7 @@ func (ec *executionContext) _Funnel_untracked(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Funnel_untracked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Funnel_inReview(ctx context.Context, field graphql.CollectedField, obj *Funnel) (ret graphql.Marshaler) {
@@ -953,7 +952,7 @@ func (ec *executionContext) _Funnel_inReview(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_Funnel_inReview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Funnel", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("Funnel", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FunnelChoice_field(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
@@ -976,7 +975,7 @@ func (ec *executionContext) _FunnelChoice_field(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_FunnelChoice_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "String")
 }
 
 func (ec *executionContext) _FunnelChoice_value(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
@@ -999,7 +998,7 @@ func (ec *executionContext) _FunnelChoice_value(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_FunnelChoice_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "String")
 }
 
 func (ec *executionContext) _FunnelChoice_count(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
@@ -1022,7 +1021,7 @@ func (ec *executionContext) _FunnelChoice_count(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_FunnelChoice_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FunnelChoice_submitted(ctx context.Context, field graphql.CollectedField, obj *FunnelChoice) (ret graphql.Marshaler) {
@@ -1045,7 +1044,7 @@ func (ec *executionContext) _FunnelChoice_submitted(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_FunnelChoice_submitted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FunnelStep_name(ctx context.Context, field graphql.CollectedField, obj *FunnelStep) (ret graphql.Marshaler) {
@@ -1068,7 +1067,7 @@ func (ec *executionContext) _FunnelStep_name(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_FunnelStep_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, errors.New("field of type FunnelStepName does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, "FunnelStepName")
 }
 
 func (ec *executionContext) _FunnelStep_count(ctx context.Context, field graphql.CollectedField, obj *FunnelStep) (ret graphql.Marshaler) {
@@ -1091,7 +1090,7 @@ func (ec *executionContext) _FunnelStep_count(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_FunnelStep_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, "Int")
 }
 
 func (ec *executionContext) _FunnelStep_conversion(ctx context.Context, field graphql.CollectedField, obj *FunnelStep) (ret graphql.Marshaler) {
@@ -1114,7 +1113,7 @@ func (ec *executionContext) _FunnelStep_conversion(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_FunnelStep_conversion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, "Float")
 }
 
 func (ec *executionContext) _FunnelWeek_week(ctx context.Context, field graphql.CollectedField, obj *FunnelWeek) (ret graphql.Marshaler) {
@@ -1137,7 +1136,7 @@ func (ec *executionContext) _FunnelWeek_week(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_FunnelWeek_week(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, "String")
 }
 
 func (ec *executionContext) _FunnelWeek_start(ctx context.Context, field graphql.CollectedField, obj *FunnelWeek) (ret graphql.Marshaler) {
@@ -1160,7 +1159,7 @@ func (ec *executionContext) _FunnelWeek_start(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_FunnelWeek_start(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _FunnelWeek_locale(ctx context.Context, field graphql.CollectedField, obj *FunnelWeek) (ret graphql.Marshaler) {
@@ -1183,7 +1182,7 @@ func (ec *executionContext) _FunnelWeek_locale(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_FunnelWeek_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, errors.New("field of type Locale does not have child fields"))
+	return graphql.NewScalarFieldContext("FunnelWeek", field, false, false, "Locale")
 }
 
 func (ec *executionContext) _FunnelWeek_steps(ctx context.Context, field graphql.CollectedField, obj *FunnelWeek) (ret graphql.Marshaler) {
@@ -1238,7 +1237,7 @@ func (ec *executionContext) _HealthCheck_name(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_HealthCheck_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, "String")
 }
 
 func (ec *executionContext) _HealthCheck_state(ctx context.Context, field graphql.CollectedField, obj *HealthCheck) (ret graphql.Marshaler) {
@@ -1261,7 +1260,7 @@ func (ec *executionContext) _HealthCheck_state(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_HealthCheck_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type HealthState does not have child fields"))
+	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, "HealthState")
 }
 
 func (ec *executionContext) _HealthCheck_detail(ctx context.Context, field graphql.CollectedField, obj *HealthCheck) (ret graphql.Marshaler) {
@@ -1284,7 +1283,7 @@ func (ec *executionContext) _HealthCheck_detail(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_HealthCheck_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, "String")
 }
 
 func (ec *executionContext) _HealthCheck_advice(ctx context.Context, field graphql.CollectedField, obj *HealthCheck) (ret graphql.Marshaler) {
@@ -1307,7 +1306,7 @@ func (ec *executionContext) _HealthCheck_advice(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_HealthCheck_advice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("HealthCheck", field, false, false, "String")
 }
 
 func (ec *executionContext) _Lead_id(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1330,7 +1329,7 @@ func (ec *executionContext) _Lead_id(ctx context.Context, field graphql.Collecte
 	)
 }
 func (ec *executionContext) fieldContext_Lead_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type ID does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "ID")
 }
 
 func (ec *executionContext) _Lead_reference(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1353,7 +1352,7 @@ func (ec *executionContext) _Lead_reference(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Lead_reference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
 func (ec *executionContext) _Lead_state(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1376,7 +1375,7 @@ func (ec *executionContext) _Lead_state(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Lead_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type LeadState does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "LeadState")
 }
 
 func (ec *executionContext) _Lead_submittedAt(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1399,7 +1398,7 @@ func (ec *executionContext) _Lead_submittedAt(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_Lead_submittedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Lead_locale(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1422,7 +1421,7 @@ func (ec *executionContext) _Lead_locale(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Lead_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type Locale does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "Locale")
 }
 
 func (ec *executionContext) _Lead_sessionId(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1445,7 +1444,7 @@ func (ec *executionContext) _Lead_sessionId(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_Lead_sessionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
 func (ec *executionContext) _Lead_contact(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1564,7 +1563,7 @@ func (ec *executionContext) _Lead_signals(ctx context.Context, field graphql.Col
 	)
 }
 func (ec *executionContext) fieldContext_Lead_signals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type LeadSignal does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "LeadSignal")
 }
 
 func (ec *executionContext) _Lead_pdfUrl(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1587,7 +1586,7 @@ func (ec *executionContext) _Lead_pdfUrl(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Lead_pdfUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Lead", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
 }
 
 func (ec *executionContext) _Lead_deliveries(ctx context.Context, field graphql.CollectedField, obj *Lead) (ret graphql.Marshaler) {
@@ -1706,7 +1705,7 @@ func (ec *executionContext) _LeadContact_firstName(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_LeadContact_firstName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadContact", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadContact_lastName(ctx context.Context, field graphql.CollectedField, obj *LeadContact) (ret graphql.Marshaler) {
@@ -1729,7 +1728,7 @@ func (ec *executionContext) _LeadContact_lastName(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_LeadContact_lastName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadContact", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadContact_email(ctx context.Context, field graphql.CollectedField, obj *LeadContact) (ret graphql.Marshaler) {
@@ -1752,7 +1751,7 @@ func (ec *executionContext) _LeadContact_email(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_LeadContact_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadContact", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadContact_phone(ctx context.Context, field graphql.CollectedField, obj *LeadContact) (ret graphql.Marshaler) {
@@ -1775,7 +1774,7 @@ func (ec *executionContext) _LeadContact_phone(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_LeadContact_phone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadContact", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadContact_company(ctx context.Context, field graphql.CollectedField, obj *LeadContact) (ret graphql.Marshaler) {
@@ -1798,7 +1797,7 @@ func (ec *executionContext) _LeadContact_company(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_LeadContact_company(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadContact", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadContact", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *LeadEdge) (ret graphql.Marshaler) {
@@ -1821,7 +1820,7 @@ func (ec *executionContext) _LeadEdge_cursor(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_LeadEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadEdge", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadEdge", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadEdge_node(ctx context.Context, field graphql.CollectedField, obj *LeadEdge) (ret graphql.Marshaler) {
@@ -1876,7 +1875,7 @@ func (ec *executionContext) _LeadEstimate_min(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_LeadEstimate_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Float")
 }
 
 func (ec *executionContext) _LeadEstimate_max(ctx context.Context, field graphql.CollectedField, obj *LeadEstimate) (ret graphql.Marshaler) {
@@ -1899,7 +1898,7 @@ func (ec *executionContext) _LeadEstimate_max(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_LeadEstimate_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "Float")
 }
 
 func (ec *executionContext) _LeadEstimate_currency(ctx context.Context, field graphql.CollectedField, obj *LeadEstimate) (ret graphql.Marshaler) {
@@ -1922,7 +1921,7 @@ func (ec *executionContext) _LeadEstimate_currency(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_LeadEstimate_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadEstimate", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, field graphql.CollectedField, obj *LeadSelections) (ret graphql.Marshaler) {
@@ -1945,7 +1944,7 @@ func (ec *executionContext) _LeadSelections_projectType(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_LeadSelections_projectType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadSelections_features(ctx context.Context, field graphql.CollectedField, obj *LeadSelections) (ret graphql.Marshaler) {
@@ -1968,7 +1967,7 @@ func (ec *executionContext) _LeadSelections_features(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_LeadSelections_features(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadSelections_complexity(ctx context.Context, field graphql.CollectedField, obj *LeadSelections) (ret graphql.Marshaler) {
@@ -1991,7 +1990,7 @@ func (ec *executionContext) _LeadSelections_complexity(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_LeadSelections_complexity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
 func (ec *executionContext) _LeadSelections_timeline(ctx context.Context, field graphql.CollectedField, obj *LeadSelections) (ret graphql.Marshaler) {
@@ -2014,7 +2013,7 @@ func (ec *executionContext) _LeadSelections_timeline(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_LeadSelections_timeline(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LeadSelections", field, false, false, "String")
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *PageInfo) (ret graphql.Marshaler) {
@@ -2037,7 +2036,7 @@ func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PageInfo_hasNextPage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("PageInfo", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graphql.CollectedField, obj *PageInfo) (ret graphql.Marshaler) {
@@ -2060,7 +2059,7 @@ func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PageInfo", field, false, false, "String")
 }
 
 func (ec *executionContext) _ServiceHealth_checks(ctx context.Context, field graphql.CollectedField, obj *ServiceHealth) (ret graphql.Marshaler) {
@@ -2179,7 +2178,7 @@ func (ec *executionContext) _ServiceHealth_version(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_ServiceHealth_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ServiceHealth", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ServiceHealth", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -2200,8 +2199,7 @@ func (ec *executionContext) _ContentHealth(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, contentHealthImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2230,14 +2228,10 @@ func (ec *executionContext) _ContentHealth(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2248,8 +2242,7 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2318,14 +2311,10 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2336,8 +2325,7 @@ func (ec *executionContext) _DeliveryAttempt(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryAttemptImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2361,14 +2349,10 @@ func (ec *executionContext) _DeliveryAttempt(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2379,8 +2363,7 @@ func (ec *executionContext) _DeliveryConnection(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2404,14 +2387,10 @@ func (ec *executionContext) _DeliveryConnection(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2422,8 +2401,7 @@ func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, deliveryEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2447,14 +2425,10 @@ func (ec *executionContext) _DeliveryEdge(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2465,8 +2439,7 @@ func (ec *executionContext) _ErasurePlace(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, erasurePlaceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2510,14 +2483,10 @@ func (ec *executionContext) _ErasurePlace(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2528,8 +2497,7 @@ func (ec *executionContext) _ErasureReceipt(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, erasureReceiptImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2568,14 +2536,10 @@ func (ec *executionContext) _ErasureReceipt(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2586,8 +2550,7 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 	fields := graphql.CollectFields(ec.OperationContext, sel, funnelImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2631,14 +2594,10 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2649,8 +2608,7 @@ func (ec *executionContext) _FunnelChoice(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, funnelChoiceImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2684,14 +2642,10 @@ func (ec *executionContext) _FunnelChoice(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2702,8 +2656,7 @@ func (ec *executionContext) _FunnelStep(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, funnelStepImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2732,14 +2685,10 @@ func (ec *executionContext) _FunnelStep(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2750,8 +2699,7 @@ func (ec *executionContext) _FunnelWeek(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, funnelWeekImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2785,14 +2733,10 @@ func (ec *executionContext) _FunnelWeek(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2803,8 +2747,7 @@ func (ec *executionContext) _HealthCheck(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, healthCheckImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2838,14 +2781,10 @@ func (ec *executionContext) _HealthCheck(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2856,8 +2795,7 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2931,14 +2869,10 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2949,8 +2883,7 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -2974,14 +2907,10 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -2992,8 +2921,7 @@ func (ec *executionContext) _LeadContact(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadContactImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3032,14 +2960,10 @@ func (ec *executionContext) _LeadContact(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3050,8 +2974,7 @@ func (ec *executionContext) _LeadEdge(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3075,14 +2998,10 @@ func (ec *executionContext) _LeadEdge(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3093,8 +3012,7 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadEstimateImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3123,14 +3041,10 @@ func (ec *executionContext) _LeadEstimate(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3141,8 +3055,7 @@ func (ec *executionContext) _LeadSelections(ctx context.Context, sel ast.Selecti
 	fields := graphql.CollectFields(ec.OperationContext, sel, leadSelectionsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3176,14 +3089,10 @@ func (ec *executionContext) _LeadSelections(ctx context.Context, sel ast.Selecti
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3194,8 +3103,7 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, pageInfoImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3219,14 +3127,10 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3237,8 +3141,7 @@ func (ec *executionContext) _ServiceHealth(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, serviceHealthImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -3272,14 +3175,10 @@ func (ec *executionContext) _ServiceHealth(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -3306,16 +3205,10 @@ func (ec *executionContext) marshalNContentHealth2ᚕᚖsiteapiᚋschemaᚐConte
 
 func (ec *executionContext) marshalNContentHealth2ᚖsiteapiᚋschemaᚐContentHealth(ctx context.Context, sel ast.SelectionSet, v *ContentHealth) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ContentHealth!")
 		return graphql.Null
 	}
 	return ec._ContentHealth(ctx, sel, v)
-}
-
-func (ec *executionContext) marshalNDelivery2siteapiᚋschemaᚐDelivery(ctx context.Context, sel ast.SelectionSet, v Delivery) graphql.Marshaler {
-	return ec._Delivery(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*Delivery) graphql.Marshaler {
@@ -3336,9 +3229,7 @@ func (ec *executionContext) marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDelivery�
 
 func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *Delivery) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Delivery!")
 		return graphql.Null
 	}
 	return ec._Delivery(ctx, sel, v)
@@ -3362,23 +3253,15 @@ func (ec *executionContext) marshalNDeliveryAttempt2ᚕᚖsiteapiᚋschemaᚐDel
 
 func (ec *executionContext) marshalNDeliveryAttempt2ᚖsiteapiᚋschemaᚐDeliveryAttempt(ctx context.Context, sel ast.SelectionSet, v *DeliveryAttempt) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "DeliveryAttempt!")
 		return graphql.Null
 	}
 	return ec._DeliveryAttempt(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDeliveryConnection2siteapiᚋschemaᚐDeliveryConnection(ctx context.Context, sel ast.SelectionSet, v DeliveryConnection) graphql.Marshaler {
-	return ec._DeliveryConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNDeliveryConnection2ᚖsiteapiᚋschemaᚐDeliveryConnection(ctx context.Context, sel ast.SelectionSet, v *DeliveryConnection) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "DeliveryConnection!")
 		return graphql.Null
 	}
 	return ec._DeliveryConnection(ctx, sel, v)
@@ -3402,9 +3285,7 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚕᚖsiteapiᚋschemaᚐDelive
 
 func (ec *executionContext) marshalNDeliveryEdge2ᚖsiteapiᚋschemaᚐDeliveryEdge(ctx context.Context, sel ast.SelectionSet, v *DeliveryEdge) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "DeliveryEdge!")
 		return graphql.Null
 	}
 	return ec._DeliveryEdge(ctx, sel, v)
@@ -3448,37 +3329,23 @@ func (ec *executionContext) marshalNErasurePlace2ᚕᚖsiteapiᚋschemaᚐErasur
 
 func (ec *executionContext) marshalNErasurePlace2ᚖsiteapiᚋschemaᚐErasurePlace(ctx context.Context, sel ast.SelectionSet, v *ErasurePlace) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ErasurePlace!")
 		return graphql.Null
 	}
 	return ec._ErasurePlace(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNErasureReceipt2siteapiᚋschemaᚐErasureReceipt(ctx context.Context, sel ast.SelectionSet, v ErasureReceipt) graphql.Marshaler {
-	return ec._ErasureReceipt(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNErasureReceipt2ᚖsiteapiᚋschemaᚐErasureReceipt(ctx context.Context, sel ast.SelectionSet, v *ErasureReceipt) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ErasureReceipt!")
 		return graphql.Null
 	}
 	return ec._ErasureReceipt(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNFunnel2siteapiᚋschemaᚐFunnel(ctx context.Context, sel ast.SelectionSet, v Funnel) graphql.Marshaler {
-	return ec._Funnel(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNFunnel2ᚖsiteapiᚋschemaᚐFunnel(ctx context.Context, sel ast.SelectionSet, v *Funnel) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Funnel!")
 		return graphql.Null
 	}
 	return ec._Funnel(ctx, sel, v)
@@ -3502,9 +3369,7 @@ func (ec *executionContext) marshalNFunnelChoice2ᚕᚖsiteapiᚋschemaᚐFunnel
 
 func (ec *executionContext) marshalNFunnelChoice2ᚖsiteapiᚋschemaᚐFunnelChoice(ctx context.Context, sel ast.SelectionSet, v *FunnelChoice) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FunnelChoice!")
 		return graphql.Null
 	}
 	return ec._FunnelChoice(ctx, sel, v)
@@ -3528,9 +3393,7 @@ func (ec *executionContext) marshalNFunnelStep2ᚕᚖsiteapiᚋschemaᚐFunnelSt
 
 func (ec *executionContext) marshalNFunnelStep2ᚖsiteapiᚋschemaᚐFunnelStep(ctx context.Context, sel ast.SelectionSet, v *FunnelStep) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FunnelStep!")
 		return graphql.Null
 	}
 	return ec._FunnelStep(ctx, sel, v)
@@ -3564,9 +3427,7 @@ func (ec *executionContext) marshalNFunnelWeek2ᚕᚖsiteapiᚋschemaᚐFunnelWe
 
 func (ec *executionContext) marshalNFunnelWeek2ᚖsiteapiᚋschemaᚐFunnelWeek(ctx context.Context, sel ast.SelectionSet, v *FunnelWeek) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "FunnelWeek!")
 		return graphql.Null
 	}
 	return ec._FunnelWeek(ctx, sel, v)
@@ -3590,9 +3451,7 @@ func (ec *executionContext) marshalNHealthCheck2ᚕᚖsiteapiᚋschemaᚐHealthC
 
 func (ec *executionContext) marshalNHealthCheck2ᚖsiteapiᚋschemaᚐHealthCheck(ctx context.Context, sel ast.SelectionSet, v *HealthCheck) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "HealthCheck!")
 		return graphql.Null
 	}
 	return ec._HealthCheck(ctx, sel, v)
@@ -3608,29 +3467,17 @@ func (ec *executionContext) marshalNHealthState2siteapiᚋschemaᚐHealthState(c
 	return v
 }
 
-func (ec *executionContext) marshalNLead2siteapiᚋschemaᚐLead(ctx context.Context, sel ast.SelectionSet, v Lead) graphql.Marshaler {
-	return ec._Lead(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNLead2ᚖsiteapiᚋschemaᚐLead(ctx context.Context, sel ast.SelectionSet, v *Lead) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "Lead!")
 		return graphql.Null
 	}
 	return ec._Lead(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadConnection2siteapiᚋschemaᚐLeadConnection(ctx context.Context, sel ast.SelectionSet, v LeadConnection) graphql.Marshaler {
-	return ec._LeadConnection(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNLeadConnection2ᚖsiteapiᚋschemaᚐLeadConnection(ctx context.Context, sel ast.SelectionSet, v *LeadConnection) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "LeadConnection!")
 		return graphql.Null
 	}
 	return ec._LeadConnection(ctx, sel, v)
@@ -3638,9 +3485,7 @@ func (ec *executionContext) marshalNLeadConnection2ᚖsiteapiᚋschemaᚐLeadCon
 
 func (ec *executionContext) marshalNLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *LeadContact) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "LeadContact!")
 		return graphql.Null
 	}
 	return ec._LeadContact(ctx, sel, v)
@@ -3664,9 +3509,7 @@ func (ec *executionContext) marshalNLeadEdge2ᚕᚖsiteapiᚋschemaᚐLeadEdge�
 
 func (ec *executionContext) marshalNLeadEdge2ᚖsiteapiᚋschemaᚐLeadEdge(ctx context.Context, sel ast.SelectionSet, v *LeadEdge) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "LeadEdge!")
 		return graphql.Null
 	}
 	return ec._LeadEdge(ctx, sel, v)
@@ -3674,9 +3517,7 @@ func (ec *executionContext) marshalNLeadEdge2ᚖsiteapiᚋschemaᚐLeadEdge(ctx 
 
 func (ec *executionContext) marshalNLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstimate(ctx context.Context, sel ast.SelectionSet, v *LeadEstimate) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "LeadEstimate!")
 		return graphql.Null
 	}
 	return ec._LeadEstimate(ctx, sel, v)
@@ -3684,9 +3525,7 @@ func (ec *executionContext) marshalNLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstim
 
 func (ec *executionContext) marshalNLeadSelections2ᚖsiteapiᚋschemaᚐLeadSelections(ctx context.Context, sel ast.SelectionSet, v *LeadSelections) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "LeadSelections!")
 		return graphql.Null
 	}
 	return ec._LeadSelections(ctx, sel, v)
@@ -3744,23 +3583,15 @@ func (ec *executionContext) marshalNLeadState2siteapiᚋschemaᚐLeadState(ctx c
 
 func (ec *executionContext) marshalNPageInfo2ᚖsiteapiᚋschemaᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *PageInfo) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "PageInfo!")
 		return graphql.Null
 	}
 	return ec._PageInfo(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNServiceHealth2siteapiᚋschemaᚐServiceHealth(ctx context.Context, sel ast.SelectionSet, v ServiceHealth) graphql.Marshaler {
-	return ec._ServiceHealth(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNServiceHealth2ᚖsiteapiᚋschemaᚐServiceHealth(ctx context.Context, sel ast.SelectionSet, v *ServiceHealth) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ServiceHealth!")
 		return graphql.Null
 	}
 	return ec._ServiceHealth(ctx, sel, v)

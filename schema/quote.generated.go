@@ -4,7 +4,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -43,7 +42,7 @@ func (ec *executionContext) _QuotePdf_fileName(ctx context.Context, field graphq
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_fileName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotePdf_contentType(ctx context.Context, field graphql.CollectedField, obj *QuotePDF) (ret graphql.Marshaler) {
@@ -66,7 +65,7 @@ func (ec *executionContext) _QuotePdf_contentType(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_contentType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotePdf_size(ctx context.Context, field graphql.CollectedField, obj *QuotePDF) (ret graphql.Marshaler) {
@@ -89,7 +88,7 @@ func (ec *executionContext) _QuotePdf_size(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_size(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type Int does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "Int")
 }
 
 func (ec *executionContext) _QuotePdf_etag(ctx context.Context, field graphql.CollectedField, obj *QuotePDF) (ret graphql.Marshaler) {
@@ -112,7 +111,7 @@ func (ec *executionContext) _QuotePdf_etag(ctx context.Context, field graphql.Co
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_etag(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "String")
 }
 
 func (ec *executionContext) _QuotePdf_locale(ctx context.Context, field graphql.CollectedField, obj *QuotePDF) (ret graphql.Marshaler) {
@@ -135,7 +134,7 @@ func (ec *executionContext) _QuotePdf_locale(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_locale(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type Locale does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "Locale")
 }
 
 func (ec *executionContext) _QuotePdf_content(ctx context.Context, field graphql.CollectedField, obj *QuotePDF) (ret graphql.Marshaler) {
@@ -158,7 +157,7 @@ func (ec *executionContext) _QuotePdf_content(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_QuotePdf_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, errors.New("field of type Base64 does not have child fields"))
+	return graphql.NewScalarFieldContext("QuotePdf", field, false, false, "Base64")
 }
 
 func (ec *executionContext) _SubmitQuotePayload_success(ctx context.Context, field graphql.CollectedField, obj *SubmitQuotePayload) (ret graphql.Marshaler) {
@@ -181,7 +180,7 @@ func (ec *executionContext) _SubmitQuotePayload_success(ctx context.Context, fie
 	)
 }
 func (ec *executionContext) fieldContext_SubmitQuotePayload_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _SubmitQuotePayload_submissionId(ctx context.Context, field graphql.CollectedField, obj *SubmitQuotePayload) (ret graphql.Marshaler) {
@@ -204,7 +203,7 @@ func (ec *executionContext) _SubmitQuotePayload_submissionId(ctx context.Context
 	)
 }
 func (ec *executionContext) fieldContext_SubmitQuotePayload_submissionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _SubmitQuotePayload_pdfUrl(ctx context.Context, field graphql.CollectedField, obj *SubmitQuotePayload) (ret graphql.Marshaler) {
@@ -227,7 +226,7 @@ func (ec *executionContext) _SubmitQuotePayload_pdfUrl(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_SubmitQuotePayload_pdfUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SubmitQuotePayload", field, false, false, "String")
 }
 
 func (ec *executionContext) _TrackQuotePayload_success(ctx context.Context, field graphql.CollectedField, obj *TrackQuotePayload) (ret graphql.Marshaler) {
@@ -250,7 +249,7 @@ func (ec *executionContext) _TrackQuotePayload_success(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_TrackQuotePayload_success(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TrackQuotePayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+	return graphql.NewScalarFieldContext("TrackQuotePayload", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _TrackQuotePayload_sessionId(ctx context.Context, field graphql.CollectedField, obj *TrackQuotePayload) (ret graphql.Marshaler) {
@@ -273,7 +272,7 @@ func (ec *executionContext) _TrackQuotePayload_sessionId(ctx context.Context, fi
 	)
 }
 func (ec *executionContext) fieldContext_TrackQuotePayload_sessionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("TrackQuotePayload", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("TrackQuotePayload", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -702,8 +701,7 @@ func (ec *executionContext) _QuotePdf(ctx context.Context, sel ast.SelectionSet,
 	fields := graphql.CollectFields(ec.OperationContext, sel, quotePdfImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -747,14 +745,10 @@ func (ec *executionContext) _QuotePdf(ctx context.Context, sel ast.SelectionSet,
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -765,8 +759,7 @@ func (ec *executionContext) _SubmitQuotePayload(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, submitQuotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -795,14 +788,10 @@ func (ec *executionContext) _SubmitQuotePayload(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -813,8 +802,7 @@ func (ec *executionContext) _TrackQuotePayload(ctx context.Context, sel ast.Sele
 	fields := graphql.CollectFields(ec.OperationContext, sel, trackQuotePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -838,14 +826,10 @@ func (ec *executionContext) _TrackQuotePayload(ctx context.Context, sel ast.Sele
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -874,15 +858,9 @@ func (ec *executionContext) unmarshalNSubmitQuoteInput2siteapiᚋschemaᚐSubmit
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSubmitQuotePayload2siteapiᚋschemaᚐSubmitQuotePayload(ctx context.Context, sel ast.SelectionSet, v SubmitQuotePayload) graphql.Marshaler {
-	return ec._SubmitQuotePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNSubmitQuotePayload2ᚖsiteapiᚋschemaᚐSubmitQuotePayload(ctx context.Context, sel ast.SelectionSet, v *SubmitQuotePayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "SubmitQuotePayload!")
 		return graphql.Null
 	}
 	return ec._SubmitQuotePayload(ctx, sel, v)
@@ -893,15 +871,9 @@ func (ec *executionContext) unmarshalNTrackQuoteInput2siteapiᚋschemaᚐTrackQu
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNTrackQuotePayload2siteapiᚋschemaᚐTrackQuotePayload(ctx context.Context, sel ast.SelectionSet, v TrackQuotePayload) graphql.Marshaler {
-	return ec._TrackQuotePayload(ctx, sel, &v)
-}
-
 func (ec *executionContext) marshalNTrackQuotePayload2ᚖsiteapiᚋschemaᚐTrackQuotePayload(ctx context.Context, sel ast.SelectionSet, v *TrackQuotePayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "TrackQuotePayload!")
 		return graphql.Null
 	}
 	return ec._TrackQuotePayload(ctx, sel, v)

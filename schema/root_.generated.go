@@ -1426,17 +1426,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
-	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
-		ec.unmarshalInputInvalidateCacheInput,
-		ec.unmarshalInputQuoteContactInput,
-		ec.unmarshalInputQuoteEstimateInput,
-		ec.unmarshalInputQuoteSelectionsInput,
-		ec.unmarshalInputSubmitQuoteInput,
-		ec.unmarshalInputTrackEstimateInput,
-		ec.unmarshalInputTrackFormDataInput,
-		ec.unmarshalInputTrackQuoteInput,
-		ec.unmarshalInputTrackSelectionsInput,
-	)
+	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
+		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("InvalidateCacheInput", ec.unmarshalInputInvalidateCacheInput),
+			graphql.NewInputUnmarshaler("QuoteContactInput", ec.unmarshalInputQuoteContactInput),
+			graphql.NewInputUnmarshaler("QuoteEstimateInput", ec.unmarshalInputQuoteEstimateInput),
+			graphql.NewInputUnmarshaler("QuoteSelectionsInput", ec.unmarshalInputQuoteSelectionsInput),
+			graphql.NewInputUnmarshaler("SubmitQuoteInput", ec.unmarshalInputSubmitQuoteInput),
+			graphql.NewInputUnmarshaler("TrackEstimateInput", ec.unmarshalInputTrackEstimateInput),
+			graphql.NewInputUnmarshaler("TrackFormDataInput", ec.unmarshalInputTrackFormDataInput),
+			graphql.NewInputUnmarshaler("TrackQuoteInput", ec.unmarshalInputTrackQuoteInput),
+			graphql.NewInputUnmarshaler("TrackSelectionsInput", ec.unmarshalInputTrackSelectionsInput),
+		)
+	}
 	first := true
 
 	switch opCtx.Operation.Operation {
@@ -1446,7 +1448,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			var data graphql.Marshaler
 			if first {
 				first = false
-				ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
+				ctx = graphql.WithLazyInputUnmarshalerIndex(ctx, inputUnmarshalers)
 				data = ec._Query(ctx, opCtx.Operation.SelectionSet)
 			} else {
 				if atomic.LoadInt32(&ec.PendingDeferred) > 0 {
@@ -1476,7 +1478,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 				return nil
 			}
 			first = false
-			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
+			ctx = graphql.WithLazyInputUnmarshalerIndex(ctx, inputUnmarshalers)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
 			data.MarshalGQL(&buf)

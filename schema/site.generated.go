@@ -4,7 +4,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -43,7 +42,7 @@ func (ec *executionContext) _BusinessHours_monday(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_monday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_tuesday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -66,7 +65,7 @@ func (ec *executionContext) _BusinessHours_tuesday(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_tuesday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_wednesday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -89,7 +88,7 @@ func (ec *executionContext) _BusinessHours_wednesday(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_wednesday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_thursday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -112,7 +111,7 @@ func (ec *executionContext) _BusinessHours_thursday(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_thursday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_friday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -135,7 +134,7 @@ func (ec *executionContext) _BusinessHours_friday(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_friday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_saturday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -158,7 +157,7 @@ func (ec *executionContext) _BusinessHours_saturday(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_saturday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _BusinessHours_sunday(ctx context.Context, field graphql.CollectedField, obj *BusinessHours) (ret graphql.Marshaler) {
@@ -181,7 +180,7 @@ func (ec *executionContext) _BusinessHours_sunday(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_BusinessHours_sunday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("BusinessHours", field, false, false, "String")
 }
 
 func (ec *executionContext) _ContactPhoneNumber_number(ctx context.Context, field graphql.CollectedField, obj *ContactPhoneNumber) (ret graphql.Marshaler) {
@@ -204,7 +203,7 @@ func (ec *executionContext) _ContactPhoneNumber_number(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_ContactPhoneNumber_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, false, false, "String")
 }
 
 func (ec *executionContext) _ContactPhoneNumber_label(ctx context.Context, field graphql.CollectedField, obj *ContactPhoneNumber) (ret graphql.Marshaler) {
@@ -259,7 +258,7 @@ func (ec *executionContext) _ContactPhoneNumber_displayLocation(ctx context.Cont
 	)
 }
 func (ec *executionContext) fieldContext_ContactPhoneNumber_displayLocation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ContactPhoneNumber", field, false, false, "String")
 }
 
 func (ec *executionContext) _ImageAsset_url(ctx context.Context, field graphql.CollectedField, obj *ImageAsset) (ret graphql.Marshaler) {
@@ -282,7 +281,7 @@ func (ec *executionContext) _ImageAsset_url(ctx context.Context, field graphql.C
 	)
 }
 func (ec *executionContext) fieldContext_ImageAsset_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ImageAsset", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("ImageAsset", field, false, false, "String")
 }
 
 func (ec *executionContext) _LocalizedString_en(ctx context.Context, field graphql.CollectedField, obj *LocalizedString) (ret graphql.Marshaler) {
@@ -305,7 +304,7 @@ func (ec *executionContext) _LocalizedString_en(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_LocalizedString_en(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, "String")
 }
 
 func (ec *executionContext) _LocalizedString_es(ctx context.Context, field graphql.CollectedField, obj *LocalizedString) (ret graphql.Marshaler) {
@@ -328,7 +327,7 @@ func (ec *executionContext) _LocalizedString_es(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_LocalizedString_es(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, "String")
 }
 
 func (ec *executionContext) _LocalizedString_ro(ctx context.Context, field graphql.CollectedField, obj *LocalizedString) (ret graphql.Marshaler) {
@@ -351,7 +350,7 @@ func (ec *executionContext) _LocalizedString_ro(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_LocalizedString_ro(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("LocalizedString", field, false, false, "String")
 }
 
 func (ec *executionContext) _Logo_asset(ctx context.Context, field graphql.CollectedField, obj *Logo) (ret graphql.Marshaler) {
@@ -406,7 +405,7 @@ func (ec *executionContext) _PostalAddress_street(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_PostalAddress_street(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
 func (ec *executionContext) _PostalAddress_city(ctx context.Context, field graphql.CollectedField, obj *PostalAddress) (ret graphql.Marshaler) {
@@ -429,7 +428,7 @@ func (ec *executionContext) _PostalAddress_city(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_PostalAddress_city(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
 func (ec *executionContext) _PostalAddress_state(ctx context.Context, field graphql.CollectedField, obj *PostalAddress) (ret graphql.Marshaler) {
@@ -452,7 +451,7 @@ func (ec *executionContext) _PostalAddress_state(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_PostalAddress_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
 func (ec *executionContext) _PostalAddress_zipCode(ctx context.Context, field graphql.CollectedField, obj *PostalAddress) (ret graphql.Marshaler) {
@@ -475,7 +474,7 @@ func (ec *executionContext) _PostalAddress_zipCode(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PostalAddress_zipCode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
 func (ec *executionContext) _PostalAddress_country(ctx context.Context, field graphql.CollectedField, obj *PostalAddress) (ret graphql.Marshaler) {
@@ -498,7 +497,7 @@ func (ec *executionContext) _PostalAddress_country(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_PostalAddress_country(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("PostalAddress", field, false, false, "String")
 }
 
 func (ec *executionContext) _SiteSettings_contactPhones(ctx context.Context, field graphql.CollectedField, obj *SiteSettings) (ret graphql.Marshaler) {
@@ -553,7 +552,7 @@ func (ec *executionContext) _SiteSettings_contactPhone(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_SiteSettings_contactPhone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
 }
 
 func (ec *executionContext) _SiteSettings_contactEmail(ctx context.Context, field graphql.CollectedField, obj *SiteSettings) (ret graphql.Marshaler) {
@@ -576,7 +575,7 @@ func (ec *executionContext) _SiteSettings_contactEmail(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_SiteSettings_contactEmail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
 }
 
 func (ec *executionContext) _SiteSettings_logo(ctx context.Context, field graphql.CollectedField, obj *SiteSettings) (ret graphql.Marshaler) {
@@ -727,7 +726,7 @@ func (ec *executionContext) _SocialLinks_facebook(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_SocialLinks_facebook(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, "String")
 }
 
 func (ec *executionContext) _SocialLinks_twitter(ctx context.Context, field graphql.CollectedField, obj *SocialLinks) (ret graphql.Marshaler) {
@@ -750,7 +749,7 @@ func (ec *executionContext) _SocialLinks_twitter(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_SocialLinks_twitter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, "String")
 }
 
 func (ec *executionContext) _SocialLinks_linkedin(ctx context.Context, field graphql.CollectedField, obj *SocialLinks) (ret graphql.Marshaler) {
@@ -773,7 +772,7 @@ func (ec *executionContext) _SocialLinks_linkedin(ctx context.Context, field gra
 	)
 }
 func (ec *executionContext) fieldContext_SocialLinks_linkedin(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, "String")
 }
 
 func (ec *executionContext) _SocialLinks_instagram(ctx context.Context, field graphql.CollectedField, obj *SocialLinks) (ret graphql.Marshaler) {
@@ -796,7 +795,7 @@ func (ec *executionContext) _SocialLinks_instagram(ctx context.Context, field gr
 	)
 }
 func (ec *executionContext) fieldContext_SocialLinks_instagram(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, "String")
 }
 
 func (ec *executionContext) _SocialLinks_github(ctx context.Context, field graphql.CollectedField, obj *SocialLinks) (ret graphql.Marshaler) {
@@ -819,7 +818,7 @@ func (ec *executionContext) _SocialLinks_github(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_SocialLinks_github(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("SocialLinks", field, false, false, "String")
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -840,8 +839,7 @@ func (ec *executionContext) _BusinessHours(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, businessHoursImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -890,14 +888,10 @@ func (ec *executionContext) _BusinessHours(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -908,8 +902,7 @@ func (ec *executionContext) _ContactPhoneNumber(ctx context.Context, sel ast.Sel
 	fields := graphql.CollectFields(ec.OperationContext, sel, contactPhoneNumberImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -938,14 +931,10 @@ func (ec *executionContext) _ContactPhoneNumber(ctx context.Context, sel ast.Sel
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -956,8 +945,7 @@ func (ec *executionContext) _ImageAsset(ctx context.Context, sel ast.SelectionSe
 	fields := graphql.CollectFields(ec.OperationContext, sel, imageAssetImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -976,14 +964,10 @@ func (ec *executionContext) _ImageAsset(ctx context.Context, sel ast.SelectionSe
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -994,8 +978,7 @@ func (ec *executionContext) _LocalizedString(ctx context.Context, sel ast.Select
 	fields := graphql.CollectFields(ec.OperationContext, sel, localizedStringImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1024,14 +1007,10 @@ func (ec *executionContext) _LocalizedString(ctx context.Context, sel ast.Select
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1042,8 +1021,7 @@ func (ec *executionContext) _Logo(ctx context.Context, sel ast.SelectionSet, obj
 	fields := graphql.CollectFields(ec.OperationContext, sel, logoImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1062,14 +1040,10 @@ func (ec *executionContext) _Logo(ctx context.Context, sel ast.SelectionSet, obj
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1080,8 +1054,7 @@ func (ec *executionContext) _PostalAddress(ctx context.Context, sel ast.Selectio
 	fields := graphql.CollectFields(ec.OperationContext, sel, postalAddressImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1120,14 +1093,10 @@ func (ec *executionContext) _PostalAddress(ctx context.Context, sel ast.Selectio
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1138,8 +1107,7 @@ func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.Selection
 	fields := graphql.CollectFields(ec.OperationContext, sel, siteSettingsImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1188,14 +1156,10 @@ func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.Selection
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1206,8 +1170,7 @@ func (ec *executionContext) _SocialLinks(ctx context.Context, sel ast.SelectionS
 	fields := graphql.CollectFields(ec.OperationContext, sel, socialLinksImplementors)
 
 	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	deferred := graphql.NewDeferredGroup(ctx)
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
@@ -1246,14 +1209,10 @@ func (ec *executionContext) _SocialLinks(ctx context.Context, sel ast.SelectionS
 		return graphql.Null
 	}
 
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
 
 	return out
 }
@@ -1264,9 +1223,7 @@ func (ec *executionContext) _SocialLinks(ctx context.Context, sel ast.SelectionS
 
 func (ec *executionContext) marshalNContactPhoneNumber2ᚖsiteapiᚋschemaᚐContactPhoneNumber(ctx context.Context, sel ast.SelectionSet, v *ContactPhoneNumber) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		graphql.AddInvalidNullError(ctx, "ContactPhoneNumber!")
 		return graphql.Null
 	}
 	return ec._ContactPhoneNumber(ctx, sel, v)
