@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"mime"
 	"net/http"
 
@@ -22,6 +23,28 @@ const (
 	maxDownloads   = 10_000
 	maxDownloadKey = 512 // bytes of what a client can choose
 )
+
+// serveDownload answers with the file of the operation's root field.
+func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
+	key := downloadKey{rt.path, r.URL.RawQuery, r.Header.Get("Accept-Language")}
+	repeatable := rt.body == nil // depends on no more than the key
+	if repeatable && a.repeat(w, r, key) {
+		return
+	}
+	d := &download{}
+	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
+	if problem != nil {
+		WriteProblem(w, r, problem)
+		return
+	}
+	if err := json.Unmarshal(value, d); err != nil {
+		panic(err) // compile has checked the fields
+	}
+	d.write(w, r, d.sink.Bytes)
+	if repeatable {
+		a.remember(key, d)
+	}
+}
 
 // remember keeps a download, so that the next request for it is answered without running the operation.
 func (a *API) remember(key downloadKey, d *download) {

@@ -59,6 +59,13 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	write(w, r, p.Status, "application/problem+json", body)
 }
 
+// problem is the answer of a route whose operation failed.
+func (rt *route) problem(list gqlerror.List) *schema.Error {
+	problem := problemOf(list)
+	problem.Fields = rt.sentNames(problem.Fields)
+	return problem
+}
+
 // problemOf maps presented GraphQL errors to the one error of a REST answer: a missing token before anything
 // else, then a bug, else what came first, with the invalid fields of all.
 func problemOf(list gqlerror.List) *schema.Error {

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,34 +20,26 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		Operation: string(rt.op.Operation), OperationName: rt.op.Name, RootFields: []string{rt.root.Name},
 	}
 	vars, problem := a.bind(w, r, rt)
+	switch {
+	case problem != nil:
+		WriteProblem(w, r, problem)
+	case rt.produces != "":
+		a.serveDownload(w, r, rt, vars)
+	default:
+		a.serveValue(w, r, rt, vars)
+	}
+}
+
+// serveValue answers with the value of the operation's root field.
+func (a *API) serveValue(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
+	value, problem := a.run(r.Context(), rt, vars, r.Header)
 	if problem != nil {
 		WriteProblem(w, r, problem)
 		return
 	}
-	key := downloadKey{rt.path, r.URL.RawQuery, caller.Header.Get("Accept-Language")}
-	repeatable := rt.produces != "" && rt.body == nil // depends on no more than the key
-	if repeatable && a.repeat(w, r, key) {
-		return
-	}
-	d := &download{}
-	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
-	switch {
-	case problem != nil:
-		problem.Fields = rt.sentNames(problem.Fields)
-		WriteProblem(w, r, problem)
-	case rt.produces != "":
-		if err := json.Unmarshal(value, d); err != nil {
-			panic(err) // compile has checked the fields
-		}
-		d.write(w, r, d.sink.Bytes)
-		if repeatable {
-			a.remember(key, d)
-		}
-	default:
-		w.Header().Set("Cache-Control", "no-store")
-		caller.Summary.SetHeaders(w.Header())
-		write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
-	}
+	w.Header().Set("Cache-Control", "no-store")
+	schema.CallerFrom(r.Context()).Summary.SetHeaders(w.Header())
+	write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
 }
 
 // bind returns the operation's variables. The token is checked before the body is read, a signature before the body
@@ -96,7 +87,7 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
 	if len(errs) > 0 {
-		return nil, problemOf(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
+		return nil, rt.problem(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
 	}
 	op.Variables = vars // as Admit left them; see withoutVariables
 	next, ctx := a.exec.DispatchOperation(ctx, op)
@@ -105,7 +96,7 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 		return nil, &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The request took too long.", Err: ctx.Err()}
 	}
 	if len(res.Errors) > 0 {
-		return nil, problemOf(res.Errors)
+		return nil, rt.problem(res.Errors)
 	}
 	// The data is an object with the root field as its only member.
 	value, ok1 := bytes.CutPrefix(res.Data, []byte(rt.prefix))

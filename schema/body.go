@@ -1,24 +1,22 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 )
 
 // ReadBody returns the whole body of a request, or why it is refused: too large, too many requests in flight, or
-// incomplete. The server's limits on requests in flight make it safe to allocate the announced length at once.
+// incomplete.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(w, limit)
 	}
-	var body bytes.Buffer
-	body.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
-		return body.Bytes(), nil
+		return body, nil
 	}
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return nil, refused
