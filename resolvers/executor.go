@@ -62,8 +62,9 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 }
 
 // Admit charges the root fields of a validated operation and checks its variables, to which defaults are added and from
-// which unusable hints are removed. Each endpoint calls it before gqlgen's executor runs the operation.
-func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
+// which unusable hints are removed. Each endpoint calls it before gqlgen's executor runs the operation. REST ignores the
+// fields that an input type does not have.
+func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
 		for _, field := range schema.Fields(op.SelectionSet) {
@@ -72,7 +73,7 @@ func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, varia
 			}
 		}
 	}
-	invalid, dropped := e.input.Check(op, variables)
+	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
 	if e.development {
 		caller.Summary.DroppedFields = dropped
 	}

@@ -68,7 +68,6 @@ type body struct {
 	variable *ast.VariableDefinition
 	accepts  []string // media types, the first is the usual one
 	limit    int64    // bytes
-	schema   *ast.Schema
 }
 
 // checkHeaders refuses bodies in a form that the route does not read. A body without a Content-Type is taken for what
@@ -98,7 +97,7 @@ func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
 	}
 }
 
-// decode returns the body's value without the fields that its type does not have.
+// decode returns the body's value.
 func (b *body) decode(raw []byte) (any, *schema.Error) {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
@@ -107,35 +106,7 @@ func (b *body) decode(raw []byte) (any, *schema.Error) {
 	if _, ok := value.(map[string]any); !ok && b.variable.Definition.Kind == ast.InputObject {
 		return nil, badRequest("The body has to be a JSON object.")
 	}
-	b.prune(b.variable.Type, value)
 	return value, nil
-}
-
-// prune removes the fields that an input type does not have: REST ignores them.
-func (b *body) prune(typ *ast.Type, value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			if typ.Elem != nil {
-				b.prune(typ.Elem, item)
-			}
-		}
-	case map[string]any:
-		for typ.Elem != nil { // one object stands for a list of one
-			typ = typ.Elem
-		}
-		def := b.schema.Types[typ.NamedType]
-		if def == nil || def.Kind != ast.InputObject {
-			return
-		}
-		for name, below := range value {
-			if f := def.Fields.ForName(name); f != nil {
-				b.prune(f.Type, below)
-			} else {
-				delete(value, name)
-			}
-		}
-	}
 }
 
 // badRequest is a problem with the request as a whole rather than with a field of it.

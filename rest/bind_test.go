@@ -131,7 +131,7 @@ func TestErrorsNameWhatWasSent(t *testing.T) {
 	op := routes[0]
 	fields, _ := schema.NewInputChecker(s).Check(op.op, map[string]any{
 		"filter": map[string]any{"n": "x", "size": map[string]any{"n": "y"}},
-	})
+	}, false)
 	fields = append(fields, schema.Required("kinds"), schema.Required("other"))
 	var got []string
 	for _, f := range op.sentNames(fields) {

@@ -202,7 +202,7 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 // body checks the variable that takes the body, and the arguments of @rest about it.
 func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]any) {
 	limit, _ := args["bodyLimit"].(int64)
-	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"]), schema: c.schema}
+	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"])}
 	isInput := def.Definition.Kind == ast.InputObject
 	switch {
 	case rt.method == "GET":

@@ -35,8 +35,9 @@ type Executor interface {
 	// Authorize returns an error where a root field's guard refuses the caller: by its token as long as the caller's Body
 	// is nil, and by the signature of the body as well from then on.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
-	// Admit returns why an operation may not run with these variables, to which it adds defaults.
-	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
+	// Admit returns why an operation may not run with these variables, to which it adds defaults. Fields that an input type
+	// does not have may be ignored.
+	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error
 	// Pin caches a validated document permanently, so that nothing is parsed while requests are served.
 	Pin(query string, doc *ast.QueryDocument)
 }

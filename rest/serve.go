@@ -81,7 +81,7 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 // run returns the value of the operation's root field, as JSON.
 func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
-	refused := a.exec.Admit(ctx, rt.op, vars)
+	refused := a.exec.Admit(ctx, rt.op, vars, true)
 	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{Query: rt.text, OperationName: rt.op.Name, Headers: h})
 	if refused != nil {
 		errs = gqlerror.List{gqlerror.Wrap(refused)}

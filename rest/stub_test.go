@@ -76,8 +76,8 @@ func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 }
 
 // Admit reports all invalid fields, to callers with a token where one is needed.
-func (s *stub) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error {
-	fields, dropped := s.input.Check(op, variables)
+func (s *stub) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error {
+	fields, dropped := s.input.Check(op, variables, ignoreUnknown)
 	schema.CallerFrom(ctx).Summary.DroppedFields = dropped
 	if len(fields) == 0 {
 		return nil

@@ -44,15 +44,16 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 }
 
 // Check returns the invalid values in the arguments of the root fields of a validated operation, at most MaxFieldErrors.
-// Paths leave out the argument's name if it is the only one and named `input`. Two things change in the variables:
-// defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed; their paths are returned.
-func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any) (invalid []FieldError, dropped []string) {
+// Fields that an input type does not have are invalid, too, unless they are to be ignored. Paths leave out the argument's
+// name if it is the only one and named `input`. Two things change in the variables: defaults are added, and hints (@hint)
+// of a wrong type, which are not errors, are removed; their paths are returned.
+func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) (invalid []FieldError, dropped []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
 			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, as the operation is valid
 		}
 	}
-	check := inputCheck{InputChecker: c, op: op, vars: vars}
+	check := inputCheck{InputChecker: c, op: op, vars: vars, ignoreUnknown: ignoreUnknown}
 	for _, field := range Fields(op.SelectionSet) {
 		for _, arg := range field.Definition.Arguments {
 			invalid, dropped := len(check.invalid), len(check.dropped)
@@ -87,10 +88,11 @@ func Fields(set ast.SelectionSet) []*ast.Field {
 // inputCheck is the check of one operation.
 type inputCheck struct {
 	*InputChecker
-	op      *ast.OperationDefinition
-	vars    map[string]any
-	invalid []FieldError
-	dropped []string // paths
+	op            *ast.OperationDefinition
+	vars          map[string]any
+	ignoreUnknown bool // fields
+	invalid       []FieldError
+	dropped       []string // paths
 }
 
 // add records an error of the value that is being checked, or of the field below it that the error names.
@@ -202,7 +204,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 			c.order(f.Name, v, con.notAbove, fields[con.notAbove])
 		}
 	}
-	if known == len(fields) {
+	if known == len(fields) || c.ignoreUnknown {
 		return
 	}
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return def.Fields.ForName(name) != nil })

@@ -36,7 +36,7 @@ func check(t *testing.T, query, variables string) []string {
 		}
 	}
 	var lines []string
-	invalid, dropped := c.Check(doc.Operations[0], vars)
+	invalid, dropped := c.Check(doc.Operations[0], vars, false)
 	for _, name := range dropped {
 		lines = append(lines, name+": dropped")
 	}

@@ -204,7 +204,9 @@ type setup struct {
 // admitting is an executor that lets every operation run.
 type admitting struct{ *executor.Executor }
 
-func (admitting) Admit(context.Context, *ast.OperationDefinition, map[string]any) error { return nil }
+func (admitting) Admit(context.Context, *ast.OperationDefinition, map[string]any, bool) error {
+	return nil
+}
 
 // handler is the endpoint behind a middleware that says who is calling, as the service has it.
 func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
@@ -237,9 +239,8 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 }
 
 func newSetup(adjust func(*setup)) *setup {
-	s := &setup{site: newSite()}
-	s.documents = graphqlhttp.DocumentOptions{Schema: schema.AST()}
-	s.options = graphqlhttp.Options{Revision: s.site.rev}
+	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{Schema: schema.AST()}}
+	s.options.Revision = s.site.rev
 	if adjust != nil {
 		adjust(s)
 	}

@@ -22,7 +22,7 @@ import (
 type Executor interface {
 	graphql.GraphExecutor
 	// Admit returns why an operation may not run with these variables, to which it adds defaults.
-	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any) error
+	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error
 }
 
 // Options configures a handler.
@@ -108,7 +108,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
 	defer cancel()
 	req.Headers = r.Header
-	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables); refused != nil {
+	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
 	var opCtx *graphql.OperationContext
