@@ -45,16 +45,20 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 		return nil, refused
 	}
 	req, ok := &request{}, false
-	for name, to := range map[string]*string{
-		"query": &req.Query, "operationName": &req.OperationName, "documentId": &req.documentID,
-	} {
-		if *to, ok = members[name].(string); !ok && members[name] != nil {
-			return nil, badInput(name + " must be a string.")
+	for _, text := range []struct {
+		name string
+		to   *string
+	}{{"query", &req.Query}, {"operationName", &req.OperationName}, {"documentId", &req.documentID}} {
+		if *text.to, ok = members[text.name].(string); !ok && members[text.name] != nil {
+			return nil, badInput(text.name + " must be a string.")
 		}
 	}
-	for name, to := range map[string]*map[string]any{"variables": &req.Variables, "extensions": &req.Extensions} {
-		if *to, ok = members[name].(map[string]any); !ok && members[name] != nil {
-			return nil, badInput(name + " must be an object.")
+	for _, object := range []struct {
+		name string
+		to   *map[string]any
+	}{{"variables", &req.Variables}, {"extensions", &req.Extensions}} {
+		if *object.to, ok = members[object.name].(map[string]any); !ok && members[object.name] != nil {
+			return nil, badInput(object.name + " must be an object.")
 		}
 	}
 	if req.Variables == nil {
