@@ -46,7 +46,9 @@ func (s *Summary) SetHeaders(h http.Header) {
 func (s *Summary) Refuse(code Code, fields []FieldError) {
 	s.Code, s.InvalidFields = code, make([]string, len(fields))
 	for i, f := range fields {
-		s.InvalidFields[i] = f.Field
+		if s.InvalidFields[i] = f.Field; f.Code == FieldCodeUnknownField {
+			s.InvalidFields[i] = "(unknown)" // the client chose its name
+		}
 	}
 }
 

@@ -43,10 +43,9 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 	return nil
 }
 
-// Check returns the invalid values in the arguments of the root fields of a validated operation, at most MaxFieldErrors.
-// Fields that an input type does not have are invalid, too, unless they are to be ignored. Paths leave out the argument's
-// name if it is the only one and named `input`. Two things change in the variables: defaults are added, and hints (@hint)
-// of a wrong type, which are not errors, are removed; their paths are returned.
+// Check returns the invalid values, unknown fields among them, in the arguments of the root fields of a validated operation:
+// at most MaxFieldErrors. Paths leave out the argument's name if it is the only one and named `input`. Two things change in
+// the variables: defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed and returned.
 func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) (invalid []FieldError, dropped []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {

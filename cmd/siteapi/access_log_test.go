@@ -30,10 +30,10 @@ func TestAccessLog(t *testing.T) {
 	}{
 		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
 			`}","variables":{"i":` +
-			`{"sessionId":"s","contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},"selections":{"projectType":"HUSH"},` +
+			`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},"selections":{"projectType":"HUSH"},` +
 			`"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
 			"operation": `"mutation"`, "root_fields": `["submitQuote"]`, "code": `"BAD_USER_INPUT"`,
-			"invalid_fields": `["contact.email","selections.projectType"]`,
+			"invalid_fields": `["contact.email","selections.projectType","(unknown)"]`,
 		}},
 		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200,
 			map[string]string{

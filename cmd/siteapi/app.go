@@ -69,6 +69,10 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
+	clients, operators, err := newDocuments(s)
+	if err != nil {
+		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
+	}
 	store, conn, err := openCache(ctx, s, log)
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
-	return a, a.newServer(newRateLimits(s, conn),
+	return a, a.newServer(clients, operators, newRateLimits(s, conn),
 		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: time.Second},
 		&httpserver.Dependency{Name: "cache", Interval: time.Second, Ping: func(ctx context.Context) error {
 			if !store.Stats(ctx).Available {
@@ -135,13 +139,11 @@ func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cac
 }
 
 // newServer builds the executor, both endpoints over it and the HTTP server.
-func (a *app) newServer(limits *httpserver.RateLimits, dependencies ...*httpserver.Dependency) error {
+func (a *app) newServer(
+	clients, operators *graphqlhttp.Documents, limits *httpserver.RateLimits, dependencies ...*httpserver.Dependency,
+) error {
 	s := a.settings
-	documents, open, err := newDocuments(s)
-	if err != nil {
-		return fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
-	}
-	options := resolvers.ExecutorOptions{Documents: documents, Suggestions: s.Environment == config.Development}
+	options := resolvers.ExecutorOptions{Documents: clients, Suggestions: s.Environment == config.Development}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}
@@ -157,7 +159,7 @@ func (a *app) newServer(limits *httpserver.RateLimits, dependencies ...*httpserv
 		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
 	}
 	o := httpserver.Options{
-		GraphQL: graphQL(documents), InboxGraphQL: graphQL(open), REST: api, Dependencies: dependencies, Settings: s,
+		GraphQL: graphQL(clients), InboxGraphQL: graphQL(operators), REST: api, Dependencies: dependencies, Settings: s,
 		RateLimits: limits, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
 	}
 	if o.Pages, err = newPages(s); err != nil {

@@ -62,7 +62,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"leasd":                     `Did you mean "leads"?`,
+		"lead list":                 `Did you mean "leads"?`,
 		"leads lst":                 `Did you mean "list"?`,
 		"leasd --since 7d":          `Did you mean "leads"?`,
 		"leads lst --since 7d":      `Did you mean "list"?`,

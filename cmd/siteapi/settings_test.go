@@ -43,7 +43,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"SITE_URL":                           {"https://", "example.com", "https://x:65536"},
 		"CONTENT_TTL":                        {"soon", "-1s", "999999d"},
 		"CORS_ALLOWED_ORIGINS": {"https://", "https://A.example", "https://a.example:443", "http://a.example:80",
-			"https://a.example/", "a.example"},
+			"https://a.example/", "a.example", "https://*.example", "https://ü.example"},
 		"TRUSTED_PROXIES":      {"10.0.0.0/99", "proxy"},
 		"RATE_LIMITS":          {"maybe"},
 		"TRACK_RETENTION":      {"-1h", "213505d"},

@@ -258,7 +258,8 @@ func origins(v string) ([]string, error) {
 	for _, o := range split(v) {
 		u, err := url.Parse(o)
 		if o != "*" && (err != nil || WebAddress(o) != nil ||
-			o != strings.ToLower(u.Scheme+"://"+u.Host) || u.Port() == usual[u.Scheme]) {
+			strings.Trim(u.Host, "abcdefghijklmnopqrstuvwxyz0123456789.-_[]:") != "" ||
+			o != u.Scheme+"://"+u.Host || u.Port() == usual[u.Scheme]) {
 			return nil, fmt.Errorf("%q is not an origin as browsers send it: scheme and host in lower case, "+
 				"and a port only where it is unusual, such as https://example.com", o)
 		}

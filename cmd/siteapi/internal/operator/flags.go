@@ -159,12 +159,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 	case !c.HasSubCommands():
 		return fmt.Errorf("%q is one argument too many. See `%s --help`", args[0], c.CommandPath())
 	}
-	suggestion := ""
 	c.SuggestionsMinimumDistance = 2
-	for _, name := range c.SuggestionsFor(args[0]) {
-		suggestion = fmt.Sprintf(" Did you mean %q?", name)
-	}
-	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], suggestion, c.CommandPath())
+	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], suggestion(args[0], c.SuggestionsFor(args[0])), c.CommandPath())
 }
 
 // UsageError says what is wrong with the flags of a command line. If the word before them is no command, that is wrong.
@@ -172,13 +168,24 @@ func UsageError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return NoArguments(c, args)
 	}
-	suggestion := ""
+	word, similar := "", []string(nil)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		word = "--" + unknown.GetSpecifiedName()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {
-				suggestion = fmt.Sprintf(" Did you mean %q?", "--"+f.Name)
+			if levenshtein.ComputeDistance("--"+f.Name, word) <= 2 {
+				similar = append(similar, "--"+f.Name)
 			}
 		})
 	}
-	return fmt.Errorf("%w.%s See `%s --help`", err, suggestion, c.CommandPath())
+	return fmt.Errorf("%w.%s See `%s --help`", err, suggestion(word, similar), c.CommandPath())
+}
+
+// suggestion asks whether the most similar one of some names was meant by a word.
+func suggestion(word string, similar []string) string {
+	if len(similar) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", slices.MinFunc(similar, func(a, b string) int {
+		return levenshtein.ComputeDistance(a, word) - levenshtein.ComputeDistance(b, word)
+	}))
 }

@@ -33,10 +33,24 @@ func leadFlags() option {
 		enumFlag("state", "only leads in this `state`", schema.AllLeadState), periodFlags("leads submitted"))
 }
 
-// filtered returns the leads that these flags and a filter leave, and whether there are more.
+// filtered returns the leads that these flags and a filter leave, with their deliveries, and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
 	f.Email, f.Search, f.Since, f.Until = c.text("email"), c.text("search"), c.times["since"], c.times["until"]
-	return c.rules.Leads(ctx, f, schema.LeadState(c.text("state")))
+	if list, more, err = c.rules.Leads(ctx, f, schema.LeadState(c.text("state"))); err != nil {
+		return nil, false, err
+	}
+	err = c.rules.AddDeliveries(ctx, list...)
+	withoutCycles(list)
+	return list, more, err
+}
+
+// withoutCycles removes the way back from each delivery to its lead, which could not be printed.
+func withoutCycles(list []*schema.Lead) {
+	for _, l := range list {
+		for _, delivery := range l.Deliveries {
+			delivery.Lead = nil
+		}
+	}
 }
 
 func listLeads(ctx context.Context, c *call) error {
@@ -94,11 +108,7 @@ func showLeads(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range found {
-		for _, delivery := range l.Deliveries {
-			delivery.Lead = nil // it would recurse forever
-		}
-	}
+	withoutCycles(found)
 	return c.printResult(found, func() {
 		for _, l := range found {
 			printFields(c.out, l)
