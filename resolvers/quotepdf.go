@@ -81,10 +81,13 @@ func noSubmission() *schema.Error { return notFound("There is no submission with
 // submission reads a submission from the database.
 func (r *Resolver) submission(ctx context.Context, id string) (quote.Submission, error) {
 	s, err := r.Quotes.Submission(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return s, noSubmission()
+	case errors.Is(err, store.ErrUnavailable):
+		return s, unavailable("The submission can't be read at the moment.", err)
 	}
-	return s, translate(err)
+	return s, err
 }
 
 // pdfLocale picks the language of a document: the one asked for, else the submission's,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"strings"
 
 	"siteapi/schema"
 )
@@ -50,6 +51,7 @@ func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, v
 func (a *API) remember(key downloadKey, d *download) {
 	d.sink.Bytes = nil
 	if d.sink.Again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+		key.query = strings.Clone(key.query) // without the rest of the request line
 		a.downloads.Set(key, d)
 	}
 }

@@ -297,7 +297,7 @@ func problemText(code schema.Code) (when, detail string) {
 	case schema.CodeUpstreamUnavailable:
 		return "A backend that is needed is away, or there are too many requests. What was sent may have been stored all the " +
 				"same: sending the same again is safe and makes no second lead.",
-			"The request could not be confirmed as stored. Please send the same again: that makes no second lead."
+			"The service is busy. Please try again."
 	default:
 		return "A bug. The log has more under the request id.", ""
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ReadBody returns the whole body of a request, or why it is refused: too large, too many requests in flight, or
-// incomplete.
+// ReadBody returns the whole body of a request, or why it is refused: too large, incomplete, or too many in flight.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(w, limit)

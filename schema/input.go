@@ -14,9 +14,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// InputChecker finds the invalid values of an operation's arguments, all of them at once, by the types and the
-// @constraint directives of the schema. GraphQL's own coercion stops at the first, which would show a form one
-// error at a time.
+// InputChecker finds the invalid values of an operation's arguments, all of them at once, by the types and the @constraint
+// directives of the schema. GraphQL's own coercion stops at the first, which would show a form one error at a time.
 type InputChecker struct {
 	schema      *ast.Schema
 	formats     *Formats
@@ -45,8 +44,8 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 
 // Check returns the invalid values, unknown fields among them, in the arguments of the root fields of a validated operation:
 // at most MaxFieldErrors. Paths leave out the argument's name if it is the only one and named `input`. Two things change in
-// the variables: defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed and returned.
-func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) (invalid []FieldError, dropped []string) {
+// the variables: defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed and their paths returned.
+func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) ([]FieldError, []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
 			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, as the operation is valid
@@ -128,8 +127,10 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 			c.add(unreadable())
 			return
 		}
+		// Only a variable that was left out stands for the default; null, also by a variable, does not.
 		variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
-		required = required || given.Value.Kind == ast.Variable && variable.Type.NonNull
+		_, sent := c.vars[given.Value.Raw]
+		required = required || given.Value.Kind != ast.Variable || variable.Type.NonNull || sent
 	}
 	if value != nil || required {
 		c.value(arg.Type, c.constraint(arg.Directives), value)

@@ -197,6 +197,11 @@ func TestCheckArguments(t *testing.T) {
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`, []string{"payload: empty"}},
 		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{"a":[1,null]}}`, nil},
 		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`), []string{"estimate.max: unreadable"}},
+		{"null for a default", `mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`, `{"d":null}`,
+			[]string{"dryRun: required"}},
+		{"null enum", `query($l: Locale = null) { content(documentType: "x", locale: $l) { id } }`, ``, []string{"locale: required"}},
+		{"literal null", `{ content(documentType: "x", locale: null) { id } }`, ``, []string{"locale: required"}},
+		{"left out", `query($l: Locale) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
 		{"missing enum", `query($l: Locale!) { content(documentType: "x", locale: $l) { id } }`, ``, []string{"locale: required"}},
 		{"a variable that is left out", `query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, `{}`, nil},
 	}

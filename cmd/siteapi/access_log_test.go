@@ -30,8 +30,8 @@ func TestAccessLog(t *testing.T) {
 	}{
 		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
 			`}","variables":{"i":` +
-			`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},"selections":{"projectType":"HUSH"},` +
-			`"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
+			`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
+			`"selections":{"projectType":"HUSH"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
 			"operation": `"mutation"`, "root_fields": `["submitQuote"]`, "code": `"BAD_USER_INPUT"`,
 			"invalid_fields": `["contact.email","selections.projectType","(unknown)"]`,
 		}},

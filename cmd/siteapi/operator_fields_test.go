@@ -165,6 +165,10 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
+	const null = `mutation($d: Boolean = null) { erased: eraseLeads(email: "one@example.com", dryRun: $d) { complete } }`
+	if data, code := b.asks(null); code != "BAD_USER_INPUT" {
+		t.Errorf("null for dryRun, which is not its default: %q %+v", code, data.Erased)
+	}
 	for _, dryRun := range []bool{true, false} {
 		s.arrives(stefania)
 		data, code := b.asks(fmt.Sprintf(`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+

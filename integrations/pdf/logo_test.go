@@ -8,6 +8,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"testing"
 )
 
@@ -91,6 +92,28 @@ func TestLogoFormats(t *testing.T) {
 	}
 }
 
+// A line is drawn as wide as the rectangle that it covers, whatever it is scaled by.
+func TestLinesOfSVG(t *testing.T) {
+	t.Parallel()
+	want, err := PrepareLogo([]byte(plainSVG))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, h, _ := printed(want)
+	for _, inner := range []string{
+		`<path d="M10 20h80" stroke="#0f766e" stroke-width="20"/>`,
+		`<g transform="scale(.5)"><path d="M20 20h160v40H20z" fill="#0f766e" stroke="none"/></g>`,
+	} {
+		got, err := PrepareLogo([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` + inner + `</svg>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if width, height, _ := printed(got); math.Abs(width-w) > .2 || math.Abs(height-h) > .2 {
+			t.Errorf("%s: %.1f × %.1f mm, want %.1f × %.1f", inner, width, height, w, h)
+		}
+	}
+}
+
 func TestLightLogoGetsADarkGround(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -144,6 +167,7 @@ func TestUnusableLogos(t *testing.T) {
 		"a clip":             svg(`<clipPath id="c"><path d="M0 0h9v9z"/></clipPath>`),
 		"a style":            svg(`<style>.a{fill:red}</style><path class="a" d="M0 0h9v9z"/>`),
 		"dashes":             svg(`<path d="M0 0h9" stroke="#000" stroke-dasharray="0.00001"/>`),
+		"scaled lines":       svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),
 		"use of itself":      svg(`<defs><g id="a"><use href="#a"/></g></defs><use href="#a"/>`),
 		"broken path":        svg(`<path d="M0 0 L 5"/>`),
 		"entities":           []byte(`<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><svg viewBox="0 0 9 9">&b;</svg>`),

@@ -58,8 +58,11 @@ func checkSVG(raw []byte) error {
 		seen    bool
 	)
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	if bytes.Contains(raw, []byte("dasharray")) {
+	switch {
+	case bytes.Contains(raw, []byte("dasharray")):
 		return errors.New("the SVG has dashed lines")
+	case scaling.Match(raw) && stroke.Match(bytes.ReplaceAll(raw, []byte("none"), nil)): // oksvg scales outlines but not strokes
+		return errors.New("the SVG has lines and scales what it draws")
 	}
 	for {
 		token, err := decoder.Token()
@@ -111,6 +114,9 @@ const (
 )
 
 var (
+	scaling       = regexp.MustCompile(`transform\s*=\s*["'][^"']*(?:scale|matrix)`)
+	stroke        = regexp.MustCompile(`\bstroke\s*[=:]\s*["']?\s*[^"'\s;]`)
+	evenScale     = regexp.MustCompile(`\bscale\(` + svgNumber + `\s*\)`)
 	svgTag        = regexp.MustCompile(`<(?:svg|rect|path)\b[^>]*`)
 	relativeSize  = regexp.MustCompile(`\s(?:width|height)\s*=\s*["'][^"']*%\s*["']`)
 	cornerRadius  = regexp.MustCompile(`\srx\s*=\s*("[^"]*"|'[^']*')`)
@@ -122,8 +128,10 @@ var (
 
 // normalizeSVG rewrites what oksvg misreads: relative sizes beside a view box, the
 // standard's defaults of strokes, rectangles with one corner radius instead of two, and
-// arcs that share a letter or whose flags stand without blanks, as optimisers write them.
+// arcs that share a letter or whose flags stand without blanks, as optimisers write them,
+// and scales with one number, which it takes for a height of nothing.
 func normalizeSVG(raw []byte) []byte {
+	raw = evenScale.ReplaceAll(raw, []byte("scale($1,$1)"))
 	return svgTag.ReplaceAllFunc(raw, func(tag []byte) []byte {
 		switch {
 		case bytes.HasPrefix(tag, []byte("<svg")):

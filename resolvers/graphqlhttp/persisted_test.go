@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -35,6 +37,26 @@ func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
 func (d *endpoint) register(t *testing.T, hash, text string) reply {
 	t.Helper()
 	return d.post(t, "", asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}))
+}
+
+// A GET leaves its document in memory, but not the rest of its query string. (It measures: nothing may run beside it.)
+func TestMemoryOfQueryStrings(t *testing.T) {
+	d := newEndpoint(t, nil)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, pad := heap(), strings.Repeat("x", 30_000)
+	for i := range 300 {
+		if got := d.do(t, http.MethodGet, fmt.Sprintf("query={a%d:__typename}&pad=%s", i, pad), nil, nil); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	if grown := heap() - before; grown > 4<<20 {
+		t.Errorf("300 small documents take %d bytes", grown)
+	}
 }
 
 func TestAutomaticPersistedQueries(t *testing.T) {

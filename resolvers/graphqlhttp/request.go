@@ -111,7 +111,7 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 	}
 	members := map[string]any{}
 	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
-		text := values.Get(name)
+		text := strings.Clone(values.Get(name)) // it may be cached, and would keep the whole query string in memory
 		switch {
 		case len(values[name]) > 1:
 			return nil, badInput("The query string has " + name + " more than once.")

@@ -563,8 +563,9 @@ export type Mutation = {
   readonly trackQuote: TrackQuotePayload;
   /**
    * Accepts a quote request. Answers once the submission and its deliveries to CMS and CRM are durable, without
-   * waiting for either system. The same session sending the same content again gets the same `submissionId`; so does
-   * a request that repeats the session's `Idempotency-Key` header. REST: `POST /api/quote/submit`.
+   * waiting for either system. The same session sending the same content again gets the same `submissionId`, with or
+   * without an `Idempotency-Key` header; the session's key of other content is refused: `IDEMPOTENCY_KEY_REUSED`. REST:
+   * `POST /api/quote/submit`.
    */
   readonly submitQuote: SubmitQuotePayload;
   /**

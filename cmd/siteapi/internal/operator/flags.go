@@ -160,7 +160,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%q is one argument too many. See `%s --help`", args[0], c.CommandPath())
 	}
 	c.SuggestionsMinimumDistance = 2
-	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], suggestion(args[0], c.SuggestionsFor(args[0])), c.CommandPath())
+	meant := suggestion(args[0], c.SuggestionsFor(args[0]))
+	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], meant, c.CommandPath())
 }
 
 // UsageError says what is wrong with the flags of a command line. If the word before them is no command, that is wrong.
