@@ -50,6 +50,9 @@ func unavailable(message string, err error) *schema.Error {
 // translate turns the sentinel errors of the contracts into coded errors. Any other error is
 // returned unchanged and presented as INTERNAL.
 func translate(err error) error {
+	if coded, ok := errors.AsType[*schema.Error](err); ok {
+		return coded
+	}
 	switch {
 	case errors.Is(err, cache.ErrUnavailable):
 		return unavailable("The cache is not available at the moment.", err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/propagation"
 
@@ -20,7 +21,7 @@ import (
 	"siteapi/schema"
 )
 
-// idempotencyKeyMax is the longest Idempotency-Key that is accepted, in bytes.
+// idempotencyKeyMax is the longest Idempotency-Key that is accepted, in characters.
 const idempotencyKeyMax = 255
 
 // submitQuote stores a lead with its pending deliveries. It answers once both are
@@ -28,7 +29,7 @@ const idempotencyKeyMax = 255
 // digests of the content and of the Idempotency-Key, and returns the first submission.
 func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(schema.CallerFrom(ctx).Header)
-	if len(key) > idempotencyKeyMax {
+	if utf8.RuneCountInString(key) > idempotencyKeyMax {
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
 	n := store.NewSubmission{Submission: newSubmission(in)}

@@ -64,7 +64,10 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	return text
 }
 
-func (h *hints) slug(field string, s *string) string { return h.text(field, s, h.formats.Slug) }
+// slug returns a usable slug, which has no white space around it, else an empty text.
+func (h *hints) slug(field string, s *string) string {
+	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })
+}
 
 // slugs returns the first usable, different slugs of a list.
 func (h *hints) slugs(field string, list []*string) []string {
@@ -74,7 +77,7 @@ func (h *hints) slugs(field string, list []*string) []string {
 		if slug == "" || slices.Contains(kept, slug) {
 			continue
 		}
-		if len(kept) == schema.MaxFeatures || !h.formats.Slug(slug) {
+		if len(kept) == schema.MaxFeatures || !h.formats.Slug(*s) {
 			if len(h.dropped) < schema.MaxFieldErrors {
 				h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
 			}

@@ -267,8 +267,10 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 			c.add(con.text(text, c.formats))
 		}
 	case "Int", "Float":
-		switch _, infinite := value.(json.Number); {
-		case name == "Int" && (!isNumber || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32):
+		raw, infinite := value.(json.Number)
+		switch {
+		case name == "Int" && (!isNumber || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32 ||
+			strings.ContainsAny(raw.String(), ".eE")):
 			c.add(wrongType("integer", "a whole number of at most 32 bits"))
 		case isNumber && con != nil:
 			c.add(con.number(n))

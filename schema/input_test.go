@@ -194,6 +194,8 @@ func TestCheckArguments(t *testing.T) {
 			[]string{"pattern: too_long max=256"}},
 		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`,
 			[]string{"all: wrong_type type=boolean"}},
+		{"whole number with a point", `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`, `{"n":5.0}`,
+			[]string{"first: wrong_type type=integer"}},
 		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`, []string{"payload: empty"}},
 		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{"a":[1,null]}}`, nil},
 		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`), []string{"estimate.max: unreadable"}},

@@ -9,9 +9,9 @@ import (
 // endpoints.
 func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 	t.Parallel()
-	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O"],"timeline":""},` +
+	const body = `{"sessionId":"s","selections":{"projectType":"Web App","features":["ok","N O"],"complexity":" easy","timeline":""},` +
 		`"estimate":{"min":-1},"formData":{"email":"ana@","firstName":"Ana"}}`
-	const want = "selections.projectType, selections.features[1], estimate.min, formData.email"
+	const want = "selections.projectType, selections.features[1], selections.complexity, estimate.min, formData.email"
 	for _, tt := range []struct {
 		env  []string
 		want string

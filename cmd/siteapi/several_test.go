@@ -131,6 +131,10 @@ func TestSeveralDatabaseAway(t *testing.T) {
 			}
 		}
 	})
+	if got := s.do("GET", fmt.Sprintf("/api/quote/pdf?id=%v", first.data["submissionId"]), ""); got.status != 503 ||
+		!bytes.Contains(got.body, []byte("can't be read")) || bytes.Contains(got.body, []byte("stored")) {
+		t.Errorf("a PDF with the database away: %d %s", got.status, got.body)
+	}
 	if got := s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(got.body,
 		[]byte("lumen-studio")) {
 		t.Errorf("content with the database away: %s", got.body)

@@ -1,15 +1,11 @@
 package postgres_test
 
 import (
-	"context"
-	"errors"
-	"net/url"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
-	"siteapi/integrations/store"
 	"siteapi/integrations/store/storetest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
@@ -19,10 +15,9 @@ func TestTrouble(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
 	for name, test := range map[string]func(*testing.T, string){
-		"connections cut":       connectionsCut,
-		"read-only":             readOnly,
-		"table locked":          tableLocked,
-		"lost answer of commit": lostAnswer,
+		"connections cut": connectionsCut,
+		"read-only":       readOnly,
+		"table locked":    tableLocked,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,36 +88,4 @@ func tableLocked(t *testing.T, at string) {
 	if got := s.Strings(t, `SELECT id FROM submissions UNION ALL SELECT id FROM sessions`); len(got) != 1 {
 		t.Errorf("stored after all: %q", got)
 	}
-}
-
-// The connection breaks after the commit was sent, before its answer came: the request is
-// refused although the submission is stored, with its deliveries. Sent again it finds
-// what is there and makes no second lead.
-func lostAnswer(t *testing.T, at string) {
-	s := subject(at)
-	direct := s.WithJobs(t, &storetest.Jobs{})
-	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := startProxy(t, u.Host)
-	u.Host = p.Addr().String()
-	db := subject(u.String()).MustOpen(t, &storetest.Jobs{})
-	sub := storetest.Submission(1)
-	p.cut.Store(true)
-	wantUnavailable(t, "submit", func() error { _, _, err := db.Submit(t.Context(), sub); return err })
-	again := sub
-	again.Submission.ID = "another"
-	for _, store := range []store.Quotes{db, direct} {
-		if got, created, err := store.Submit(context.Background(), again); err != nil || created || got.ID != sub.Submission.ID {
-			t.Errorf("sent again: %q, new %v, %v, want the first", got.ID, created, err)
-		}
-	}
-	s.WantJobs(t, sub.Submission.ID)
-	p.cut.Store(true)
-	wantUnavailable(t, "erase", func() error { return db.Erase(t.Context(), sub.Submission.ID) })
-	if err := db.Erase(t.Context(), sub.Submission.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("erasing again gives %v, want ErrNotFound", err)
-	}
-	s.WantJobs(t)
 }

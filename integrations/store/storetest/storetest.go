@@ -108,7 +108,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"close":                     closing,
 		"start/many at once":        startMany,
 		"start/newer tables":        startNewer,
-		"start/released tables":     startReleased,
+		"start/first release":       func(t *testing.T, s Subject) { startReleased(t, s, 1) },
+		"start/second release":      func(t *testing.T, s Subject) { startReleased(t, s, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
