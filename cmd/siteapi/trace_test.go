@@ -220,7 +220,7 @@ func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{
 		"not set":  nil,
-		"disabled": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
+		"disabled": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "True"},
 	} {
 		s := startService(t, env, quick)
 		if s.app.traces != nil {

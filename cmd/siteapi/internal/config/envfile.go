@@ -62,9 +62,10 @@ func Misspelt(environ []string) []string {
 		if len(name) < 6 || slices.Contains(names, name) {
 			continue
 		}
-		i := slices.IndexFunc(names, func(known string) bool { return levenshtein.ComputeDistance(strings.ToUpper(name), known) <= 2 })
-		if i >= 0 {
-			warnings = append(warnings, fmt.Sprintf("%s is not a setting: did you mean %s?", name, names[i]))
+		distance := func(known string) int { return levenshtein.ComputeDistance(strings.ToUpper(name), known) }
+		nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+		if distance(nearest) <= 2 {
+			warnings = append(warnings, fmt.Sprintf("%s is not a setting: did you mean %s?", name, nearest))
 		}
 	}
 	return warnings

@@ -84,7 +84,7 @@ func standard() []Setting {
 		{Name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", set: WebAddress},
 		{Name: "OTEL_EXPORTER_OTLP_PROTOCOL", set: into(new(string), oneOf("http/protobuf"))},
 		{Name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", set: into(new(string), oneOf("http/protobuf"))},
-		{Name: "OTEL_TRACES_EXPORTER", set: into(new(string), oneOf("otlp", "none"))},
-		{Name: "OTEL_SDK_DISABLED", set: into(new(string), oneOf("true", "false"))},
+		{Name: "OTEL_TRACES_EXPORTER", set: into(new(string), anyCase("otlp", "none"))},
+		{Name: "OTEL_SDK_DISABLED", set: into(new(string), anyCase("true", "false"))},
 	}
 }

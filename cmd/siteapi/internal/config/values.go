@@ -56,6 +56,11 @@ func oneOf(allowed ...string) func(string) (string, error) {
 	}
 }
 
+// anyCase takes words in any letter case, as OpenTelemetry asks.
+func anyCase(allowed ...string) func(string) (string, error) {
+	return func(v string) (string, error) { return oneOf(allowed...)(strings.ToLower(v)) }
+}
+
 func onOff(v string) (bool, error) {
 	_, err := oneOf("on", "off")(v)
 	return v == "on", err
