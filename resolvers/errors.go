@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -74,8 +73,7 @@ func translate(err error) error {
 // presenter prepares errors for clients: those meant for them get their code, any other is INTERNAL and its text goes
 // to the log only.
 type presenter struct {
-	log         zerolog.Logger
-	suggestions bool // errors may suggest names of the schema
+	log zerolog.Logger
 }
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
@@ -98,9 +96,6 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		}
 		if path := fromExecutor.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
 			fromExecutor.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], fromExecutor.Message)
-		}
-		if !p.suggestions {
-			fromExecutor.Message, _, _ = strings.Cut(fromExecutor.Message, " Did you mean")
 		}
 		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
 		return fromExecutor

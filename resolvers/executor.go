@@ -7,6 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
 )
@@ -18,8 +19,8 @@ type ExecutorOptions struct {
 	// Charge counts a root field against the rate limit of its REST route, so that GraphQL does not bypass it; nil:
 	// nothing is counted.
 	Charge func(ctx context.Context, field string) *schema.Error
-	// Suggestions adds "Did you mean …" to errors, which shows the schema's names to every client.
-	Suggestions bool
+	// Rules are those of validation; nil: gqlparser's defaults.
+	Rules func() *rules.Rules
 }
 
 // Executor is gqlgen's executor for both endpoints, with checks of its own before an operation runs: all invalid input
@@ -47,7 +48,8 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	}))
 	e.Use(extension.Introspection{}) // whether clients may ask for the schema is decided with their documents
 	e.SetQueryCache(e.documents)
-	e.SetErrorPresenter(presenter{r.Log, o.Suggestions}.present)
+	e.SetDefaultRulesFn(o.Rules)
+	e.SetErrorPresenter(presenter{r.Log}.present)
 	e.SetRecoverFunc(recoverPanic)
 	return e
 }

@@ -27,7 +27,7 @@ const (
 
 // serveDownload answers with the file of the operation's root field.
 func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
-	key := downloadKey{rt.path, r.URL.RawQuery, r.Header.Get("Accept-Language")}
+	key := downloadKey{rt.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
 	repeatable := rt.body == nil // depends on no more than the key
 	if repeatable && a.repeat(w, r, key) {
 		return

@@ -36,14 +36,14 @@ func headerTexts() map[string][2]string {
 	return map[string][2]string{
 		"Accept-Language": {"Languages the client prefers, where nothing else decides.", "ro, en;q=0.5"},
 		"CF-Turnstile-Response": {
-			"Token of the bot check in the visitor's browser, where the site has one.", "0.mF74FV8wEufAWxdbWQ…",
+			"Token of the bot check in the visitor's browser, where the site has one.", "0.mF74FV8wEufAWxdbWQ",
 		},
 		"Idempotency-Key": {
 			"A key of the client's for this request, up to 255 characters: sent again with the same content it changes nothing.",
 			"8e03978e-40d5-43e8-bc93-6894a57f9324",
 		},
 		"If-None-Match":            {"Entity tags of the client's copies; if one is current the answer is 304.", `"3f2a"`},
-		"Sanity-Webhook-Signature": {"Signature of the body, where the service has a signing secret.", "t=1700000000000,v1=kZ4…"},
+		"Sanity-Webhook-Signature": {"Signature of the body, where the service has a signing secret.", "t=1700000000000,v1=kZ4Pz1t7Wq0"},
 	}
 }
 
@@ -293,7 +293,7 @@ func problemText(code schema.Code) (when, detail string) {
 		return "This session has sent the Idempotency-Key with other content. Nothing was stored.",
 			"This Idempotency-Key was used for other content. Send a new key for a new attempt."
 	case schema.CodeRateLimited:
-		return "This client sends too many requests.", "Too many requests. Please wait."
+		return "This client sends too many requests.", "There were too many requests from this address. Please wait a moment."
 	case schema.CodeUpstreamUnavailable:
 		return "A backend that is needed is away, or there are too many requests. What was sent may have been stored all the " +
 				"same: sending the same again is safe and makes no second lead.",
@@ -303,7 +303,7 @@ func problemText(code schema.Code) (when, detail string) {
 	}
 }
 
-const exampleRequestID = "ZB2IXOQ4T7AFYDKM5GH3VNC6RW"
+const exampleRequestID = "1h1kr32dxp7im"
 
 // problemResponses returns the responses that the routes refer to. Others are left out: linters take them for mistakes.
 func (d *describer) problemResponses() object {

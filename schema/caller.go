@@ -59,8 +59,7 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerFrom returns the caller of a request. It is never nil: an operation started
-// from inside the service has an empty caller.
+// CallerFrom returns the caller of a request; an operation that the service itself starts has an empty one.
 func CallerFrom(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -267,10 +268,8 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 			c.add(con.text(text, c.formats))
 		}
 	case "Int", "Float":
-		raw, infinite := value.(json.Number)
-		switch {
-		case name == "Int" && (!isNumber || n != math.Trunc(n) || n < math.MinInt32 || n > math.MaxInt32 ||
-			strings.ContainsAny(raw.String(), ".eE")):
+		switch _, infinite := value.(json.Number); {
+		case name == "Int" && (!isNumber || strings.ContainsAny(fmt.Sprint(value), ".eE") || n < math.MinInt32 || n > math.MaxInt32):
 			c.add(wrongType("integer", "a whole number of at most 32 bits"))
 		case isNumber && con != nil:
 			c.add(con.number(n))
@@ -279,6 +278,10 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 			c.add(unreadable())
 		default:
 			c.add(wrongType("number", "a number"))
+		}
+	case "DateTime":
+		if _, err := graphql.UnmarshalTime(value); err != nil {
+			c.add(FieldError{Code: FieldCodeUnreadable, Message: "must be a time such as 2026-05-01T09:30:00Z"})
 		}
 	case "Boolean":
 		if _, ok := value.(bool); !ok {

@@ -852,7 +852,7 @@ const (
 	FieldCodeConflict FieldCode = "conflict"
 	// The parameter is in the query string more than once.
 	FieldCodeRepeated FieldCode = "repeated"
-	// The value can't be read: it is not UTF-8, or a number out of all range.
+	// The value can't be read: it is not UTF-8, a number out of all range, or no time of RFC 3339.
 	FieldCodeUnreadable FieldCode = "unreadable"
 )
 

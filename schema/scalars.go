@@ -11,12 +11,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// JSON is the Go form of the scalar of that name: whatever encoding/json would
-// make of the value, or a json.RawMessage that is sent unchanged.
+// JSON is the Go form of that scalar: what encoding/json makes of the value, or a json.RawMessage that is sent unchanged.
 type JSON = any
 
-// MarshalJSON writes any JSON value. A json.RawMessage is written unchanged and must be
-// valid.
+// MarshalJSON writes any JSON value. A json.RawMessage is written unchanged and must be valid.
 func MarshalJSON(v any) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {
 		if raw, ok := v.(json.RawMessage); ok {
@@ -46,8 +44,7 @@ type BinarySink struct {
 
 type binarySinkKey struct{}
 
-// WithBinarySink returns a context in which Base64 values go to sink and the
-// answer has an empty string in their place.
+// WithBinarySink returns a context in which Base64 values go to sink, and the answer has an empty string in their place.
 func WithBinarySink(ctx context.Context, sink *BinarySink) context.Context {
 	return context.WithValue(ctx, binarySinkKey{}, sink)
 }

@@ -1,6 +1,5 @@
-// Package schema is the contract of the service: the SDL, one file per feature, the
-// code generated from it, and what both endpoints share beyond types: error codes, input
-// bounds, scalars, and the caller.
+// Package schema is the contract of the service: the SDL, one file per feature, the code generated from it, and what both
+// endpoints share beyond types: error codes, input bounds, scalars, and the caller.
 package schema
 
 import (

@@ -143,7 +143,7 @@ func (a *app) newServer(
 	clients, operators *graphqlhttp.Documents, limits *httpserver.RateLimits, dependencies ...*httpserver.Dependency,
 ) error {
 	s := a.settings
-	options := resolvers.ExecutorOptions{Documents: clients, Suggestions: s.Environment == config.Development}
+	options := resolvers.ExecutorOptions{Documents: clients, Rules: graphqlhttp.Rules}
 	if limits != nil {
 		options.Charge = limits.Charge
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/maypok86/otter/v2"
@@ -107,11 +108,7 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 
 // check validates a parsed document and adds its operations, also if only values written into it are wrong.
 func (d *Documents) check(doc *document) gqlerror.List {
-	// The contract fixes the text of the error about an unknown field, without suggestions.
-	quiet := rules.FieldsOnCorrectTypeRuleWithoutSuggestions
-	set := rules.NewDefaultRules()
-	set.ReplaceRule("FieldsOnCorrectType", quiet.RuleFunc)
-	errs := validator.ValidateWithRules(d.Schema, doc.ast, set)
+	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
 	if len(errs) > 0 && !onlyValues(errs) {
 		return errs
 	}
@@ -128,6 +125,18 @@ func (d *Documents) check(doc *document) gqlerror.List {
 	}
 	doc.operations = operations
 	return errs
+}
+
+// Rules returns gqlparser's rules without suggestions ("Did you mean …"): to find them, a long name is compared with each
+// of the schema, which takes seconds.
+func Rules() *rules.Rules {
+	set := rules.NewDefaultRules()
+	set.ReplaceRule("FieldsOnCorrectType", rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("KnownArgumentNames", rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("KnownTypeNames", rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("ScalarLeafs", rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
+	set.ReplaceRule("ValuesOfCorrectType", rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
+	return set
 }
 
 // canonical returns a document as the formatter writes it, which is the same whatever its white space, commas
@@ -148,8 +157,8 @@ func (doc *document) operation(name string) *operation {
 	return nil
 }
 
-// summarize records for the access log what a document asks for, even if it is refused. Of the client's text it takes
-// only a name of the usual length, and fields of the schema.
+// summarize records for the access log what a document asks for, even if it is refused. Of the client's text it copies
+// only a name of the usual length; fields are named as the schema does.
 func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 	op := doc.ast.Operations.ForName(name)
 	if op == nil {
@@ -161,11 +170,15 @@ func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 	}
 	s.Operation = string(op.Operation)
 	if len(op.Name) <= maxName {
-		s.OperationName = op.Name
+		s.OperationName = strings.Clone(op.Name)
 	}
 	for _, selection := range op.SelectionSet {
-		if f, ok := selection.(*ast.Field); ok && root.Fields.ForName(f.Name) != nil && !slices.Contains(s.RootFields, f.Name) {
-			s.RootFields = append(s.RootFields, f.Name)
+		f, ok := selection.(*ast.Field)
+		if !ok || slices.Contains(s.RootFields, f.Name) {
+			continue
+		}
+		if def := root.Fields.ForName(f.Name); def != nil {
+			s.RootFields = append(s.RootFields, def.Name)
 		}
 	}
 }

@@ -68,8 +68,8 @@ func (op *operation) visit(s *ast.Schema, set ast.SelectionSet, root bool) {
 }
 
 func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
-	if !slices.Contains(op.rootFields, field.Name) {
-		op.rootFields = append(op.rootFields, field.Name)
+	if !slices.Contains(op.rootFields, field.Definition.Name) {
+		op.rootFields = append(op.rootFields, field.Definition.Name) // which keeps no document in memory
 	}
 	if field.Name == settingsField {
 		op.settings = append(op.settings, field.Alias)

@@ -39,8 +39,9 @@ func (d *endpoint) register(t *testing.T, hash, text string) reply {
 	return d.post(t, "", asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}))
 }
 
-// A GET leaves its document in memory, but not the rest of its query string. (It measures: nothing may run beside it.)
-func TestMemoryOfQueryStrings(t *testing.T) {
+// A GET leaves its document in memory, but not the rest of its query string; a cached response leaves no document. (It
+// measures: nothing may run beside it.)
+func TestMemory(t *testing.T) {
 	d := newEndpoint(t, nil)
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -56,6 +57,19 @@ func TestMemoryOfQueryStrings(t *testing.T) {
 	}
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("300 small documents take %d bytes", grown)
+	}
+	before = heap()
+	for i := range 600 {
+		text := fmt.Sprintf(`query Q%d($b: Boolean!) { SiteSettings(id: "siteSettings") { contactPhone @include(if: $b) } } #%s`,
+			i, pad+pad)
+		d.register(t, sha(text), text) // without the variable, so that nothing is cached yet
+		got := d.post(t, "", `{"variables":{"b":true},"extensions":`+persistedExtension(sha(text))+`}`)
+		if got.body != phoneAnswer("+1 555 0100") {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	if grown := heap() - before; grown > 20<<20 {
+		t.Errorf("600 responses to registered documents take %d bytes", grown)
 	}
 }
 

@@ -2,6 +2,7 @@ package graphqlhttp
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/maypok86/otter/v2"
 )
@@ -89,7 +90,7 @@ func (c *responseCache) revisions(op *operation, variables map[string]any) []rev
 		if !ok {
 			return nil
 		}
-		list = append(list, revision{locale, name})
+		list = append(list, revision{strings.Clone(locale), name})
 	}
 	return list
 }

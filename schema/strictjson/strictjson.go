@@ -18,7 +18,7 @@ const (
 	MaxDepth = 64
 	// MaxValues is how many values there may be, all levels together.
 	MaxValues = 100_000
-	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance for 4,000 short values.
+	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance for some 600 objects or 4,000 short texts.
 	maxGrowth, allowance = 10, 256 << 10
 )
 
@@ -140,7 +140,6 @@ func (d *decoder) list(depth int) (any, error) {
 // explain describes an error and its place in its own words, since those of the library quote the input.
 func (d *decoder) explain(data []byte, err error) error {
 	at, own := d.json.InputOffset(), problem("")
-	var syntax *jsontext.SyntacticError
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return problem("empty: it has no JSON value")
@@ -148,7 +147,7 @@ func (d *decoder) explain(data []byte, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, own = int64(len(data)), "not valid JSON: it ends too early"
 	default:
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			at = syntax.ByteOffset
 		}
 		own = "not valid JSON: unexpected character"

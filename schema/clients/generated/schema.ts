@@ -258,7 +258,7 @@ export type FieldCode =
   | 'conflict'
   /** The parameter is in the query string more than once. */
   | 'repeated'
-  /** The value can't be read: it is not UTF-8, or a number out of all range. */
+  /** The value can't be read: it is not UTF-8, a number out of all range, or no time of RFC 3339. */
   | 'unreadable';
 
 /** How far visitors get in the calculator, and what they choose. */
