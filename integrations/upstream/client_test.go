@@ -73,16 +73,6 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestDoAnonymous(t *testing.T) {
-	t.Parallel()
-	base := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) })
-	c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Token: "secret-token"})
-	resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Anonymous: true})
-	if err != nil || len(resp.Body) != 0 {
-		t.Fatalf("sent %q, %v", resp.Body, err)
-	}
-}
-
 func TestDoRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	for name, req := range map[string]upstream.Request{
@@ -157,17 +147,6 @@ func TestDoTransportTrouble(t *testing.T) {
 	}
 }
 
-func TestDoCancelledByCaller(t *testing.T) {
-	t.Parallel()
-	base := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := upstream.New(upstream.Options{System: "stub", BaseURL: base}).Do(ctx, upstream.Request{Path: "/"})
-	if e := failure(t, err); !errors.Is(err, context.DeadlineExceeded) || e.Kind != upstream.Unavailable {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A query is sent again where the system has closed the connection that was kept, a write never.
 func TestDoOnAClosedConnection(t *testing.T) {
 	t.Parallel()
@@ -188,23 +167,6 @@ func TestDoOnAClosedConnection(t *testing.T) {
 		if calls.Load() != want || (err == nil) != safe {
 			t.Errorf("safe %v: %d requests, %v", safe, calls.Load(), err)
 		}
-	}
-}
-
-func TestDoFollowsNoRedirect(t *testing.T) {
-	t.Parallel()
-	var reached atomic.Int32
-	elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		base := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
-		c := upstream.New(upstream.Options{System: "stub", BaseURL: base, Token: "secret-token"})
-		resp, err := c.Do(t.Context(), upstream.Request{Path: "/", Method: "POST", Body: 1})
-		if err != nil || resp.Status != status {
-			t.Errorf("%d: %+v, %v", status, resp, err)
-		}
-	}
-	if reached.Load() != 0 {
-		t.Error("a redirect was followed")
 	}
 }
 

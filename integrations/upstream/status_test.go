@@ -9,23 +9,6 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-func TestStatusKind(t *testing.T) {
-	t.Parallel()
-	for kind, statuses := range map[upstream.Kind][]int{
-		"":                   {200, 201, 204, 299},
-		upstream.Refused:     {401, 403, 407},
-		upstream.Limited:     {429},
-		upstream.Unavailable: {301, 302, 304, 308, 408, 421, 423, 425, 500, 501, 502, 503, 504, 524, 599, 999},
-		upstream.Rejected:    {400, 402, 404, 405, 409, 410, 413, 415, 422, 451},
-	} {
-		for _, status := range statuses {
-			if got := upstream.StatusKind(status); got != kind {
-				t.Errorf("%d: %q, want %q", status, got, kind)
-			}
-		}
-	}
-}
-
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -171,9 +171,9 @@ func outcomes() []outcome {
 		all = append(all, outcome{"a proxy's " + http.StatusText(status), fault, upstream.Unavailable, upstream.Unavailable})
 	}
 	for kind, statuses := range map[upstream.Kind][]int{
-		upstream.Unavailable: {301, 408, 409, 423, 425, 500, 502, 503, 504},
+		upstream.Unavailable: {301, 408, 409, 421, 423, 425, 500, 502, 503, 504},
 		upstream.Rejected:    {400, 405, 410, 413, 422},
-		upstream.Refused:     {401, 402, 403, 404},
+		upstream.Refused:     {401, 402, 403, 404, 407},
 		upstream.Limited:     {429},
 	} {
 		for _, status := range statuses {
