@@ -59,26 +59,6 @@ func TestQueryParameters(t *testing.T) {
 	}
 }
 
-func TestEmptyIdentifiersAndEnumsCountAsMissing(t *testing.T) {
-	t.Parallel()
-	srv, stub := newServer(t)
-	for _, query := range []string{"", "?id=", "?locale=ro", "?id=&locale="} {
-		got := send(t, srv, "GET", "/api/quote/pdf"+query, "")
-		p := got.problem(t)
-		if got.status != 400 || len(p.Errors) != 1 || p.Errors[0].Field != "id" || p.Errors[0].Code != schema.FieldCodeRequired {
-			t.Errorf("%q: got %d %+v", query, got.status, p)
-		}
-	}
-	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc&locale=", ""); got.status != 200 || stub.args[1].(*schema.Locale) != nil {
-		t.Errorf("got %d and locale %v", got.status, stub.args[1])
-	}
-	got := send(t, srv, "GET", "/api/quote/pdf?id=abc&locale=xx", "")
-	if p := got.problem(t); got.status != 400 || p.Errors[0].Field != "locale" ||
-		fmt.Sprint(p.Errors[0].Params["allowed"]) != fmt.Sprint(schema.AllLocale) {
-		t.Errorf("got %d %+v", got.status, p)
-	}
-}
-
 // No route of the service has numbers in its query string yet; the next one may.
 func TestParametersOfEveryType(t *testing.T) {
 	t.Parallel()
