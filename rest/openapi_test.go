@@ -131,11 +131,14 @@ func TestExamplesWork(t *testing.T) {
 			body = string(encoded)
 		}
 		got := send(t, srv, rt.method, target, body, "Authorization", bearerHeader)
-		if got.status != 200 {
-			t.Errorf("%s %s: %d %s (stub_test.go answers for its root field)", rt.method, target, got.status, got.body)
+		if got.status != 200 || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
+			t.Errorf("%s %s: %d %v %s (stub_test.go answers for its root field)", rt.method, target, got.status, got.header, got.body)
 		}
 		if rt.produces != "" {
 			continue
+		}
+		if got.header.Get("Content-Type") != "application/json; charset=utf-8" || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %v", rt.method, target, got.header)
 		}
 		shown, err := marshal(literal(rt.directive.Arguments.ForName("answerExample").Value))
 		if err != nil || members(t, shown) != members(t, []byte(got.body)) {

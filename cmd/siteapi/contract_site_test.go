@@ -135,7 +135,8 @@ func TestContractUnknownRoutes(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	for _, path := range []string{
-		"/nothing", "/api/", "/api/nothing", "/api/quote/track/", "//api/quote/track", "/api/../secret",
+		"/nothing", "/api/", "/api/nothing", "/api/quote/track/", "//api/quote/track", "/api/../secret", "/api//cache/clear",
+		"/api/cache%2Fclear",
 		"/playground/nothing", "/playground/assets/nothing", "/playgrounds",
 	} {
 		if got := s.restOutcome(s.do(http.MethodGet, path, "")); got.status != 404 || got.code != "NOT_FOUND" {
