@@ -258,20 +258,6 @@ func TestConfigRedactsSecrets(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	if out, code := command(t, nil, "--version"); code != 0 || !strings.HasPrefix(out, "siteapi ") {
-		t.Errorf("exit code %d: %s", code, out)
-	}
-	for args, want := range map[string]string{"nonsense": `no command "nonsense"`,
-		"serve nonsense": `"nonsense" is one argument too many`} {
-		if out, code := command(t, []string{"ENVIRONMENT=development"}, strings.Fields(args)...); code == 0 ||
-			!strings.Contains(out, want) {
-			t.Errorf("%s: exit code %d, %s", args, code, out)
-		}
-	}
-}
-
 func TestTheAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())

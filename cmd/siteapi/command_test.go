@@ -70,6 +70,7 @@ func TestMistypedCommands(t *testing.T) {
 		"deliveries verify --fxi":   `Did you mean "--fix"?`,
 		"leads list --limit x":      "limit",
 		"serve leads":               `"leads" is one argument too many`,
+		"nonsense":                  `no command "nonsense"`,
 		"deliveries retry --target": "target",
 	} {
 		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
