@@ -54,15 +54,3 @@ func TestIdempotencyKey(t *testing.T) {
 		}
 	}
 }
-
-func TestBearer(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]string{
-		"Bearer abc": "abc", "bearer abc": "abc", "Bearer  abc ": "abc", "Basic abc": "", "abc": "", "": "", "Bearer": "",
-		"Bearer ": "",
-	} {
-		if got := bearer(map[string][]string{"Authorization": {header}}); got != want {
-			t.Errorf("%q: got %q, want %q", header, got, want)
-		}
-	}
-}

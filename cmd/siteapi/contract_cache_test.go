@@ -281,8 +281,10 @@ func TestContractGuards(t *testing.T) {
 	for _, g := range guarded {
 		t.Run(g.name+" "+g.good, func(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
-				if got := s.through(endpoint, g.name, g.vars, "Authorization: Bearer "+g.good); got.code != "" {
-					t.Errorf("a good token: %s", got.raw)
+				for _, scheme := range []string{"Bearer ", "bearer ", "Bearer  "} {
+					if got := s.through(endpoint, g.name, g.vars, "Authorization: "+scheme+g.good); got.code != "" {
+						t.Errorf("a good token after %q: %s", scheme, got.raw)
+					}
 				}
 				for _, header := range []string{
 					"Authorization: Bearer wrong", "Authorization: Bearer ", "Authorization: Bearer " + g.good[:2],
