@@ -200,20 +200,6 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	}
 }
 
-func TestContentServesNamedTypesOnly(t *testing.T) {
-	t.Parallel()
-	source, c := &scriptedCMS{}, &clock{}
-	r := newContentResolver(t, source, "", c)
-	r.ContentTypes = append(r.ContentTypes, cms.SubmissionType)
-	for _, name := range []string{"siteSettings", cms.SubmissionType, "other", ""} {
-		_, err := r.contentDocuments(context.Background(), name, schema.LocaleEn)
-		var coded *schema.Error
-		if !errors.As(err, &coded) || coded.Code != schema.CodeBadUserInput {
-			t.Errorf("%q: %v, want BAD_USER_INPUT", name, err)
-		}
-	}
-}
-
 // TestRefetchAfterAWebhook follows a webhook until the CMS has what it announced. A later
 // webhook takes over the repetitions of the earlier one.
 func TestRefetchAfterAWebhook(t *testing.T) {

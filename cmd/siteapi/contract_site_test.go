@@ -99,7 +99,7 @@ func TestContractUnknownField(t *testing.T) {
 
 func TestContractContent(t *testing.T) {
 	t.Parallel()
-	s := startService(t, map[string]string{"CONTENT_TYPES": "heroSection,page"})
+	s := startService(t, map[string]string{"CONTENT_TYPES": "heroSection,page,quoteSubmission"})
 	s.writeContent(`[
 		{"_id":"h-es","_type":"heroSection","language":"es","_updatedAt":"2026-01-02T03:04:05Z","_rev":"r","title":"Hola","n":1.50},
 		{"_id":"h-en","_type":"heroSection","language":"en","title":"Hello"},
@@ -123,7 +123,7 @@ func TestContractContent(t *testing.T) {
 			t.Errorf("%s: got  %s\nwant %s", tt.name, got.body, tt.want)
 		}
 	}
-	for _, name := range []string{"secretType", "quoteSubmission", "siteSettings"} {
+	for _, name := range []string{"secretType", "quoteSubmission", "siteSettings", ""} {
 		got := s.graphQLOutcome(operation{}, s.query(`{ content(documentType: "`+name+`") { id } }`, nil))
 		if got.code != "BAD_USER_INPUT" || got.fields["documentType"] == "" {
 			t.Errorf("%s: %s", name, got.raw)
