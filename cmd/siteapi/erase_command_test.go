@@ -209,6 +209,41 @@ func TestErasePlacesThatFail(t *testing.T) {
 	}
 }
 
+// A receipt counts as erased only what was erased, and what could not be asked as unknown.
+func TestReceiptWithTheCRMAway(t *testing.T) {
+	t.Parallel()
+	s := newFarSite(t).start()
+	s.arrives(s.submit("hers"))
+	receipt := func(args ...string) (r erased) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "receipt.json")
+		_, code := s.erase(append(args, "--receipt", path)...)
+		if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &r) != nil || r.Complete || code != 1 {
+			t.Fatalf("%d %v %s", code, err, data)
+		}
+		return r
+	}
+	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+	for _, args := range [][]string{nil, {"--yes"}} {
+		r := receipt(args...)
+		if p := r.at("contacts"); p.Found != nil || p.Erased != 0 || p.State != "failed" {
+			t.Errorf("%v: of the CRM, which can't be asked, it says %+v", args, p)
+		}
+		if p := r.at("submissions"); p.Found == nil || *p.Found != 1 || p.Erased != 0 {
+			t.Errorf("%v: of the database it says %+v", args, p)
+		}
+		if p := r.at("PDFs"); p.Found != nil || p.Erased != 0 {
+			t.Errorf("%v: of the cache, which was not asked, it says %+v", args, p)
+		}
+	}
+	s.stubs.recover()
+	s.stubs.crm.Fail(hubspottest.Answer(403, nil).On("POST", "/gdpr-delete").Times(-1))
+	receipt("--yes").says(t, "contacts", 1, 0, "failed")
+	if len(s.stubs.contacts("hers@example.com")) != 1 {
+		t.Error("the CRM has lost the contact all the same")
+	}
+}
+
 // A delivery that is being tried is waited for, and one that waits never arrives after the erasure.
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
