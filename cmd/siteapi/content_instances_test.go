@@ -1,46 +1,30 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/cms/sanity/sanitytest"
+	"siteapi/integrations/crm/hubspot/hubspottest"
 )
 
-// stubCMS answers Sanity's query API with one document, or with 500 while it is down.
-type stubCMS struct {
-	*httptest.Server
-	title  atomic.Value // string
-	down   atomic.Bool
-	failed atomic.Int64 // requests answered with 500
-}
-
-func startStubCMS(t *testing.T, title string) *stubCMS {
-	t.Helper()
-	s := &stubCMS{}
-	s.title.Store(title)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if s.down.Load() {
-			s.failed.Add(1)
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"result":[{"_id":"h","_type":"heroSection","language":"es","title":%q}]}`, s.title.Load())
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *stubCMS) env(cacheURL string) []string {
-	return []string{
-		"CACHE_URL=" + cacheURL, "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=p", "SANITY_TOKEN=t", "SANITY_API_URL=" + s.URL,
-		"DELIVERY_RATE=0",
+// published makes a title the whole content of the CMS.
+func (f *vendorStubs) published(title string) {
+	f.t.Helper()
+	doc := fmt.Sprintf(`{"_id":"h","_type":"heroSection","language":"es","title":%q}`, title)
+	if err := f.cms.Replace(json.RawMessage(doc)); err != nil {
+		f.t.Fatal(err)
 	}
+}
+
+// cmsDown lets the CMS fail until the stubs recover.
+func (f *vendorStubs) cmsDown() {
+	f.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError, Times: always})
 }
 
 // serves fails the test unless an instance serves a title at once.
@@ -68,18 +52,19 @@ func (r *running) invalidateAll() {
 // there is its fallback copy once the CMS fails, also after a restart.
 func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 	t.Parallel()
-	valkey, cms := valkeyserver.Start(t), startStubCMS(t, "first title")
-	env := cms.env(valkey.URL())
+	valkey, stubs := valkeyserver.Start(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.published("first title")
+	env := stubs.environ(map[string]string{"CACHE_URL": valkey.URL()})
 	launch(t, t.TempDir(), env...).shows("first title")
 	dir := t.TempDir()
 	b := launch(t, dir, env...)
 	b.serves("first title")
-	cms.down.Store(true)
+	stubs.cmsDown()
 	b.invalidateAll()
 	for range 3 {
 		b.serves("first title")
 	}
-	if cms.failed.Load() == 0 {
+	if !slices.ContainsFunc(stubs.cms.Requests(), func(r sanitytest.Request) bool { return r.Fault != "" }) {
 		t.Error("the CMS was not asked")
 	}
 	_ = b.end(9)
@@ -90,23 +75,27 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 // instances, while the CMS works, while it fails and after that.
 func TestWebhooksAtEitherInstance(t *testing.T) {
 	t.Parallel()
-	valkey, cms := valkeyserver.Start(t), startStubCMS(t, "title 0")
-	env := cms.env(valkey.URL())
+	valkey, stubs := valkeyserver.Start(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
+	stubs.published("title 0")
+	env := stubs.environ(map[string]string{"CACHE_URL": valkey.URL()})
 	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
 	for _, r := range instances {
 		r.shows("title 0")
 	}
 	served := "title 0"
 	for i := range 6 {
-		published := fmt.Sprintf("title %d", i+1)
-		cms.title.Store(published)
-		cms.down.Store(i == 2 || i == 3)
+		title, down := fmt.Sprintf("title %d", i+1), i == 2 || i == 3
+		if down {
+			stubs.cmsDown()
+		}
+		stubs.published(title)
+		if !down {
+			stubs.recover()
+			served = title
+		}
 		got := instances[i%2].do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, hookAuth)
 		if got.status != 200 {
 			t.Fatalf("webhook %d: %d %s", i, got.status, got.body)
-		}
-		if !cms.down.Load() {
-			served = published
 		}
 		for _, r := range instances {
 			r.shows(served)
