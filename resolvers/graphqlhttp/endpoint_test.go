@@ -135,24 +135,9 @@ func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.
 	return &schema.ClearCachePayload{Success: true, Cleared: 3}, nil
 }
 
-func (m mutations) InvalidateCache(ctx context.Context, _ schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
-	m.seen(ctx)
-	return &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}}, nil
-}
-
 func (m mutations) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
 	m.seen(ctx)
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
-}
-
-func (m mutations) SubmitQuote(ctx context.Context, _ schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
-	m.seen(ctx)
-	return &schema.SubmitQuotePayload{Success: true, SubmissionID: "x", PDFURL: "/x"}, nil
-}
-
-func (m mutations) ReceiveCmsWebhook(ctx context.Context, _ any) (*schema.InvalidateCachePayload, error) {
-	m.seen(ctx)
-	return &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}}, nil
 }
 
 // executable is the real schema over a site, with a guard that lets one token in.
