@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -32,9 +31,8 @@ type site struct {
 	settings *schema.SiteSettings
 	revision atomic.Int64
 	runs     atomic.Int64                    // executed fields of the root
-	during   func()                          // called while a read is under way
+	during   func(ctx context.Context) error // called while a read is under way
 	fails    error                           // what every read fails with
-	wait     func(ctx context.Context) error // called first by every read
 	bodies   chan []byte                     // raw bodies that mutations saw
 }
 
@@ -84,11 +82,6 @@ type (
 
 func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	q.runs.Add(1)
-	if q.wait != nil {
-		if err := q.wait(ctx); err != nil {
-			return nil, err
-		}
-	}
 	if q.fails != nil {
 		return nil, q.fails
 	}
@@ -96,7 +89,9 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 	found := q.settings
 	q.mu.Unlock()
 	if q.during != nil {
-		q.during()
+		if err := q.during(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if id != "siteSettings" {
 		return nil, nil //nolint:nilnil // the contract's null
@@ -183,7 +178,6 @@ type setup struct {
 	documents graphqlhttp.DocumentOptions
 	options   graphqlhttp.Options
 	site      *site
-	patience  time.Duration // how long the server gives an operation; 0: as long as it takes
 }
 
 // admitting is an executor that lets every operation run.
@@ -213,13 +207,7 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 				said <- caller.Summary
 			}
 		}()
-		ctx := schema.WithCaller(r.Context(), caller)
-		if s.patience > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.patience)
-			defer cancel()
-		}
-		handler.ServeHTTP(w, r.WithContext(ctx))
+		handler.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 	})
 }
 
@@ -324,9 +312,3 @@ const (
 	typeJSON    = "application/json"
 	typeGraphQL = "application/graphql-response+json"
 )
-
-// waitForEnd lasts until the operation's time is over.
-func waitForEnd(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}

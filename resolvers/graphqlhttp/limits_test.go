@@ -2,6 +2,7 @@ package graphqlhttp_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -68,13 +69,14 @@ func TestLargeBodies(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	d := newEndpoint(t, func(s *setup) {
-		s.site.wait = waitForEnd
-		s.patience = 20 * time.Millisecond
-	})
-	got := d.ask(t, "", phoneQuery)
-	if _, code := got.firstError(t); code != "UPSTREAM_UNAVAILABLE" {
-		t.Errorf("got %s", got.body)
+	s := newSetup(func(s *setup) { s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	w, body := httptest.NewRecorder(), asBody(t, map[string]any{"query": phoneQuery})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
+	r.Header.Set("Content-Type", typeJSON)
+	if s.handler(t, nil).ServeHTTP(w, r); !strings.Contains(w.Body.String(), `"UPSTREAM_UNAVAILABLE"`) {
+		t.Errorf("got %s", w.Body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package graphqlhttp_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -48,7 +49,9 @@ func TestHotResponseIsCached(t *testing.T) {
 func TestChangeWhileTheOperationRuns(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
-	d := newEndpoint(t, func(s *setup) { s.site.during = func() { once.Do(func() { s.site.set("new") }) } })
+	d := newEndpoint(t, func(s *setup) {
+		s.site.during = func(context.Context) error { once.Do(func() { s.site.set("new") }); return nil }
+	})
 	if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer("+1 555 0100") {
 		t.Fatalf("the answer in between: %s", got.body)
 	}
