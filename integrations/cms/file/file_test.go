@@ -24,10 +24,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	cmstest.Run(t, func(t *testing.T) cmstest.Subject {
-		d, path, _, err := open(t, "[]")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d, path, _ := open(t, "[]")
 		return cmstest.Subject{
 			Driver: d,
 			Replace: func(t testing.TB, docs ...string) {
@@ -52,14 +49,22 @@ func TestConformance(t *testing.T) {
 }
 
 // open opens a content file with this text.
-func open(t *testing.T, text string) (*file.Driver, string, *log, error) {
+func open(t *testing.T, text string) (*file.Driver, string, *log) {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "content.json")
+	path, out := contentFile(t, text), &log{}
+	d, err := file.Open(file.Options{Path: path, Dir: filepath.Dir(path), Log: zerolog.New(out)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, path, out
+}
+
+// contentFile makes a content file in a folder of its own.
+func contentFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "content.json")
 	write(t, path, text)
-	out := &log{}
-	d, err := file.Open(file.Options{Path: path, Dir: dir, Log: zerolog.New(out)})
-	return d, path, out, err
+	return path
 }
 
 func write(t testing.TB, path, text string) {
@@ -125,10 +130,7 @@ func TestContentForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, _, out, err := open(t, tc.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d, _, out := open(t, tc.text)
 			if got := pages(t, d); !slices.Equal(got, tc.want) || tc.malformed != "" && out.count(tc.malformed) != 1 {
 				t.Errorf("%q, want %q; logged %s", got, tc.want, out.b.String())
 			}
@@ -149,7 +151,8 @@ func TestOpenRefusesBrokenContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, path, _, err := open(t, tc.text)
+			path := contentFile(t, tc.text)
+			_, err := file.Open(file.Options{Path: path, Dir: filepath.Dir(path)})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%v, want %q and the file's name", err, tc.want)
 			}
@@ -171,10 +174,7 @@ func TestOpenRefusesBrokenContent(t *testing.T) {
 
 func TestBrokenContentLeavesTheOld(t *testing.T) {
 	t.Parallel()
-	d, path, out, err := open(t, page("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, path, out := open(t, page("a"))
 	for _, tc := range []struct {
 		name, logged string
 		spoil        func()
@@ -210,10 +210,7 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	d, path, _, err := open(t, page("start"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, path, _ := open(t, page("start"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	changes, ended := make(chan struct{}, 100), make(chan error, 1)
@@ -253,11 +250,8 @@ func TestWatch(t *testing.T) {
 
 func TestAssetsOfAnExport(t *testing.T) {
 	t.Parallel()
-	d, _, _, err := open(t, `{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}
+	d, _, _ := open(t, `{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}
 {"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},"other":{"asset":{"_ref":"image-b-1x1-png"}}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Locale: "en"})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("%d documents, %v", len(docs), err)
@@ -270,11 +264,8 @@ func TestAssetsOfAnExport(t *testing.T) {
 
 func TestSubmissionFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, path, _ := open(t, "[]")
+	dir := filepath.Dir(path)
 	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
 		t.Fatal(err)
 	}
@@ -311,11 +302,8 @@ func TestSubmissionFiles(t *testing.T) {
 // TestErasureOfDamagedFiles finds a file that somebody damaged by the address in it.
 func TestErasureOfDamagedFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, path, _ := open(t, "[]")
+	dir := filepath.Dir(path)
 	for name, content := range map[string]string{
 		"quoteSubmission.cut.json": `{"contact":{"email":"Ana@Example.com"`, "quoteSubmission.cut.json.tmp": `{"contact":`,
 		"quoteSubmission.other.json": `{"contact":`, "quoteSubmission.odd.json": `["ana@example.com"]`,
@@ -337,10 +325,7 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	t.Parallel()
-	d, err := file.Open(file.Options{Path: sampleFile(t), Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _, _ := open(t, string(file.Sample()))
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"siteSettings", cms.OptionType}, Locale: "ro"})
 	if err != nil {
 		t.Fatal(err)
@@ -358,14 +343,4 @@ func TestSample(t *testing.T) {
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")
 	}
-}
-
-// sampleFile returns the path of a content file with the sample.
-func sampleFile(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "content.json")
-	if err := os.WriteFile(path, file.Sample(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
