@@ -30,8 +30,8 @@ func TestContractSiteSettings(t *testing.T) {
 			phones, `{"data":{"SiteSettings":{"contactPhones":[],"contactPhone":null}}}`,
 		},
 		{
-			"malformed entries", `[{"_id":"siteSettings","_type":"siteSettings","contactPhones":[{"label":{"en":"x"}},` +
-				`{"number":"1","displayLocation":["header","footer"]}]}]`,
+			"malformed entries", `[{"_id":"siteSettings","_type":"siteSettings","contactPhones":[` +
+				`{"label":{"en":"x"},"displayLocation":["contact"]},{"number":"1","displayLocation":["header","footer"]}]}]`,
 			phones, `{"data":{"SiteSettings":{"contactPhones":[{"number":"1","label":null,"displayLocation":["footer"]}],` +
 				`"contactPhone":null}}}`,
 		},
