@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,9 +43,7 @@ func startService(t *testing.T, env map[string]string, changes ...func(*work)) *
 		"ENVIRONMENT": "development", "LOG_FORMAT": "json", "RATE_LIMITS": "off", "ADMIN_ADDR": "off",
 	}}
 	s.env["DATA_DIR"] = s.dataDir
-	for name, value := range env {
-		s.env[name] = value
-	}
+	maps.Copy(s.env, env)
 	s.start()
 	return s
 }
@@ -287,12 +286,7 @@ func bothEndpoints(t *testing.T, f func(t *testing.T, endpoint string)) {
 
 // fieldNames returns the invalid fields of an outcome, sorted.
 func (o outcome) fieldNames() []string {
-	names := make([]string, 0, len(o.fields))
-	for name := range o.fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(o.fields))
 }
 
 // eventually waits for something that happens in the background.

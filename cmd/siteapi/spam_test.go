@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -87,9 +88,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			env := map[string]string{"TURNSTILE_API_URL": url}
-			for name, value := range tt.env {
-				env[name] = value
-			}
+			maps.Copy(env, tt.env)
 			s := startService(t, env, quick)
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				session := "spam-" + endpoint
@@ -98,9 +97,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 					time.Sleep(5 * time.Millisecond)
 				}
 				in := validSubmission(session)
-				for name, value := range tt.change {
-					in[name] = value
-				}
+				maps.Copy(in, tt.change)
 				got := s.through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.data["success"] != true {
 					t.Fatalf("the answer is %s", got.raw)

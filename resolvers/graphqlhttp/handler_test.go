@@ -2,6 +2,7 @@ package graphqlhttp_test
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -157,9 +158,7 @@ func TestRefusals(t *testing.T) {
 			t.Run(c.name+"/"+accept, func(t *testing.T) {
 				t.Parallel()
 				header := http.Header{"Accept": {accept}, "Content-Type": {typeJSON}}
-				for name, values := range c.header {
-					header[name] = values
-				}
+				maps.Copy(header, c.header)
 				got := d.do(t, cmp.Or(c.method, "POST"), c.query, header, strings.NewReader(c.body))
 				if got.status != want {
 					t.Errorf("status %d, want %d: %s", got.status, want, got.body)
