@@ -2,6 +2,8 @@ package resolvers
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -16,9 +18,9 @@ import (
 type ExecutorOptions struct {
 	// Documents is the query cache; nil: only pinned documents are cached.
 	Documents graphql.Cache[*ast.QueryDocument]
-	// Charge counts a root field against the rate limit of its REST route, so that GraphQL does not bypass it; nil:
-	// nothing is counted.
-	Charge func(ctx context.Context, field string) *schema.Error
+	// Charge counts a root field that is asked for n times against the rate limit of its REST route, so that GraphQL does
+	// not bypass it; nil: nothing is counted.
+	Charge func(ctx context.Context, field string, n int) *schema.Error
 	// Rules are those of validation; nil: gqlparser's defaults.
 	Rules func() *rules.Rules
 }
@@ -30,7 +32,7 @@ type Executor struct {
 	input       *schema.InputChecker
 	guard       *guard
 	documents   *queryCache
-	charge      func(ctx context.Context, field string) *schema.Error
+	charge      func(ctx context.Context, field string, n int) *schema.Error
 	development bool // report the names of dropped hints
 }
 
@@ -69,8 +71,12 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
+		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {
-			if refused := e.charge(ctx, field.Name); refused != nil {
+			times[field.Name]++
+		}
+		for _, field := range slices.Sorted(maps.Keys(times)) {
+			if refused := e.charge(ctx, field, times[field]); refused != nil {
 				return refused
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"sync"
@@ -72,5 +73,18 @@ func TestContractRateLimits(t *testing.T) {
 		} else if i == 59 {
 			t.Error("HEAD is a way around the limit of PDFs")
 		}
+	}
+	twice := func() response {
+		return s.query(`mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) { success } b: submitQuote(input: $i) { success } }`,
+			object{"i": validSubmission("twice")}, "X-Forwarded-For: 198.51.100.7")
+	}
+	answer := twice()
+	for bytes.Contains(answer.body, []byte("data")) {
+		answer = twice()
+	}
+	seconds, _ := strconv.Atoi(answer.header.Get("Retry-After"))
+	time.Sleep(time.Duration(seconds) * time.Second)
+	if got := twice(); !bytes.Contains(got.body, []byte("data")) || seconds < 4 {
+		t.Errorf("two at once, after %d seconds: %d %s", seconds, got.status, got.body)
 	}
 }

@@ -21,8 +21,8 @@ func (r Rule) Interval() time.Duration { return r.Period / time.Duration(r.Limit
 
 // Limiter counts requests. Allow may be called concurrently.
 type Limiter interface {
-	// Allow counts one request of key under rule and says whether to serve it, and if not
-	// how long to wait. A refused request isn't counted. A driver whose backend is away
-	// counts for this instance. A key is used with one rule only.
-	Allow(ctx context.Context, key string, rule Rule) (ok bool, retryAfter time.Duration)
+	// Allow counts n requests of key under rule, all or none, and says whether to serve them, and
+	// if not how long to wait. A driver whose backend is away counts for this instance. A key is
+	// used with one rule only.
+	Allow(ctx context.Context, key string, n int, rule Rule) (ok bool, retryAfter time.Duration)
 }

@@ -28,15 +28,15 @@ func New() *Limiter {
 }
 
 // Allow implements [ratelimit.Limiter].
-func (l *Limiter) Allow(_ context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
+func (l *Limiter) Allow(_ context.Context, key string, n int, rule ratelimit.Rule) (bool, time.Duration) {
 	limiter, ok := l.keys.GetIfPresent(key)
 	if !ok {
 		limiter, _ = l.keys.SetIfAbsent(key, rate.NewLimiter(rate.Every(rule.Interval()), rule.Burst))
 	}
 	now := time.Now()
-	if limiter.AllowN(now, 1) {
+	if limiter.AllowN(now, n) {
 		return true, 0
 	}
-	missing := 1 - limiter.TokensAt(now)
+	missing := float64(n) - limiter.TokensAt(now)
 	return false, max(time.Duration(missing*float64(rule.Interval())), time.Millisecond)
 }

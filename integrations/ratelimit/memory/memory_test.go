@@ -21,9 +21,9 @@ func TestFloodOfKeys(t *testing.T) {
 	t.Parallel()
 	l, rule, served := memory.New(), ratelimit.Rule{Limit: 10, Period: time.Hour, Burst: 10}, 0
 	for i := range 150_000 {
-		l.Allow(t.Context(), fmt.Sprint("once", i), rule)
+		l.Allow(t.Context(), fmt.Sprint("once", i), 1, rule)
 		if i%100 == 0 {
-			if ok, _ := l.Allow(t.Context(), "often", rule); ok {
+			if ok, _ := l.Allow(t.Context(), "often", 1, rule); ok {
 				served++
 			}
 		}

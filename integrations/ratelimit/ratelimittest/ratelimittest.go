@@ -24,29 +24,29 @@ func Run(t *testing.T, open func(t *testing.T) ratelimit.Limiter) {
 
 func cases() map[string]func(*testing.T, ratelimit.Limiter) {
 	return map[string]func(*testing.T, ratelimit.Limiter){
-		"a burst, then a request after the wait that was asked for": func(t *testing.T, l ratelimit.Limiter) {
-			rule := ratelimit.Rule{Limit: 2, Period: 10 * time.Second, Burst: 3}
-			for i := range 3 {
-				if ok, wait := l.Allow(t.Context(), "k", rule); !ok || wait != 0 {
-					t.Errorf("request %d: %v, %v", i+1, ok, wait)
+		"a burst, then two requests together after the wait that was asked for": func(t *testing.T, l ratelimit.Limiter) {
+			rule := ratelimit.Rule{Limit: 4, Period: 10 * time.Second, Burst: 3}
+			for _, n := range []int{1, 2} {
+				if ok, wait := l.Allow(t.Context(), "k", n, rule); !ok || wait != 0 {
+					t.Errorf("%d requests: %v, %v", n, ok, wait)
 				}
 			}
-			ok, wait := l.Allow(t.Context(), "k", rule)
+			ok, wait := l.Allow(t.Context(), "k", 2, rule)
 			if ok || wait <= 0 || wait > 5*time.Second {
 				t.Fatalf("one too many: %v, %v", ok, wait)
 			}
 			time.Sleep(wait + 5*time.Millisecond)
-			if ok, wait = l.Allow(t.Context(), "k", rule); !ok {
+			if ok, wait = l.Allow(t.Context(), "k", 2, rule); !ok {
 				t.Errorf("after the wait it asked for: %v", wait)
 			}
 		},
 		"keys are counted apart": func(t *testing.T, l ratelimit.Limiter) {
 			rule := ratelimit.Rule{Limit: 1, Period: time.Hour, Burst: 1}
 			for _, key := range []string{"a", "b", "a:b", "{a}", "", "ș\x00\n"} {
-				if ok, _ := l.Allow(t.Context(), key, rule); !ok {
+				if ok, _ := l.Allow(t.Context(), key, 1, rule); !ok {
 					t.Errorf("%q was refused", key)
 				}
-				if ok, wait := l.Allow(t.Context(), key, rule); ok || wait < 59*time.Minute {
+				if ok, wait := l.Allow(t.Context(), key, 1, rule); ok || wait < 59*time.Minute {
 					t.Errorf("%q again: %v, %v", key, ok, wait)
 				}
 			}
@@ -67,7 +67,7 @@ func Together(t *testing.T, rule ratelimit.Rule, limiters ...ratelimit.Limiter) 
 	for _, l := range limiters {
 		for range 200 {
 			wait.Go(func() {
-				if ok, _ := l.Allow(t.Context(), "together", rule); ok {
+				if ok, _ := l.Allow(t.Context(), "together", 1, rule); ok {
 					served.Add(1)
 				}
 			})

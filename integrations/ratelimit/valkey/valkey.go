@@ -27,9 +27,9 @@ func New(conn *valkeyconn.Conn, prefix string) *Limiter {
 }
 
 // decide keeps for each key the time until which its requests are paid for (the generic
-// cell rate algorithm), in microseconds of the server's clock. A request is refused that
+// cell rate algorithm), in microseconds of the server's clock. Requests are refused that
 // would move it further ahead than the burst allows.
-// ARGV: the time that pays for one request, and for a burst. Returns the time to wait, 0 if allowed.
+// ARGV: the time that pays for the requests, and for a burst. Returns the time to wait, 0 if allowed.
 var decide = valkey.NewLuaScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -39,17 +39,17 @@ redis.call('SET', KEYS[1], string.format('%.0f', now + ahead), 'PX', math.ceil(a
 return 0`)
 
 // Allow implements [ratelimit.Limiter].
-func (l *Limiter) Allow(ctx context.Context, key string, rule ratelimit.Rule) (bool, time.Duration) {
+func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.Rule) (bool, time.Duration) {
 	client, up := l.conn.Client()
 	if !up {
-		return l.alone.Allow(ctx, key, rule)
+		return l.alone.Allow(ctx, key, n, rule)
 	}
-	one, burst := rule.Interval().Microseconds(), rule.Interval().Microseconds()*int64(rule.Burst)
+	one := rule.Interval().Microseconds()
 	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
-		[]string{strconv.FormatInt(one, 10), strconv.FormatInt(burst, 10)}).AsInt64()
+		[]string{strconv.FormatInt(one*int64(n), 10), strconv.FormatInt(one*int64(rule.Burst), 10)}).AsInt64()
 	if err != nil {
 		l.conn.Failed(err)
-		return l.alone.Allow(ctx, key, rule)
+		return l.alone.Allow(ctx, key, n, rule)
 	}
 	return wait == 0, time.Duration(wait) * time.Microsecond
 }

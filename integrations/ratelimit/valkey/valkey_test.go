@@ -47,7 +47,7 @@ func TestServerAway(t *testing.T) {
 	server.Pause(t)
 	began := time.Now()
 	for i, want := range []bool{true, true, false} {
-		if ok, _ := l.Allow(t.Context(), "k", rule); ok != want {
+		if ok, _ := l.Allow(t.Context(), "k", 1, rule); ok != want {
 			t.Errorf("request %d while away: %v", i+1, ok)
 		}
 	}
@@ -56,7 +56,7 @@ func TestServerAway(t *testing.T) {
 	}
 	server.Resume(t)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		l.Allow(t.Context(), "again", rule)
+		l.Allow(t.Context(), "again", 1, rule)
 		if reply, err := server.Do("EXISTS", "p:rate:again"); err == nil && reply == int64(1) {
 			break
 		}

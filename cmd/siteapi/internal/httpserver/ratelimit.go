@@ -47,27 +47,27 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 	for _, limit := range routeLimits {
 		if limit.route == route {
 			schema.CallerFrom(r.Context()).Charged = true
-			return allow(r.Context(), l.Shared, route, limit.rule)
+			return allow(r.Context(), l.Shared, route, 1, limit.rule)
 		}
 	}
 	if route != "POST "+GraphQLPath {
 		route = "other" // one counter for all other paths
 	}
-	return allow(r.Context(), l.Local, route, otherLimit)
+	return allow(r.Context(), l.Local, route, 1, otherLimit)
 }
 
-// Charge counts a root field that came through GraphQL like a request to its route.
-func (l *RateLimits) Charge(ctx context.Context, field string) *schema.Error {
+// Charge counts a root field that came n times through GraphQL like so many requests to its route.
+func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Error {
 	for _, limit := range routeLimits {
 		if limit.field == field {
-			return allow(ctx, l.Shared, limit.route, limit.rule)
+			return allow(ctx, l.Shared, limit.route, n, limit.rule)
 		}
 	}
 	return nil
 }
 
-func allow(ctx context.Context, limiter ratelimit.Limiter, route string, rule ratelimit.Rule) *schema.Error {
-	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), rule)
+func allow(ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule) *schema.Error {
+	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), n, rule)
 	if ok {
 		return nil
 	}
