@@ -71,6 +71,7 @@ func TestLeadsAreFound(t *testing.T) {
 	s.refuses(map[string]string{
 		"leads list --since soon":                    `"--since" flag: must be a duration`,
 		"leads list --since 213505d":                 `"--since" flag: must be a duration`,
+		"leads list --since -213502d":                `"--since" flag: must be a duration`,
 		"leads list --until tomorrow":                `"--until" flag: must be a duration`,
 		"leads list --limit -1":                      `invalid argument "-1" for "--limit" flag`,
 		"leads list " + reference:                    "one argument too many",

@@ -101,7 +101,7 @@ func Duration(value string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(value, "d"); ok {
 		var n int64
 		n, err = strconv.ParseInt(days, 10, 64)
-		d = time.Duration(min(n, int64(durationMax/(24*time.Hour))+1)) * 24 * time.Hour
+		d = time.Duration(max(-1, min(n, int64(durationMax/(24*time.Hour))+1))) * 24 * time.Hour
 	}
 	switch {
 	case err != nil || d < 0:
