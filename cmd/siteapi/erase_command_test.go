@@ -135,6 +135,10 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 	s.arrives(hers[0])
 
+	s.erase("--email", "nobody@example.com", "--yes") // brings the log into the database's file, and forgets all PDFs
+	for _, id := range hers {
+		s.pdf(id)
+	}
 	path := filepath.Join(t.TempDir(), "receipt.json")
 	if r, code = s.erase("--yes", "--receipt", path); code != 0 || !r.Complete || len(r.Remains) == 0 {
 		t.Errorf("%d %+v", code, r)
@@ -151,6 +155,7 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 	s.gone(hers, theirs)
 	s.stubs.checkLead(t, "theirs", theirs)
+	s.clean()
 	s.stop(t)
 	s.clean()
 	// Once more, without a service: there is nothing left to do.

@@ -78,6 +78,7 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	}
 	erased(submissions)(e.eraseLeads(ctx))
 	n, err := s.Archive.EraseHints(ctx, e.email)
+	err = errors.Join(err, e.Truncate(ctx))             // what was erased before is overwritten in the log only
 	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
 	erased(pdfs)(s.ClearPDFs(ctx, pdfPattern(e.known)))
 	e.receipt.Complete = !e.failed()
@@ -214,7 +215,7 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 	if err == nil && len(left) > 0 {
 		err = errors.New("a submission arrived in the meantime: erase again")
 	}
-	return n, errors.Join(err, e.Truncate(ctx))
+	return n, err
 }
 
 // pdfPattern matches the cached PDFs of one lead. Of several, or of none, it matches all PDFs: those of others are
