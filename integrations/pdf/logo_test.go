@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -150,23 +151,33 @@ func TestUnusableLogos(t *testing.T) {
 		return []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10">` + inner + `</svg>`)
 	}
 	for name, raw := range map[string][]byte{
-		"nothing":            nil,
-		"text":               []byte("hello"),
-		"a page":             []byte("<html><body>Not found</body></html>"),
-		"GIF":                animated.Bytes(),
-		"a cut PNG":          good[:len(good)/2],
-		"a huge PNG":         bomb,
-		"a cut JPEG":         asJPEG(t, drawn(50, 50, color.White, color.Black))[:200],
-		"a white image":      asPNG(t, drawn(50, 50, color.White, color.White)),
-		"a clear image":      asPNG(t, drawn(50, 50, color.Transparent, color.Transparent)),
-		"an empty SVG":       svg(""),
-		"no view box":        []byte(`<svg><path d="M0 0h9v9z"/></svg>`),
-		"a cut SVG":          []byte(plainSVG[:len(plainSVG)-8]),
-		"text in SVG":        svg(`<path d="M0 0h9v9z"/><text>Nord</text>`),
-		"an image in SVG":    svg(`<image href="x.png"/>`),
-		"a clip":             svg(`<clipPath id="c"><path d="M0 0h9v9z"/></clipPath>`),
-		"a style":            svg(`<style>.a{fill:red}</style><path class="a" d="M0 0h9v9z"/>`),
-		"dashes":             svg(`<path d="M0 0h9" stroke="#000" stroke-dasharray="0.00001"/>`),
+		"nothing":           nil,
+		"text":              []byte("hello"),
+		"a page":            []byte("<html><body>Not found</body></html>"),
+		"GIF":               animated.Bytes(),
+		"a cut PNG":         good[:len(good)/2],
+		"a huge PNG":        bomb,
+		"a cut JPEG":        asJPEG(t, drawn(50, 50, color.White, color.Black))[:200],
+		"a white image":     asPNG(t, drawn(50, 50, color.White, color.White)),
+		"a clear image":     asPNG(t, drawn(50, 50, color.Transparent, color.Transparent)),
+		"an empty SVG":      svg(""),
+		"no view box":       []byte(`<svg><path d="M0 0h9v9z"/></svg>`),
+		"a cut SVG":         []byte(plainSVG[:len(plainSVG)-8]),
+		"text in SVG":       svg(`<path d="M0 0h9v9z"/><text>Nord</text>`),
+		"an image in SVG":   svg(`<image href="x.png"/>`),
+		"a clip":            svg(`<clipPath id="c"><path d="M0 0h9v9z"/></clipPath>`),
+		"a style":           svg(`<style>.a{fill:red}</style><path class="a" d="M0 0h9v9z"/>`),
+		"dashes":            svg(`<path d="M0 0h9" stroke="#000" stroke-dasharray="0.00001"/>`),
+		"hidden":            svg(`<path d="M0 0h9v9z"/><g style="display:none"><path d="M0 0h9v9z"/></g>`),
+		"a marker":          svg(`<path d="M0 0h9" stroke="#000" marker-end="url(#m)"/>`),
+		"relative size":     svg(`<rect width="40%" height="9"/>`),
+		"a styled element":  svg(`<defs><style>path{fill:red}</style></defs><path d="M0 0h9v9z"/>`),
+		"a hole by evenodd": svg(`<path fill-rule="evenodd" d="M0 0h9v9H0z M2 2h5v5H2z"/>`),
+		"a picture in one":  svg(`<svg x="5" viewBox="0 0 5 5"><path d="M0 0h9v9z"/></svg>`),
+		"many uses": svg(`<defs><g id="a">` + strings.Repeat(`<path d="M0 0h9v9z"/>`, 2000) + `</g></defs>` +
+			strings.Repeat(`<use href="#a"/>`, 2000)),
+		"long lines":         svg(strings.Repeat(`<path d="M0 -9e8 L5 2 L0 2Z"/>`, 20_000)),
+		"many shapes":        svg(strings.Repeat(`<rect x="1" y="1" width="3" height="3"/>`, 40_000)),
 		"scaled lines":       svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),
 		"use of itself":      svg(`<defs><g id="a"><use href="#a"/></g></defs><use href="#a"/>`),
 		"broken path":        svg(`<path d="M0 0 L 5"/>`),

@@ -13,11 +13,13 @@ import (
 
 	"github.com/fyne-io/oksvg"
 	"github.com/srwiley/rasterx"
+	"golang.org/x/image/math/fixed"
 )
 
 // decodeSVG draws an SVG at the size a logo is printed with. What oksvg does not know
 // (text, embedded images, filters, masks) is refused: a page without a logo is better
-// than one with half a logo.
+// than one with half a logo. Known limit: clip paths, which usually have the size of the
+// picture, are ignored.
 func decodeSVG(raw []byte) (img image.Image, err error) {
 	// oksvg panics on some malformed paths.
 	defer func() {
@@ -45,8 +47,44 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	for i := range icon.SVGPaths {
 		icon.SVGPaths[i].LineWidth *= scale // SetTarget scales outlines but not strokes
 	}
-	icon.Draw(rasterx.NewDasher(width, height, rasterx.NewScannerGV(width, height, canvas, canvas.Bounds())), 1)
+	scanner := &boundedScanner{ScannerGV: rasterx.NewScannerGV(width, height, canvas, canvas.Bounds()), pixels: width * height}
+	icon.Draw(rasterx.NewDasher(width, height, scanner), 1)
 	return canvas, nil
+}
+
+// boundedScanner gives up, by a panic, a picture that takes more than some three seconds: one of very many shapes, or of
+// lines that are very long.
+type boundedScanner struct {
+	*rasterx.ScannerGV
+	pixels int
+	at     fixed.Point26_6
+	work   int // about as many nanoseconds
+}
+
+// Start begins a curve.
+func (s *boundedScanner) Start(a fixed.Point26_6) {
+	s.at = a
+	s.ScannerGV.Start(a)
+}
+
+// Line adds a line to the curve.
+func (s *boundedScanner) Line(b fixed.Point26_6) {
+	dx, dy := int(b.X)-int(s.at.X), int(b.Y)-int(s.at.Y)
+	s.spend(100 + 10*(max(dx, -dx)+max(dy, -dy))/64) // outside the picture, too
+	s.at = b
+	s.ScannerGV.Line(b)
+}
+
+// Draw paints the curves.
+func (s *boundedScanner) Draw() {
+	s.spend(20 * s.pixels) // of the whole picture
+	s.ScannerGV.Draw()
+}
+
+func (s *boundedScanner) spend(n int) {
+	if s.work += n; s.work > 3e9 {
+		panic("it takes too long")
+	}
 }
 
 // checkSVG rejects files that are not SVG, that can't be drawn faithfully, or that would
@@ -55,12 +93,18 @@ func checkSVG(raw []byte) error {
 	var (
 		decoder = xml.NewDecoder(bytes.NewReader(raw))
 		defs    int // depth of nesting in definitions
+		uses    int
 		seen    bool
 	)
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	for why, form := range unknownToOksvg {
+		if form.Match(raw) {
+			return fmt.Errorf("the SVG has %s, which can't be drawn", why)
+		}
+	}
 	switch {
-	case bytes.Contains(raw, []byte("dasharray")):
-		return errors.New("the SVG has dashed lines")
+	case evenOdd.Match(raw) && compound.Match(raw): // oksvg fills their holes
+		return errors.New("the SVG has paths of several parts with the fill rule evenodd")
 	case scaling.Match(raw) && stroke.Match(bytes.ReplaceAll(raw, []byte("none"), nil)): // oksvg scales outlines but not strokes
 		return errors.New("the SVG has lines and scales what it draws")
 	}
@@ -75,7 +119,7 @@ func checkSVG(raw []byte) error {
 		switch t := token.(type) {
 		case xml.StartElement:
 			name := t.Name.Local
-			if !seen && name != "svg" {
+			if seen == (name == "svg") { // none, or one within another
 				return errNotAnImage
 			}
 			seen = true
@@ -85,8 +129,9 @@ func checkSVG(raw []byte) error {
 			case "defs":
 				defs++
 			case "use":
-				if defs > 0 { // a definition that uses itself would never end
-					return errors.New("the SVG has a use inside its definitions")
+				// A definition that uses itself would never end, and each use reads its definition again.
+				if uses++; defs > 0 || uses*len(raw) > 32<<20 {
+					return errors.New("the SVG has a use inside its definitions, or too many")
 				}
 			case "path":
 				for _, attr := range t.Attr {
@@ -113,7 +158,18 @@ const (
 	svgFlag   = `\s*,?\s*([01])`
 )
 
+// unknownToOksvg are forms that it would leave out or misread.
+var unknownToOksvg = map[string]*regexp.Regexp{
+	"dashed lines":               regexp.MustCompile(`dasharray`),
+	"markers":                    regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]`),
+	"hidden elements":            regexp.MustCompile(`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`),
+	"shapes of relative size":    regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
+	"styles other than by class": regexp.MustCompile(`[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`),
+}
+
 var (
+	evenOdd       = regexp.MustCompile(`fill-rule\s*[=:]\s*["']?\s*evenodd`)
+	compound      = regexp.MustCompile(`\sd\s*=\s*["'][^"']+[mM][^"']*["']`)
 	scaling       = regexp.MustCompile(`transform\s*=\s*["'][^"']*(?:scale|matrix)`)
 	stroke        = regexp.MustCompile(`\bstroke\s*[=:]\s*["']?\s*[^"'\s;]`)
 	evenScale     = regexp.MustCompile(`\bscale\(` + svgNumber + `\s*\)`)
