@@ -28,7 +28,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := newCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
 		os.Exit(operator.ExitCode(err))
@@ -67,7 +67,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(&cobra.Command{
 		Use: "serve", Short: "answer requests until it is stopped (the default)",
-		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way.",
+		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way; a second one\n" +
+			"ends it at once.",
 		Args: operator.NoArguments, RunE: serving,
 	})
 	addExamples(root)

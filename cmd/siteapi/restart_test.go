@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -133,7 +134,7 @@ func (f *traffic) check(dataDir string) {
 	f.t.Logf("%d requests, %d failed, the slowest took %v", f.sent, len(f.failures), f.slowest.Round(time.Millisecond))
 	s := &service{t: f.t, dataDir: dataDir}
 	stored := s.files("cms")
-	for deadline := time.Now().Add(time.Minute); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
+	for deadline := time.Now().Add(10*time.Second); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
 		time.Sleep(20 * time.Millisecond) // the deliveries wait for their turn beside all the rest
 	}
 	if len(stored) != len(f.leads) {
@@ -205,7 +206,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
 	word := make([]byte, 64)
-	_ = told.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = told.SetReadDeadline(time.Now().Add(10*time.Second))
 	n, _, err := told.ReadFrom(word)
 	if err != nil || string(word[:n]) != "READY=1" {
 		t.Fatalf("systemd received %q, %v", word[:n], err)
@@ -213,10 +214,22 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	return &running{t: t, cmd: cmd, base: "http://" + "inherited"}
 }
 
-// A service that is stopping reports it at /readyz, and ends connections with their next answer.
+// A service that is stopping reports it at /readyz, and ends connections with their next answer. It finishes requests of
+// operators, and waits some seconds for a client that does not read its answers.
 func TestDraining(t *testing.T) {
 	t.Parallel()
-	r := launch(t, t.TempDir(), "DRAIN_DELAY=4s")
+	admin := freeAddress(t)
+	r := launch(t, t.TempDir(), "DRAIN_DELAY=4s", "ADMIN_ADDR="+admin)
+	dialAndSend(t, r, strings.Repeat("GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 150))
+	operator := make(chan error, 1)
+	go func() {
+		resp, err := http.Get("http://" + admin + "/debug/pprof/trace?seconds=6")
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		operator <- err
+	}()
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
 	get := func(path string) (int, bool, string) {
 		resp, err := client.Get(r.base + path)
@@ -243,8 +256,31 @@ func TestDraining(t *testing.T) {
 	if status, closed, _ := get("/api/cache/clear"); status != 200 || !closed {
 		t.Errorf("a request meanwhile: %d, closed %v", status, closed)
 	}
-	if err := r.cmd.Wait(); err != nil {
+	if err := errors.Join(<-operator, r.cmd.Wait()); err != nil {
 		t.Errorf("stopping: %v", err)
+	}
+}
+
+// A second signal ends the process at once, where the first waits for something.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "leads", "erase", "--email", "-")
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for err := error(nil); err == nil; err = cmd.Process.Signal(syscall.SIGTERM) {
+			time.Sleep(400 * time.Millisecond) // it starts, or takes the first signal
+		}
+	}()
+	_ = cmd.Wait()
+	if state := cmd.ProcessState.Sys().(syscall.WaitStatus); state.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %v, exit code %d", state.Signal(), state.ExitStatus())
 	}
 }
 

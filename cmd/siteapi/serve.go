@@ -79,8 +79,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// listenAdmin opens the admin listener, which answers until the process ends. In
-// development a taken port is no reason not to start.
+// listenAdmin opens the admin listener. In development a taken port is no reason not to start.
 func (a *app) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
@@ -88,10 +87,7 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
 	switch {
 	case err == nil:
-		go func() {
-			err := a.server.ServeAdmin(listener, a.metrics.Registry)
-			a.log.Error().Err(err).Msg("the admin listener ended")
-		}()
+		a.server.ServeAdmin(listener, a.metrics.Registry)
 	case a.settings.Environment == config.Development:
 		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: set ADMIN_ADDR to a free address, or to off")
 	default:

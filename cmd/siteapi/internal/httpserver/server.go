@@ -4,7 +4,9 @@ package httpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // in http.DefaultServeMux, for the admin listener
@@ -37,11 +39,11 @@ type Options struct {
 	Log        zerolog.Logger
 }
 
-// Server answers requests on one listener.
+// Server answers requests on one listener, and on the admin listener.
 type Server struct {
 	Options
-	public      http.Handler
-	admin       http.Handler // for operators, on the admin listener
+	public      *http.Server
+	admin       *http.Server
 	routes      map[string]http.Handler
 	metrics     *metrics
 	inFlight    inFlight
@@ -59,26 +61,26 @@ func New(o Options) *Server {
 		o.Metrics.MustRegister(d.gauge(o.Log))
 	}
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
-	s.public = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage)))))))
-	s.admin = s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true))))))
+	s.public = s.newHTTPServer(
+		s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage))))))))
+	s.admin = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true)))))))
 	return s
 }
 
 // newHTTPServer returns a server that closes the connections of slow clients.
-func newHTTPServer(h http.Handler) *http.Server {
+func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		ReadTimeout:  15 * time.Second, // of the whole request
+		ErrorLog: log.New(s.Log, "", 0), ReadTimeout: 15 * time.Second, // of the whole request
 		WriteTimeout: 30 * time.Second, // from the end of the header to the end of the response
 	}
 }
 
-// Serve answers on a listener until ctx ends, then finishes the requests in flight.
+// Serve answers on a listener until ctx ends, then finishes the requests in flight, those on the admin listener too.
 // Stopping is called when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
-	server := newHTTPServer(s.public)
-	limited, failed := s.connections.limit(listener, server), make(chan error, 1)
-	go func() { failed <- server.Serve(limited) }()
+	limited, failed := s.connections.limit(listener, s.public), make(chan error, 1)
+	go func() { failed <- s.public.Serve(limited) }()
 	select {
 	case err := <-failed:
 		return err
@@ -94,9 +96,15 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	// Shutdown drops requests that are read after it has begun. Wait for those of the
 	// connections that were accepted last.
 	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return server.Shutdown(rest)
+	for _, server := range []*http.Server{s.public, s.admin} {
+		if err := server.Shutdown(rest); err != nil {
+			s.Log.Warn().Err(err).Msg("closing connections whose requests were not finished in time")
+			_ = server.Close()
+		}
+	}
+	return nil
 }
 
 // Listen opens the service's listener: the socket that systemd passes, if any, else the
@@ -120,23 +128,26 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeAdmin answers on the admin listener: metrics, profiles, health checks, the inbox and the
+// ServeAdmin answers on the admin listener until Serve ends: metrics, profiles, health checks, the inbox and the
 // operators' fields. Metrics and profiles need no token, which is why it listens on the
 // loopback by default.
-func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) error {
+func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 	for _, path := range []string{GraphQLPath, inbox.Path, inbox.Path + "/", livePath, readyPath} {
-		mux.Handle(path, s.admin)
+		mux.Handle(path, s.admin.Handler)
 	}
-	handler := http.Handler(mux)
+	s.admin.Handler = mux
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && address.IP.IsLoopback() {
-		handler = requireLoopbackHost(mux)
+		s.admin.Handler = requireLoopbackHost(mux)
 	}
-	server := newHTTPServer(handler)
-	server.WriteTimeout = 3 * time.Minute // of profiles
-	return server.Serve(listener)
+	s.admin.WriteTimeout = 3 * time.Minute // of profiles
+	go func() {
+		if err := s.admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.Log.Error().Err(err).Msg("the admin listener ended")
+		}
+	}()
 }
 
 // requireLoopbackHost refuses requests whose Host is not a loopback name, against DNS
