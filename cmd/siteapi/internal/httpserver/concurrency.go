@@ -17,7 +17,7 @@ const (
 )
 
 // limitRequests answers 429 if a client has used a route too often or has too many requests in flight, and 503 if all
-// clients together have. A request counts among all once its body has arrived, so slow clients do not block others.
+// clients together have. A POST counts among all once its body has arrived, so slow clients do not block others.
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
@@ -62,26 +62,22 @@ func (b *limitedBody) admit(r *http.Request) *schema.Error {
 			return refused
 		}
 	}
+	b.read = r.ContentLength == 0
 	switch {
+	case b.read, r.Method != http.MethodPost: // whose body is not read
+		return b.enter(classAll, 1, b.server.Settings.MaxRequests)
 	case large: // with 1 MiB each, decoded, 16 take 160 MiB
 		return b.enter(classLarge, 1, min(16, b.server.Settings.MaxRequests))
-	case r.ContentLength == 0:
-		return b.arrived()
 	}
 	return nil
-}
-
-// arrived counts the request among all.
-func (b *limitedBody) arrived() *schema.Error {
-	b.read = true
-	return b.enter(classAll, 1, b.server.Settings.MaxRequests)
 }
 
 // Read counts the request among all once its body has arrived. If there are too many, it fails with a [schema.Error].
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF && !b.read {
-		if refused := b.arrived(); refused != nil {
+		b.read = true
+		if refused := b.enter(classAll, 1, b.server.Settings.MaxRequests); refused != nil {
 			return n, refused
 		}
 	}

@@ -13,6 +13,23 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
+// Requests that are worked on are limited, whatever body a client adds to them.
+func TestMaxRequests(t *testing.T) {
+	t.Parallel()
+	s := &Server{Options: Options{Settings: &config.Settings{MaxRequests: 1}}, inFlight: inFlight{counts: map[string]int{}}}
+	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
+	get := func(h http.Handler) int {
+		answer := httptest.NewRecorder()
+		s.limitRequests(h).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", strings.NewReader("x")))
+		return answer.Code
+	}
+	second := 0
+	first := get(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { second = get(http.NotFoundHandler()) }))
+	if first != http.StatusOK || second != http.StatusServiceUnavailable {
+		t.Errorf("the first gets %d, another one meanwhile %d", first, second)
+	}
+}
+
 // A panic is answered with 500 and logged; a response that has begun is cut off.
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
