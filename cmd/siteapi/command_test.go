@@ -16,6 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
 	"siteapi/schema"
@@ -95,6 +96,11 @@ func TestOutputIsLost(t *testing.T) {
 	c.SetArgs([]string{"config"})
 	if err := c.ExecuteContext(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
+	}
+	c.SetArgs([]string{"ready", "--server", "http://127.0.0.1:1"})
+	found := c.ExecuteContext(t.Context())
+	if code, lost := operator.ExitCode(found), operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
+		t.Errorf("exit codes %d and, with the output lost, %d for %v", code, lost, found)
 	}
 }
 

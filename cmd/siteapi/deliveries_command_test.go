@@ -56,16 +56,17 @@ func TestDeliveriesCommands(t *testing.T) {
 		}
 	}
 	s.refuses(map[string]string{
-		"deliveries list --state lost":        "must be one of pending, running, retrying, delivered, failed, all",
-		"deliveries list --target fax":        "must be one of cms, crm, webhook",
-		"deliveries list failed":              "one argument too many",
-		"deliveries retry":                    "give <delivery> … | --all",
-		"deliveries retry one":                "first column",
-		"deliveries retry 123456":             "delivery 123456: not found",
-		"deliveries retry --all " + failed:    "give <delivery> … | --all",
-		"deliveries resend " + arrived:        `"target" not set`,
-		"deliveries verify --since yesterday": "must be a duration",
-		"deliveries verify --target fax":      "must be one of cms, crm, webhook",
+		"deliveries list --state lost":                       "must be one of pending, running, retrying, delivered, failed, all",
+		"deliveries list --target fax":                       "must be one of cms, crm, webhook",
+		"deliveries list failed":                             "one argument too many",
+		"deliveries retry":                                   "give <delivery> … | --all",
+		"deliveries retry one":                               "first column",
+		"deliveries retry 123456":                            "delivery 123456: not found",
+		"deliveries retry --all " + failed:                   "give <delivery> … | --all",
+		"deliveries resend " + arrived:                       `"target" not set`,
+		"deliveries resend " + arrived + " --target webhook": "set LEAD_WEBHOOK_URL",
+		"deliveries verify --since yesterday":                "must be a duration",
+		"deliveries verify --target fax":                     "must be one of cms, crm, webhook",
 	})
 
 	s.stubs.recover()

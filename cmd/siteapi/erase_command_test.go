@@ -139,6 +139,10 @@ func TestEraseEverywhere(t *testing.T) {
 	for _, id := range hers {
 		s.pdf(id)
 	}
+	s.refuses(map[string]string{ // before anything is erased
+		"leads erase --email hers@example.com --yes --receipt /nowhere/receipt.json": "writing a file",
+		"leads erase --email hers@example.com --yes --receipt " + s.dir:              "exists",
+	})
 	path := filepath.Join(t.TempDir(), "receipt.json")
 	if r, code = s.erase("--yes", "--receipt", path); code != 0 || !r.Complete || len(r.Remains) == 0 {
 		t.Errorf("%d %+v", code, r)

@@ -73,7 +73,7 @@ func TestLeadsAreFound(t *testing.T) {
 		"leads list --since 213505d":                 `"--since" flag: must be a duration`,
 		"leads list --since -213502d":                `"--since" flag: must be a duration`,
 		"leads list --until tomorrow":                `"--until" flag: must be a duration`,
-		"leads list --limit -1":                      `invalid argument "-1" for "--limit" flag`,
+		"leads list --limit -1":                      `"-1" for "--limit" flag: must be a whole number, 0: all`,
 		"leads list " + reference:                    "one argument too many",
 		"leads show":                                 "give <id, PDF reference or e-mail address>",
 		"leads show 12345678":                        "there is no such lead",
@@ -85,6 +85,12 @@ func TestLeadsAreFound(t *testing.T) {
 		"leads release":                              "<id or PDF reference> … | --all",
 		"leads release nosuch12":                     "there is no such lead",
 	})
+	for _, args := range [][]string{{"leads", "export", "--email", ""}, {"leads", "list", "--search", " "},
+		{"deliveries", "list", "--submission", ""}} {
+		if out, code := s.run(args...); code != 1 || !strings.Contains(out, "must not be empty") {
+			t.Errorf("%q: exit code %d, %s", args, code, out)
+		}
+	}
 }
 
 // A lead in review goes on its way once it is released, and only then.

@@ -19,12 +19,12 @@ func (c *call) deliveries(states ...queue.State) queue.Filter {
 	if len(c.states) > 0 {
 		states = c.states
 	}
-	return queue.Filter{States: states, Target: queue.Target(c.text("target"))}
+	return queue.Filter{States: states, Target: queue.Target(c.texts["target"])}
 }
 
 func listDeliveries(ctx context.Context, c *call) (err error) {
 	f := c.deliveries(leads.Undelivered()...)
-	if id := c.text("submission"); id != "" {
+	if id := c.texts["submission"]; id != "" {
 		f = c.deliveries()
 		f.Submissions = []string{id}
 		if l, err := c.rules.Find(ctx, id); err == nil {
@@ -91,7 +91,10 @@ func retryDeliveries(ctx context.Context, c *call) error {
 }
 
 func resendDeliveries(ctx context.Context, c *call) error {
-	to := queue.Target(c.text("target"))
+	to := queue.Target(c.texts["target"])
+	if to == queue.Webhook && c.settings.LeadWebhookURL == "" {
+		return errors.New("there is no webhook: set LEAD_WEBHOOK_URL first")
+	}
 	found, err := c.named(ctx)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
-	v, err := c.rules.Verify(ctx, c.times["since"], queue.Target(c.text("target")), c.on("fix"))
+	v, err := c.rules.Verify(ctx, c.times["since"], queue.Target(c.texts["target"]), c.on("fix"))
 	if err != nil {
 		return err
 	}

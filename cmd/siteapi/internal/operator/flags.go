@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,7 +52,12 @@ func checkedFlag(name, usage string, take func(c *call, given string) error) opt
 }
 
 func textFlag(name, usage string) option {
-	return checkedFlag(name, usage, func(c *call, given string) error { c.texts[name] = given; return nil })
+	return checkedFlag(name, usage, func(c *call, given string) error {
+		if c.texts[name] = given; strings.TrimSpace(given) == "" {
+			return errors.New("must not be empty")
+		}
+		return nil
+	})
 }
 
 func enumFlag[T ~string](name, usage string, values []T) option {
@@ -109,17 +115,20 @@ func periodFlags(what string) option {
 }
 
 func limitFlag() option {
-	return func(c *call) {
-		c.Flags().Uint32("limit", 100, "how `many` at most, 0: all; with --json all, unless it is given")
-	}
+	const usage = "how `many` at most, 0: all; left out: 100, with --json all"
+	return checkedFlag("limit", usage, func(c *call, given string) (err error) {
+		if c.most, err = strconv.Atoi(given); err != nil || c.most < 0 {
+			return errors.New("must be a whole number, 0: all")
+		}
+		return nil
+	})
 }
 
 func (c *call) limit() int {
-	if c.on("json") && !c.Flags().Changed("limit") {
-		return 0
+	if c.Flags().Changed("limit") || c.on("json") {
+		return c.most
 	}
-	n, _ := c.Flags().GetUint32("limit")
-	return int(n)
+	return 100
 }
 
 func outputFlags(usage string) option {

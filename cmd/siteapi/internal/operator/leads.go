@@ -35,8 +35,8 @@ func leadFlags() option {
 
 // filtered returns the leads that these flags and a filter leave, with their deliveries, and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search, f.Since, f.Until = c.text("email"), c.text("search"), c.times["since"], c.times["until"]
-	if list, more, err = c.rules.Leads(ctx, f, schema.LeadState(c.text("state"))); err != nil {
+	f.Email, f.Search, f.Since, f.Until = c.texts["email"], c.texts["search"], c.times["since"], c.times["until"]
+	if list, more, err = c.rules.Leads(ctx, f, schema.LeadState(c.texts["state"])); err != nil {
 		return nil, false, err
 	}
 	err = c.rules.AddDeliveries(ctx, list...)
@@ -148,7 +148,7 @@ func exportLeads(ctx context.Context, c *call) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 		write := func(l *schema.Lead) error { return encoder.Encode(l) }
-		if c.text("format") != "ndjson" {
+		if c.texts["format"] != "ndjson" {
 			write = csvWriter(w)
 		}
 		n, f := 0, store.Filter{Limit: 500} // held in memory at a time
@@ -226,23 +226,32 @@ func eraseLeads(ctx context.Context, c *call) error {
 		n, err := shared.Clear(ctx, pattern)
 		return n, errors.Join(err, shared.Close())
 	}
-	erased, err := c.rules.Erase(ctx, email, !c.on("yes"))
-	if err != nil {
-		return err
-	}
-	receipt := struct {
+	var receipt struct {
 		*schema.ErasureReceipt
 		FinishedAt time.Time `json:"finishedAt"`
-	}{erased, time.Now().UTC().Truncate(time.Second)}
-	if path := c.text("receipt"); path != "" {
-		err = writeFile(path, true, func(w io.Writer) error { return printJSON(w, receipt) })
+	}
+	erase := func(w io.Writer) (err error) {
+		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !c.on("yes")); err != nil {
+			return err
+		}
+		receipt.FinishedAt = time.Now().UTC().Truncate(time.Second)
+		return printJSON(w, receipt)
+	}
+	if path := c.texts["receipt"]; path != "" {
+		err = writeFile(path, true, erase) // which erases nothing unless the file can be created
+	} else {
+		err = erase(io.Discard)
+	}
+	erased := receipt.ErasureReceipt
+	if erased == nil {
+		return err
 	}
 	return errors.Join(err, c.printResult(receipt, func() { printErasure(c, erased) }), outcome(erased))
 }
 
 // address reads --email. Errors don't repeat it: even a malformed address may be personal.
 func (c *call) address() (string, error) {
-	email := c.text("email")
+	email := c.texts["email"]
 	if email == "-" {
 		if _, err := fmt.Scanln(&email); err != nil {
 			return "", fmt.Errorf("--email: must be one e-mail address on standard input: %w", err)
@@ -303,7 +312,7 @@ func (c *call) clearMemory(ctx context.Context, pattern cache.Pattern, idle bool
 
 func printFunnel(ctx context.Context, c *call) error {
 	var locale *schema.Locale
-	if l := schema.Locale(c.text("locale")); l != "" {
+	if l := schema.Locale(c.texts["locale"]); l != "" {
 		locale = &l
 	}
 	f, err := c.rules.Funnel(ctx, c.times["since"], c.times["until"], locale)

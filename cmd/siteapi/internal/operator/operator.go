@@ -140,10 +140,8 @@ type call struct {
 	texts  map[string]string // values of flags, by their names
 	times  map[string]time.Time
 	states []queue.State
+	most   int // value of --limit
 }
-
-// text returns the value of a flag.
-func (c *call) text(name string) string { return c.texts[name] }
 
 // on reports whether a flag without a value is given.
 func (c *call) on(name string) bool {
@@ -221,9 +219,9 @@ type finding string
 
 func (f finding) Error() string { return string(f) }
 
-// ExitCode returns the exit code of an error: 2 for a finding, 1 for a failure.
+// ExitCode returns the exit code of an error: 2 for a finding and nothing else, 1 for a failure.
 func ExitCode(err error) int {
-	if _, ok := errors.AsType[finding](err); ok {
+	if f, ok := errors.AsType[finding](err); ok && err.Error() == f.Error() {
 		return 2
 	}
 	return 1

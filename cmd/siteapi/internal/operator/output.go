@@ -102,7 +102,7 @@ func printable(line string) string {
 
 // writeOutput writes to the file that --output names, and says what it holds; else to standard output.
 func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error {
-	path := c.text("output")
+	path := c.texts["output"]
 	if path == "" || path == "-" {
 		_, err := write(c.out)
 		return err
@@ -118,7 +118,7 @@ func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error
 
 // writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.
 func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
-	if exists(path) && !overwrite {
+	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
 		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600

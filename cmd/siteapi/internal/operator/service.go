@@ -44,7 +44,7 @@ func (c *call) server() string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = ""
 	}
-	return cmp.Or(c.text("server"), "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+	return cmp.Or(c.texts["server"], "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
 }
 
 // ask sends a request to a service, with a token unless that is empty. The answer is short.

@@ -67,7 +67,7 @@ func backupParts() []string {
 }
 
 func writeBackup(ctx context.Context, c *call) error {
-	s, output := c.settings, c.text("output")
+	s, output := c.settings, c.texts["output"]
 	switch err := existing(s); {
 	case s.DatabaseURL != nil:
 		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
@@ -144,7 +144,7 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 }
 
 func restoreBackup(ctx context.Context, c *call) (err error) {
-	from, s := c.text("from"), c.settings
+	from, s := c.texts["from"], c.settings
 	switch {
 	case s.DatabaseURL != nil:
 		return errors.New("the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
