@@ -12,7 +12,7 @@ import (
 
 func TestContractRateLimits(t *testing.T) {
 	t.Parallel()
-	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "127.0.0.1"})
+	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
 	from := func(address string, i int) outcome {
 		return s.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("s-%d", i))}, "X-Forwarded-For: "+address)
 	}

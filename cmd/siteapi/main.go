@@ -1,6 +1,5 @@
-// Command siteapi is the backend of a multilingual marketing site: site settings from
-// a headless CMS, a quote calculator whose leads reach CMS and CRM, the CMS webhook
-// and the management of the cache. See README.md.
+// Command siteapi is the backend of a multilingual marketing site: site settings from a headless CMS, a quote calculator
+// whose leads reach CMS and CRM, the CMS webhook and the management of the cache. See README.md.
 package main
 
 import (
@@ -94,10 +93,11 @@ func addExamples(root *cobra.Command) {
 // spell one.
 func readEnvFile(c *cobra.Command) error {
 	path, _ := c.Flags().GetString("env-file")
-	if err := config.LoadEnvFile(path); err != nil {
+	ineffective, err := config.LoadEnvFile(path)
+	if err != nil {
 		return err
 	}
-	for _, warning := range config.Misspelt(os.Environ()) {
+	for _, warning := range append(ineffective, config.Misspelt(os.Environ())...) {
 		fmt.Fprintln(os.Stderr, "siteapi:", warning)
 	}
 	return nil

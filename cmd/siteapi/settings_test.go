@@ -31,6 +31,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"OTEL_SDK_DISABLED":                  {"perhaps"},
 		"DATABASE_URL":                       {"postgres://", "mysql://h?x=y", "postgres://h:65536/d", "postgres://h?pool_max_conns=x"},
 		"CACHE_URL":                          {"x://x", "valkey://", "valkey://h/x", "redis://h:65536", "redis://h/-1", "redis://h//1"},
+		"CMS_WEBHOOK_SIGNING_SECRET":         {",", " , "},
 		"CMS_DRIVER":                         {"wordpress"},
 		"CMS_FILE":                           {"none.json"},
 		"SANITY_PROJECT_ID":                  {"A B", "-x"},
@@ -44,7 +45,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"CONTENT_TTL":                        {"soon", "-1s", "999999d", "-213500d"},
 		"CORS_ALLOWED_ORIGINS": {"https://", "https://A.example", "https://a.example:443", "http://a.example:80",
 			"https://a.example/", "a.example", "https://*.example", "https://ü.example"},
-		"TRUSTED_PROXIES":      {"10.0.0.0/99", "proxy"},
+		"TRUSTED_PROXIES":      {"10.0.0.0/99", "proxy", "::ffff:10.0.0.0/104"},
 		"RATE_LIMITS":          {"maybe"},
 		"TRACK_RETENTION":      {"-1h", "213505d", "-213503d"},
 		"SUBMISSION_RETENTION": {"1h", "999999d", "-213502d", "-9223372036854775808d"},
@@ -169,21 +170,21 @@ func TestDocumentedSettings(t *testing.T) {
 func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "siteapi.env")
-	lines := "# settings\nENVIRONMENT=development\nexport " +
-		"CONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\nRATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\n"
+	lines := "# settings\nENVIRONMENT=development\nCONTENT_TTL=2m\nexport\tCONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\n" +
+		"RATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\nLONG=" + strings.Repeat("x", 100_000) + "\n"
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := command(t, []string{"SITE_URL=https://from.the.environment"}, "--env-file", file, "config")
+	out, code := command(t, []string{"SITE_URL=https://from.the.environment", "GOGC=60"}, "--env-file", file, "config")
 	for _, want := range []string{
 		"ENVIRONMENT=development", "CONTENT_TTL=3m", "SITE_URL=https://from.the.environment", "CACHE_API_TOKEN=(secret, 2 value(s))",
-		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?",
+		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?", "line 9: GOMEMLIMIT is ignored: set it in the environment",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	if code != 0 {
+	if code != 0 || strings.Contains(out, "GOGC") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if out, code := command(t, nil, "--env-file", file+".none", "config"); code == 0 || !strings.Contains(out, "no such file") {

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -87,9 +88,8 @@ func (s *Settings) ContentPath() string {
 	return filepath.Join(s.DataDir, "content.json")
 }
 
-// Read reads all settings and checks those whose names are given, or all if none is given:
-// a command needs only the settings it uses. A name may end in * for all that begin with
-// it. The error names every problem with what to do about it.
+// Read reads all settings and checks those whose names are given, or all if none is given: a command needs only the settings
+// it uses. A name may end in * for all that begin with it. The error names every problem with what to do about it.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{values: map[string]string{}}
 	// Other defaults depend on the environment. An unknown one is taken for production.
@@ -101,13 +101,11 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 		}
 	}
 	for _, item := range append(s.table(), standard()...) {
-		value := strings.TrimSpace(lookup(item.Name))
-		if value == "" {
-			value = item.Default
-			if s.Environment == Development && item.Development != "" {
-				value = item.Development
-			}
+		def := item.Default
+		if s.Environment == Development {
+			def = cmp.Or(item.Development, def)
 		}
+		value := cmp.Or(strings.TrimSpace(lookup(item.Name)), def)
 		s.values[item.Name] = value
 		if value != "" {
 			report(item.Name, item.set(value))

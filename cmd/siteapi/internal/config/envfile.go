@@ -1,12 +1,11 @@
 package config
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,38 +15,38 @@ import (
 // DefaultEnvFile is read if it exists and no other file is named.
 const DefaultEnvFile = "/etc/siteapi.env"
 
-// LoadEnvFile adds the variables in a file to the environment, except for those that are
-// set already. The file has the form that systemd and docker read: NAME=value, without
-// any expansion. The default file may be missing, or readable for root only.
-func LoadEnvFile(path string) error {
+// LoadEnvFile adds the variables in a file to the environment, except for those that are set already, and returns warnings
+// of those that have no effect. The file has the form that systemd and docker read: NAME=value, without any expansion. The
+// default file may be missing, or readable for root only.
+func LoadEnvFile(path string) (warnings []string, err error) {
 	data, err := os.ReadFile(path)
 	if path == DefaultEnvFile && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading the settings: %w", err)
+		return nil, fmt.Errorf("reading the settings: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	form := regexp.MustCompile(`^(?:export\s+)?([^\s=]+)\s*=\s*(?:"(.*)"|'(.*)'|(.*))$`)
+	for i, line := range slices.Backward(strings.Split(string(data), "\n")) { // of two lines with one name the last counts
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return fmt.Errorf("%s, line %d: is not NAME=value", path, n)
+		parts := form.FindStringSubmatch(line)
+		if parts == nil {
+			return nil, fmt.Errorf("%s, line %d: is not NAME=value", path, i+1)
 		}
-		value = strings.TrimSpace(value)
-		if last := len(value) - 1; last > 0 && (value[0] == '"' || value[0] == '\'') && value[last] == value[0] {
-			value = value[1:last]
+		name := parts[1]
+		if _, set := os.LookupEnv(name); set {
+			continue
 		}
-		if _, set := os.LookupEnv(name); !set {
-			if err := os.Setenv(name, value); err != nil {
-				return fmt.Errorf("%s, line %d: %w", path, n, err)
-			}
+		if name == "GOGC" || name == "GOMEMLIMIT" { // the runtime has read its environment before
+			warnings = append(warnings, fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name))
+		} else if err := os.Setenv(name, parts[2]+parts[3]+parts[4]); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}
 	}
-	return lines.Err()
+	return warnings, nil
 }
 
 // Misspelt returns a warning for each variable of an environment (as os.Environ returns

@@ -34,7 +34,12 @@ func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 
 func text(v string) (string, error) { return v, nil }
 
-func list(v string) ([]string, error) { return split(v), nil }
+func list(v string) ([]string, error) {
+	if len(split(v)) == 0 {
+		return nil, errors.New("must hold a value: leave it out for none")
+	}
+	return split(v), nil
+}
 
 // split cuts a comma-separated value and drops empty parts.
 func split(value string) []string {
@@ -276,9 +281,9 @@ func networks(v string) (all []netip.Prefix, err error) {
 	for _, item := range split(v) {
 		prefix, err := netip.ParsePrefix(item)
 		if addr, notAddr := netip.ParseAddr(item); notAddr == nil {
-			prefix, err = addr.Prefix(addr.BitLen())
+			prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
 		}
-		if err != nil {
+		if err != nil || prefix.Addr().Is4In6() { // which no address matches
 			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
 		}
 		all = append(all, prefix.Masked())
