@@ -44,8 +44,7 @@ type app struct {
 	work sync.WaitGroup
 }
 
-// newApp builds the service without starting any work. Changes replace parts that no
-// setting selects, for tests.
+// newApp builds the service without starting any work. Changes replace parts that no setting selects, for tests.
 func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
 	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
@@ -210,15 +209,13 @@ func (a *app) start(ctx context.Context) error {
 	return nil
 }
 
-// shutdown ends the work that start began and closes everything. Unfinished
-// deliveries continue after the next start.
+// shutdown ends the work that start began and closes everything. Unfinished deliveries continue after the next start.
 func (a *app) shutdown(ctx context.Context) error {
-	var errs []error
+	var err error
 	if a.stop != nil {
-		errs = append(errs, a.data.Queue.Stop(ctx))
+		err = a.data.Queue.Stop(ctx)
 		a.stop()
 		a.work.Wait()
 	}
-	errs = append(errs, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
-	return errors.Join(errs...)
+	return errors.Join(err, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
 }

@@ -24,8 +24,7 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// work is what the queue does for this process. The zero value does nothing, as a command
-// that only reads needs it.
+// work is what the queue does for this process. The zero value does nothing, as a command that only reads needs it.
 type work struct {
 	senders  map[queue.Target]queue.Send
 	observe  func(queue.Target, queue.Outcome)

@@ -75,9 +75,7 @@ func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier
 	if s.TurnstileKey == "" {
 		return nil
 	}
-	return turnstile.New(turnstile.Options{
-		Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call,
-	})
+	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call})
 }
 
 // openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
@@ -146,8 +144,7 @@ func senders(
 	}
 }
 
-// targets returns how submissions are delivered to each target. A command that only lists
-// deliveries has no senders.
+// targets returns how submissions are delivered to each target. A command that only lists deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
 	return []queue.TargetConfig{
 		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},

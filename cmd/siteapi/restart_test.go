@@ -134,7 +134,7 @@ func (f *traffic) check(dataDir string) {
 	f.t.Logf("%d requests, %d failed, the slowest took %v", f.sent, len(f.failures), f.slowest.Round(time.Millisecond))
 	s := &service{t: f.t, dataDir: dataDir}
 	stored := s.files("cms")
-	for deadline := time.Now().Add(10*time.Second); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
+	for deadline := time.Now().Add(10 * time.Second); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
 		time.Sleep(20 * time.Millisecond) // the deliveries wait for their turn beside all the rest
 	}
 	if len(stored) != len(f.leads) {
@@ -206,7 +206,7 @@ func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	go func() { _, _ = io.Copy(io.Discard, bufio.NewReader(out)) }()
 	word := make([]byte, 64)
-	_ = told.SetReadDeadline(time.Now().Add(10*time.Second))
+	_ = told.SetReadDeadline(time.Now().Add(10 * time.Second))
 	n, _, err := told.ReadFrom(word)
 	if err != nil || string(word[:n]) != "READY=1" {
 		t.Fatalf("systemd received %q, %v", word[:n], err)

@@ -53,16 +53,14 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	return a.serve(ctx, listener)
 }
 
-// collectLessOften lets the heap grow to five times what is in use, up to a limit: with the
-// few megabytes that are in use the runtime's default collects garbage a hundred times a
-// second, which takes a sixth of every figure of `make bench`.
+// collectLessOften lets the heap grow to five times what is in use, up to a limit: with the few megabytes that are in use
+// the runtime's default collects garbage a hundred times a second, which takes a sixth of every figure of `make bench`.
 func collectLessOften(getenv func(string) string) {
-	const limit = 128 << 20 // bytes
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 	if getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
+		debug.SetMemoryLimit(128 << 20) // bytes
 	}
 }
 
@@ -99,15 +97,13 @@ func (a *app) listenAdmin(ctx context.Context) error {
 // upkeep deletes what is older than its retention and reports overdue deliveries, once an hour. Every instance does it:
 // what one has removed the others don't find.
 func (a *app) upkeep(ctx context.Context) {
-	ticker := time.NewTicker(time.Hour)
-	defer ticker.Stop()
 	for {
 		a.resolver.DeleteOld(ctx)
 		a.data.Queue.ReportOverdue(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(time.Hour):
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"siteapi/schema"
 )
 
-// routeLimit limits one route, and its root field through GraphQL, together. Instances on
-// one Valkey count together.
+// routeLimit limits one route, and its root field through GraphQL, together. Instances on one Valkey count together.
 type routeLimit struct {
 	route, field string
 	rule         ratelimit.Rule

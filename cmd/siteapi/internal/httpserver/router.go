@@ -48,8 +48,7 @@ func (s *Server) newRoutes() map[string]http.Handler {
 	return routes
 }
 
-// route sends a request to its endpoint. If operators are served, these include the inbox, and GraphQL answers their
-// fields.
+// route sends a request to its endpoint. If operators are served, these include the inbox, and GraphQL answers their fields.
 func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	_ "net/http/pprof" // in http.DefaultServeMux, for the admin listener
 	"net/netip"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -87,14 +88,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	case <-ctx.Done():
 	}
 	stopping()
-	// /readyz answers 503, and each connection is closed with its next response rather than in
-	// the middle of a request.
+	// /readyz answers 503, and each connection is closed with its next response rather than in the middle of a request.
 	s.draining.Store(true)
 	time.Sleep(s.Settings.DrainDelay)
 	_ = listener.Close() // the server returns
 	<-failed
-	// Shutdown drops requests that are read after it has begun. Wait for those of the
-	// connections that were accepted last.
+	// Shutdown drops requests that are read after it has begun. Wait for those of the connections that were accepted last.
 	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -107,9 +106,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	return nil
 }
 
-// Listen opens the service's listener: the socket that systemd passes, if any, else the
-// address. A socket of systemd outlives the process, so that connections wait in it while
-// the service restarts.
+// Listen opens the service's listener: the socket that systemd passes, if any, else the address. A socket of systemd
+// outlives the process, so that connections wait in it while the service restarts.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	inherited, err := activation.Listeners()
 	if err != nil {
@@ -128,9 +126,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeAdmin answers on the admin listener until Serve ends: metrics, profiles, health checks, the inbox and the
-// operators' fields. Metrics and profiles need no token, which is why it listens on the
-// loopback by default.
+// ServeAdmin answers on the admin listener until Serve ends: metrics, profiles, health checks, the inbox and the operators'
+// fields. Metrics and profiles need no token, which is why it listens on the loopback by default.
 func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
@@ -154,10 +151,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 // rebinding by a page in a browser on this machine.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
+		host := (&url.URL{Host: r.Host}).Hostname()
 		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
 			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host", http.StatusMisdirectedRequest)
 			return

@@ -61,9 +61,7 @@ func New(o Options) http.Handler {
 		http.MethodPost: http.HandlerFunc(h.open), http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
 	}))
 	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
-	page := byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page})
-	mux.Handle(Path, page)
-	mux.Handle(Path+"/", page)
+	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})

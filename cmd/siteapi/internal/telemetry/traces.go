@@ -32,9 +32,8 @@ import (
 // With nil Traces nothing is traced: methods of a nil receiver change nothing, and functions make spans within a trace only.
 type Traces struct{ provider *sdktrace.TracerProvider }
 
-// OpenTraces returns nil where no collector is set. If the collector is away,
-// spans are dropped and a warning is logged. Headers, certificates, time-outs and the sampler are
-// read by the library from their standard variables.
+// OpenTraces returns nil where no collector is set. If the collector is away, spans are dropped and a warning is logged.
+// Headers, certificates, time-outs and the sampler are read by the library from their standard variables.
 func OpenTraces(ctx context.Context, s *config.Settings, version string, log zerolog.Logger) (*Traces, error) {
 	if s.TracesURL == "" {
 		return nil, nil //nolint:nilnil // nothing is traced
@@ -71,8 +70,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// Handler makes a span of each request except health checks, in the client's trace if it has
-// one.
+// Handler makes a span of each request except health checks, in the client's trace if it has one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -107,8 +105,7 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 		response := handler(ctx)
 		if response != nil && len(response.Errors) > 0 {
 			code := schema.ErrorCode(response.Errors[0])
-			// Messages may quote what a client sent; codes don't. Only what is the service's
-			// fault counts as an error.
+			// Messages may quote what a client sent; codes don't. Only what is the service's fault counts as an error.
 			span.SetAttributes(attribute.String("siteapi.code", string(code)))
 			if code == schema.CodeInternal || code == schema.CodeUpstreamUnavailable {
 				span.SetStatus(codes.Error, string(code))
@@ -118,8 +115,7 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 	}
 }
 
-// Send makes a span of each attempt to deliver a submission, in the trace of the request that
-// submitted it.
+// Send makes a span of each attempt to deliver a submission, in the trace of the request that submitted it.
 func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 	if t == nil {
 		return send
