@@ -2,8 +2,8 @@ package schema
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -72,14 +72,8 @@ func MarshalBase64(b []byte) graphql.ContextMarshaler {
 	})
 }
 
-// UnmarshalBase64 reads standard base64 with padding.
-func UnmarshalBase64(_ context.Context, v any) ([]byte, error) {
-	s, err := graphql.UnmarshalString(v)
-	if err != nil {
-		return nil, err
-	}
-	return base64.StdEncoding.DecodeString(s)
-}
+// UnmarshalBase64 fails: the schema takes no such value.
+func UnmarshalBase64(context.Context, any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // DefaultLocale is the language that is used where none is asked for.
 const DefaultLocale = LocaleEn

@@ -160,10 +160,11 @@ const (
 
 // unknownToOksvg are forms that it would leave out or misread.
 var unknownToOksvg = map[string]*regexp.Regexp{
-	"dashed lines":               regexp.MustCompile(`dasharray`),
-	"markers":                    regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]`),
-	"hidden elements":            regexp.MustCompile(`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`),
-	"shapes of relative size":    regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
+	"dashed lines":    regexp.MustCompile(`dasharray`),
+	"markers":         regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]`),
+	"hidden elements": regexp.MustCompile(`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`),
+	"shapes of relative size": regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*` +
+		`\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
 	"styles other than by class": regexp.MustCompile(`[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`),
 }
 

@@ -65,9 +65,6 @@ const (
 	Unchecked   Signal = "unchecked"    // the bot check was not reachable
 )
 
-// Signals lists all signals.
-func Signals() []Signal { return []Signal{Honeypot, TooFast, NoChallenge, Untracked, Unchecked} }
-
 // Weak reports whether a signal alone is no reason for a review.
 func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
 

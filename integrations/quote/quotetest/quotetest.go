@@ -25,7 +25,8 @@ func Fields() (paths []string) {
 func Filled() *quote.Submission {
 	var s quote.Submission
 	Fill(&s, func(string) {})
-	s.Locale, s.Signals = "ro", quote.Signals()
+	s.Locale = "ro"
+	s.Signals = []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge, quote.Untracked, quote.Unchecked}
 	return &s
 }
 

@@ -27,8 +27,8 @@ const BusyTimeout = 5 * time.Second
 // OpenDB opens the pool that writes to the database file at path, creating file and
 // folder, readable by their owner only, where they are missing.
 //
-// It has one connection: the writers of a process wait for it in database/sql, which is
-// fair, while SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so
+// It has one connection: the writers of a process wait for it in database/sql, while
+// SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so
 // they wait at their beginning rather than fail in the middle.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx, path, 1) }
 

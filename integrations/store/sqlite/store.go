@@ -6,7 +6,7 @@
 // Several processes may work on one file, as they do during a rolling restart.
 //
 // Known limits: the file must lie on a local disk, not on a network file system, and a
-// write waits while another process holds SQLite's lock, for up to [BusyTimeout].
+// write waits while another process holds SQLite's lock, for up to twice [BusyTimeout].
 package sqlite
 
 import (

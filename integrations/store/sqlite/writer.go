@@ -135,7 +135,9 @@ func (d *database) settle(batch []*request) {
 // ends: the driver starts a goroutine per statement to watch one that may.
 func (d *database) commit(batch []*request) (err error) {
 	ctx := context.Background()
-	conn, err := d.pool.Conn(ctx)
+	turn, cancel := context.WithTimeout(ctx, BusyTimeout) // deliveries use the pool too, and each may wait for a lock
+	conn, err := d.pool.Conn(turn)
+	cancel()
 	if err != nil {
 		return translate(fmt.Errorf("connecting: %w", err))
 	}

@@ -150,9 +150,29 @@ func TestTrouble(t *testing.T) {
 	}
 	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(1)); return err }
 	tx := lock()
-	if err := submit(); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("submitting while another process keeps the lock gives %v", err)
+	began := time.Now()
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := db.Ping(short); err == nil || time.Since(began) > 3*time.Second {
+		t.Errorf("a ping gives %v after %v", err, time.Since(began))
 	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	tx = lock()
+	var deliveries sync.WaitGroup // in the same pool
+	for range 4 {
+		deliveries.Go(func() {
+			if _, err := db.pool.ExecContext(t.Context(), `DELETE FROM submissions`); err == nil {
+				t.Error("a delivery had the lock too")
+			}
+		})
+	}
+	began = time.Now()
+	if err := submit(); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > 12*time.Second {
+		t.Errorf("submitting while another process keeps the lock gives %v after %v", err, time.Since(began))
+	}
+	deliveries.Wait()
 	wantCount(t, db, 0)
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)

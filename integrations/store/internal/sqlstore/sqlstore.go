@@ -57,9 +57,20 @@ func (s *Store) write(ctx context.Context, doing string, fn func(context.Context
 	return nil
 }
 
-// Ping writes a time stamp, to prove that the database takes writes.
+// Ping writes a time stamp, to prove that the database takes writes. It ends with ctx, also while its write waits.
 func (s *Store) Ping(ctx context.Context) error {
-	if _, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli()); err != nil {
+	written := make(chan error, 1)
+	go func() {
+		_, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli())
+		written <- err
+	}()
+	var err error
+	select {
+	case err = <-written:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
 		return fmt.Errorf("writing the pulse: %w", err)
 	}
 	return nil
