@@ -16,13 +16,11 @@ const longest = 400
 // clean makes a text from outside printable in the family, on one line: composed
 // letters, single spaces, no control or direction characters, no pictographs. Letters
 // without a glyph are replaced by compatible ones where Unicode names some, as "fi" for
-// the ligature, else by a box, and their script is added to missing.
+// the ligature, else by a box, and their script is added to missing. A text of nothing but
+// pictographs becomes a box, too.
 func clean(text string, family *font.Family, missing map[string]bool) string {
-	var (
-		out   strings.Builder
-		space bool // a space is due before the next letter
-		count int
-	)
+	var out strings.Builder
+	space, count := false, 0 // whether a space is due before the next letter, and the number of letters
 	put := func(r rune) {
 		if space && out.Len() > 0 {
 			out.WriteByte(' ')
@@ -50,6 +48,10 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 			put(font.Missing)
 			missing[script(r)] = true
 		}
+	}
+	if count == 0 && strings.TrimSpace(text) != "" { // nothing but pictographs
+		put(font.Missing)
+		missing["Symbols"] = true
 	}
 	return out.String()
 }

@@ -263,6 +263,11 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) || strings.Contains(got, "李") {
 		t.Errorf("the log says %s", got)
 	}
+	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "🦄", "★"
+	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
+	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
+		t.Errorf("a name of pictographs is not there, or not logged:\n%s", text)
+	}
 }
 
 func TestHostileTextIsHarmless(t *testing.T) {
