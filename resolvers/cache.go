@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"strings"
 
 	"siteapi/integrations/cache"
 	"siteapi/schema"
@@ -45,6 +46,9 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	}
 	for _, l := range r.content.locales {
 		l.paused.Store(0)
+	}
+	if strings.HasPrefix(text, "quote:pdf:") { // a submission's id follows, which opens its PDF
+		text = "quote:pdf:…"
 	}
 	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil

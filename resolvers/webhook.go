@@ -68,6 +68,9 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	}
 	event := newWebhookEvent(object)
 	locales := event.locales()
+	if locales == nil {
+		event.id = "" // of a quote it would be logged with the id that opens its PDF
+	}
 	keys, err := r.content.invalidate(ctx, locales)
 	if err != nil {
 		r.Count(Event{"webhook", "error"})

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"siteapi/cmd/siteapi/internal/config"
 )
 
 // accessEvents returns the access log's events of a request id.
@@ -65,6 +67,12 @@ func TestAccessLog(t *testing.T) {
 			}
 		}
 	}
+	r.do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "", "Authorization: Bearer "+config.DevCacheToken)
+	r.do(http.MethodPost, "/api/webhooks/cms", `{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
+		"Authorization: Bearer "+config.DevWebhookSecret)
+	eventually(t, "both are logged", func() bool {
+		return strings.Contains(r.log.String(), "cache cleared") && strings.Contains(r.log.String(), "webhook received")
+	})
 	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(strings.ToLower(log), "hush") {
 		t.Errorf("the log repeats what was sent:\n%s", log)
 	}
