@@ -86,7 +86,7 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 	if d := w.pauseAfter(err); d > 0 {
 		now := time.Now()
 		if t.pause(now, now.Add(d), describe(err)) {
-			w.Log.Warn().Str("target", string(t.Name)).Dur("for", d).Str("reason", describe(err)).
+			w.Log.Warn().Str("target", string(t.Name)).Dur("for_ms", d).Str("reason", describe(err)).
 				Msg("deliveries to this target are paused")
 		}
 		left, reason := t.paused(now)
@@ -152,7 +152,7 @@ func describe(err error) string {
 // log writes a line for each try. It names the delivery, not the submission, whose id opens
 // its PDF.
 func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
-	line, message := w.Log.Debug().Dur("took", took), "delivered"
+	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
 	switch {
 	case outcome == OutcomeDelivered:
 	case outcome == Outcome(upstream.Rejected), job.Attempt >= job.MaxAttempts:
