@@ -130,6 +130,11 @@ func TestCompose(t *testing.T) {
 		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
 		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
 	}
+	for _, name := range []string{"ADMIN_API_TOKEN", "ADMIN_PAGE", "LEAD_WEBHOOK_URL", "LEAD_WEBHOOK_SECRET"} {
+		if _, ok := env[name]; !ok {
+			t.Errorf("%s does not reach the instances", name)
+		}
+	}
 	s, err := config.Read(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatalf("the service would not start: %v", err)
