@@ -43,6 +43,10 @@ func TestRecoverPanics(t *testing.T) {
 		panic("boom")
 	}))))
 	t.Cleanup(server.Close)
+	s.newHTTPServer(nil).ErrorLog.Print("of net/http")
+	if !strings.Contains(log.String(), `"message":"of net/http"`) {
+		t.Errorf("what net/http logs is no event: %s", log.String())
+	}
 	resp, err := http.Get(server.URL + "/early")
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ const (
 	readyPath   = "/readyz"
 )
 
-// newRoutes returns the endpoints by their paths. Paths must match exactly: they are neither cleaned nor redirected. A path
-// that ends in a slash has everything below it.
+// newRoutes returns the endpoints by their paths. Paths must match exactly: they are not cleaned, except by the muxes of
+// the admin listener and of the inbox. A path that ends in a slash has everything below it.
 func (s *Server) newRoutes() map[string]http.Handler {
 	operators := inbox.New(inbox.Options{
 		Tokens: s.Settings.AdminTokens, GraphQL: s.InboxGraphQL, Page: s.Pages[inbox.Path], Now: time.Now,
