@@ -47,8 +47,7 @@ func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids 
 	return ids, err
 }
 
-// Remove removes the deliveries of submissions that are being erased. One that is running
-// ends with its try.
+// Remove removes the deliveries of submissions that are being erased. One that is running ends with its try.
 func (h inTx[TTx]) Remove(ctx context.Context, submissionIDs []string) error {
 	found, err := list(ctx, h.jobs, Filter{Submissions: submissionIDs})
 	if err != nil || len(found) == 0 {

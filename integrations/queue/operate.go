@@ -164,8 +164,7 @@ type Count struct {
 // CountMax is where counting ends: with that many under way, or failed.
 const CountMax = 1000
 
-// Counts counts the deliveries that have not arrived, by target and state, in the order of
-// [Targets] and [States].
+// Counts counts the deliveries that have not arrived, by target and state, in the order of [Targets] and [States].
 func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	var counts []Count
 	for _, target := range Targets() {

@@ -1,7 +1,6 @@
-// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are
-// jobs of River in the same database: each is inserted in the transaction of its submission
-// and retried until its target accepts or rejects it. A target may get it more than once and
-// must be idempotent. Each target is a River queue of its own.
+// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are jobs of River in the same
+// database: each is inserted in the transaction of its submission and retried until its target accepts or rejects it. A
+// target may get it more than once and must be idempotent. Each target is a River queue of its own.
 //
 // A failed delivery is retried with backoff and does not delay others. One that meets a
 // rate limit (429, or 503 with Retry-After) pauses its target: it is snoozed with all others

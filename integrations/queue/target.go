@@ -31,9 +31,8 @@ func newTarget(c TargetConfig, retryMax time.Duration) *target {
 	return t
 }
 
-// attempts returns a number of tries that lasts at least three days with pauses of up to
-// retryMax. It is bounded, since the error of each try is stored: with pauses of less than
-// a minute three days are not reached.
+// attempts returns a number of tries that lasts at least three days with pauses of up to retryMax. It is bounded, since the
+// error of each try is stored: with pauses of less than a minute three days are not reached.
 func attempts(retryMax time.Duration) int {
 	const period, most = 3 * 24 * time.Hour, 6000
 	// The longest pause with all of its jitter taken off. A process that only lists may have none.

@@ -149,8 +149,7 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try. It names the delivery, not the submission, whose id opens
-// its PDF.
+// log writes a line for each try. It names the delivery, not the submission, whose id opens its PDF.
 func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
 	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
 	switch {
