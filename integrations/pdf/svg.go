@@ -52,26 +52,17 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	return canvas, nil
 }
 
-// boundedScanner gives up, by a panic, a picture that takes more than some three seconds: one of very many shapes, or of
-// lines that are very long.
+// boundedScanner gives up, by a panic, a picture that takes more than some three seconds.
 type boundedScanner struct {
 	*rasterx.ScannerGV
 	pixels int
-	at     fixed.Point26_6
 	work   int // about as many nanoseconds
 }
 
-// Start begins a curve.
-func (s *boundedScanner) Start(a fixed.Point26_6) {
-	s.at = a
-	s.ScannerGV.Start(a)
-}
-
-// Line adds a line to the curve.
+// Line adds a line to a curve, which leads back to its beginning in the end.
 func (s *boundedScanner) Line(b fixed.Point26_6) {
-	dx, dy := int(b.X)-int(s.at.X), int(b.Y)-int(s.at.Y)
-	s.spend(100 + 10*(max(dx, -dx)+max(dy, -dy))/64) // outside the picture, too
-	s.at = b
+	x, y := int(b.X), int(b.Y)
+	s.spend(100 + 10*(max(x, -x)+max(y, -y))/64) // outside the picture, too
 	s.ScannerGV.Line(b)
 }
 

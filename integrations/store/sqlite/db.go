@@ -27,9 +27,8 @@ const BusyTimeout = 5 * time.Second
 // OpenDB opens the pool that writes to the database file at path, creating file and
 // folder, readable by their owner only, where they are missing.
 //
-// It has one connection: the writers of a process wait for it in database/sql, while
-// SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so
-// they wait at their beginning rather than fail in the middle.
+// It has one connection: the writers of a process wait for it in database/sql, while SQLite's
+// own lock is polled. Transactions begin with BEGIN IMMEDIATE: they wait rather than fail halfway.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx, path, 1) }
 
 // open opens a pool. What is deleted is overwritten (secure_delete), so that an erased

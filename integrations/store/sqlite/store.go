@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
@@ -50,8 +51,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(translate(fmt.Errorf("preparing: %w", err)), reads.Close())
 	}
+	file, err := os.Stat(o.Path)
+	if err != nil {
+		return nil, errors.Join(err, track.Close(), reads.Close())
+	}
 	db := &database{
-		pool: o.Pool, reads: reads, queue: o.Queue, track: track,
+		path: o.Path, file: file, pool: o.Pool, reads: reads, queue: o.Queue, track: track,
 		requests: make(chan *request, queueLimit), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go db.run()

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,9 @@ const (
 // database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
 // arrived while the one before it was being committed. A lone request does not wait.
 type database struct {
-	pool     *sql.DB // the one connection that writes
+	path     string
+	file     os.FileInfo // at path when it was opened
+	pool     *sql.DB     // the one connection that writes
 	reads    *sql.DB
 	queue    store.Queue[*sql.Tx]
 	track    *sql.Stmt
@@ -135,6 +138,9 @@ func (d *database) settle(batch []*request) {
 // ends: the driver starts a goroutine per statement to watch one that may.
 func (d *database) commit(batch []*request) (err error) {
 	ctx := context.Background()
+	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
+		return fmt.Errorf("%w: its file was removed or replaced: restart the service", store.ErrUnavailable)
+	}
 	turn, cancel := context.WithTimeout(ctx, BusyTimeout) // deliveries use the pool too, and each may wait for a lock
 	conn, err := d.pool.Conn(turn)
 	cancel()

@@ -184,6 +184,12 @@ func TestTrouble(t *testing.T) {
 		t.Errorf("submitting while another process has the lock for a moment gives %v", err)
 	}
 	wantCount(t, db, 1)
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ping(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a file that was removed gives %v", err)
+	}
 }
 
 func wantCount(t *testing.T, db *opened, want int64) {

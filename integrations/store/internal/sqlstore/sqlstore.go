@@ -64,16 +64,12 @@ func (s *Store) Ping(ctx context.Context) error {
 		_, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli())
 		written <- err
 	}()
-	var err error
 	select {
-	case err = <-written:
+	case err := <-written:
+		return err
 	case <-ctx.Done():
-		err = ctx.Err()
+		return ctx.Err()
 	}
-	if err != nil {
-		return fmt.Errorf("writing the pulse: %w", err)
-	}
-	return nil
 }
 
 // one reads the single row of a result, or returns [store.ErrNotFound].
