@@ -55,18 +55,12 @@ func TestBase64(t *testing.T) {
 	if err := schema.MarshalBase64([]byte("ș\x00\xff")).MarshalGQLContext(context.Background(), &out); err != nil {
 		t.Fatal(err)
 	}
-	var text string
-	if err := json.Unmarshal([]byte(out.String()), &text); err != nil {
-		t.Fatal(err)
-	}
-	back, err := schema.UnmarshalBase64(context.Background(), text)
-	if err != nil || string(back) != "ș\x00\xff" {
+	var back []byte // which encoding/json reads from base64
+	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || string(back) != "ș\x00\xff" {
 		t.Errorf("came back as %q, %v", back, err)
 	}
-	for _, bad := range []any{"%%%", 5, "YQ"} {
-		if _, err := schema.UnmarshalBase64(context.Background(), bad); err == nil {
-			t.Errorf("%v was taken as base64", bad)
-		}
+	if _, err := schema.UnmarshalBase64(context.Background(), "YQ=="); err == nil {
+		t.Error("it was taken as an input")
 	}
 	sink := &schema.BinarySink{}
 	out.Reset()

@@ -70,9 +70,10 @@ func TestSeveralCacheServerAway(t *testing.T) {
 		}
 		return got.data["stats"].(map[string]any)
 	}
-	if got := stats(); got["type"] != "valkey" || got["available"] != true || got["size"].(float64) < 1 {
-		t.Errorf("stats are %v", got)
-	}
+	eventually(t, "stats count the content, which is fetched again when the file's change is noticed", func() bool {
+		got := stats()
+		return got["type"] == "valkey" && got["available"] == true && got["size"].(float64) >= 1
+	})
 	valkey.Stop()
 	eventually(t, "stats say that the server is away", func() bool { return stats()["available"] == false })
 	for range 3 {
