@@ -47,8 +47,8 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	for _, l := range r.content.locales {
 		l.paused.Store(0)
 	}
-	if strings.HasPrefix(text, "quote:pdf:") { // a submission's id follows, which opens its PDF
-		text = "quote:pdf:…"
+	if text != "*" && !strings.HasPrefix(text, "content:") { // it may name a submission's id, which opens its PDF
+		text = "…"
 	}
 	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil

@@ -106,7 +106,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
 	}
-	_, index := language.MatchStrings(r.languages, schema.CallerFrom(ctx).Header["Accept-Language"]...)
+	_, index := language.MatchStrings(r.languages, strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","))
 	return schema.Locales()[index], nil
 }
 

@@ -27,7 +27,7 @@ const (
 // Bounds of what is decoded and stored: a small file can hold a huge image, and a logo
 // is in every document.
 const (
-	maxPixels   = 4 << 20
+	maxPixels   = 8 << 20
 	maxPNGBytes = 24 << 10
 )
 

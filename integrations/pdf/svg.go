@@ -18,8 +18,9 @@ import (
 
 // decodeSVG draws an SVG at the size a logo is printed with. What oksvg does not know
 // (text, embedded images, filters, masks) is refused: a page without a logo is better
-// than one with half a logo. Known limit: clip paths, which usually have the size of the
-// picture, are ignored.
+// than one with half a logo. Known limits: clip paths, which usually have the size of the
+// picture, are ignored; so is the fill rule evenodd, without which holes stay holes only
+// where they wind the other way, as editors usually write them.
 func decodeSVG(raw []byte) (img image.Image, err error) {
 	// oksvg panics on some malformed paths.
 	defer func() {
@@ -93,10 +94,8 @@ func checkSVG(raw []byte) error {
 			return fmt.Errorf("the SVG has %s, which can't be drawn", why)
 		}
 	}
-	switch {
-	case evenOdd.Match(raw) && compound.Match(raw): // oksvg fills their holes
-		return errors.New("the SVG has paths of several parts with the fill rule evenodd")
-	case scaling.Match(raw) && stroke.Match(bytes.ReplaceAll(raw, []byte("none"), nil)): // oksvg scales outlines but not strokes
+	// oksvg scales outlines but not strokes.
+	if scaling.Match(raw) && stroke.Match(bytes.ReplaceAll(raw, []byte("none"), nil)) {
 		return errors.New("the SVG has lines and scales what it draws")
 	}
 	for {
@@ -152,16 +151,14 @@ const (
 // unknownToOksvg are forms that it would leave out or misread.
 var unknownToOksvg = map[string]*regexp.Regexp{
 	"dashed lines":    regexp.MustCompile(`dasharray`),
-	"markers":         regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]`),
+	"markers":         regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]\s*["']?\s*url`),
 	"hidden elements": regexp.MustCompile(`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`),
 	"shapes of relative size": regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*` +
 		`\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
-	"styles other than by class": regexp.MustCompile(`[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`),
+	"styles other than by class": regexp.MustCompile(`<style\b[^<]*(?:<!\[CDATA\[[^<]*)?[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`),
 }
 
 var (
-	evenOdd       = regexp.MustCompile(`fill-rule\s*[=:]\s*["']?\s*evenodd`)
-	compound      = regexp.MustCompile(`\sd\s*=\s*["'][^"']+[mM][^"']*["']`)
 	scaling       = regexp.MustCompile(`transform\s*=\s*["'][^"']*(?:scale|matrix)`)
 	stroke        = regexp.MustCompile(`\bstroke\s*[=:]\s*["']?\s*[^"'\s;]`)
 	evenScale     = regexp.MustCompile(`\bscale\(` + svgNumber + `\s*\)`)
