@@ -11,8 +11,8 @@ TAGS    := grpcnotrace,validator_novalidatefn
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: ## start the service on embedded defaults, at http://localhost:8080
-	CGO_ENABLED=0 ENVIRONMENT=development $(GO) run -tags $(TAGS) -ldflags "$(LDFLAGS)" ./cmd/siteapi
+run: build ## start the service on embedded defaults, at http://localhost:8080
+	ENVIRONMENT=development bin/siteapi
 
 demo: build ## play visitors in three languages, an editor and an operator against a fresh service
 	$(GO) run ./cmd/demo -binary bin/siteapi

@@ -45,7 +45,7 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 
 // Check returns the invalid values, unknown fields among them, in the arguments of the root fields of a validated operation:
 // at most MaxFieldErrors. Paths leave out the argument's name if it is the only one and named `input`. Two things change in
-// the variables: defaults are added, and hints (@hint) of a wrong type, which are not errors, are removed and their paths returned.
+// the variables: defaults are added, and hints (@hint) of a wrong type are removed: no errors, their paths are returned.
 func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) ([]FieldError, []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {

@@ -135,7 +135,7 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 	s.arrives(hers[0])
 
-	s.erase("--email", "nobody@example.com", "--yes") // brings the log into the database's file, and forgets all PDFs
+	s.erase("--email", "unknown@example.com", "--yes") // brings the log into the database's file, and forgets all PDFs
 	for _, id := range hers {
 		s.pdf(id)
 	}

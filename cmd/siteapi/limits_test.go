@@ -75,8 +75,8 @@ func TestContractRateLimits(t *testing.T) {
 		}
 	}
 	twice := func() response {
-		return s.query(`mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) { success } b: submitQuote(input: $i) { success } }`,
-			object{"i": validSubmission("twice")}, "X-Forwarded-For: 198.51.100.7")
+		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} b: submitQuote(input: $i) {success} }`
+		return s.query(document, object{"i": validSubmission("twice")}, "X-Forwarded-For: 198.51.100.7")
 	}
 	answer := twice()
 	for bytes.Contains(answer.body, []byte("data")) {

@@ -66,8 +66,8 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(&cobra.Command{
 		Use: "serve", Short: "answer requests until it is stopped (the default)",
-		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way; a second one\n" +
-			"ends it at once.",
+		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way;\n" +
+			"a second one ends it at once.",
 		Args: operator.NoArguments, RunE: serving,
 	})
 	addExamples(root)

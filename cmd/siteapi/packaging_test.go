@@ -144,7 +144,9 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the instances are not what they should be: %+v", file.Services["siteapi-2"])
 	}
 	proxy := strings.Join(packaged(t, "Caddyfile"), "\n")
-	for _, want := range []string{"siteapi-1:8080 siteapi-2:8080", "health_uri /healthz", "lb_try_duration 5s", "fail_duration 1s", "Strict-Transport-Security"} {
+	for _, want := range []string{
+		"siteapi-1:8080 siteapi-2:8080", "health_uri /healthz", "lb_try_duration 5s", "fail_duration 1s", "Strict-Transport-Security",
+	} {
 		if !strings.Contains(proxy, want) {
 			t.Errorf("the proxy lacks %q", want)
 		}

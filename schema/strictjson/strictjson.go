@@ -18,7 +18,7 @@ const (
 	MaxDepth = 64
 	// MaxValues is how many values there may be, all levels together.
 	MaxValues = 100_000
-	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance for some 600 objects or 4,000 short texts.
+	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance: some 600 objects or 4,000 texts.
 	maxGrowth, allowance = 10, 256 << 10
 )
 
