@@ -26,11 +26,15 @@ type guard struct {
 }
 
 func newGuard(r *Resolver) *guard {
-	return &guard{signingSecrets: r.SigningSecrets, now: r.Now, tokens: map[schema.TokenKind][][sha256.Size]byte{
-		schema.TokenKindCache:   digests(r.CacheTokens),
-		schema.TokenKindWebhook: digests(r.WebhookSecrets),
-		schema.TokenKindAdmin:   digests(r.AdminTokens),
-	}}
+	return &guard{
+		signingSecrets: r.SigningSecrets,
+		now:            r.Now,
+		tokens: map[schema.TokenKind][][sha256.Size]byte{
+			schema.TokenKindCache:   digests(r.CacheTokens),
+			schema.TokenKindWebhook: digests(r.WebhookSecrets),
+			schema.TokenKindAdmin:   digests(r.AdminTokens),
+		},
+	}
 }
 
 func digests(tokens []string) [][sha256.Size]byte {
@@ -42,7 +46,12 @@ func digests(tokens []string) [][sha256.Size]byte {
 }
 
 // directive is the implementation of @auth.
-func (g *guard) directive(ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind) (any, error) {
+func (g *guard) directive(
+	ctx context.Context,
+	_ any,
+	next graphql.Resolver,
+	kind schema.TokenKind,
+) (any, error) {
 	if err := g.allow(ctx, kind); err != nil {
 		return nil, err
 	}
@@ -73,7 +82,8 @@ func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	}
 	if !allowed {
 		return &schema.Error{
-			Code: schema.CodeUnauthenticated, Message: "A valid token is required: Authorization: Bearer <token>.",
+			Code:    schema.CodeUnauthenticated,
+			Message: "A valid token is required: Authorization: Bearer <token>.",
 		}
 	}
 	return nil
@@ -105,7 +115,10 @@ var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 // verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` says that one of the secrets signed exactly
 // this body within signatureTolerance.
 func (g *guard) verify(header string, body []byte) error {
-	refused := &schema.Error{Code: schema.CodeUnauthenticated, Message: "The webhook signature is missing or not valid."}
+	refused := &schema.Error{
+		Code:    schema.CodeUnauthenticated,
+		Message: "The webhook signature is missing or not valid.",
+	}
 	m := signatureForm.FindStringSubmatch(header)
 	if m == nil {
 		return refused

@@ -19,7 +19,11 @@ func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
 
 // clearCache removes all entries or those that match a pattern. A destructive request
 // must not be ambiguous, so exactly one of the two must be given.
-func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
+func (r *Resolver) clearCache(
+	ctx context.Context,
+	all *bool,
+	pattern *string,
+) (*schema.ClearCachePayload, error) {
 	everything := all != nil && *all
 	switch {
 	case everything && pattern != nil:
@@ -37,7 +41,9 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	glob, err := cache.ParsePattern(text)
 	if err != nil {
 		return nil, badInput(schema.FieldError{
-			Field: "pattern", Code: schema.FieldCodeUnreadable, Message: err.Error(),
+			Field:   "pattern",
+			Code:    schema.FieldCodeUnreadable,
+			Message: err.Error(),
 		})
 	}
 	cleared, err := r.Cache.Clear(ctx, glob)
@@ -47,7 +53,8 @@ func (r *Resolver) clearCache(ctx context.Context, all *bool, pattern *string) (
 	for _, l := range r.content.locales {
 		l.paused.Store(0)
 	}
-	if text != "*" && !strings.HasPrefix(text, "content:") { // it may name a submission's id, which opens its PDF
+	if text != "*" &&
+		!strings.HasPrefix(text, "content:") { // it may name a submission's id, which opens its PDF
 		text = "…"
 	}
 	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")

@@ -43,7 +43,11 @@ type localeContent struct {
 }
 
 func newContentService(d *Deps) *contentService {
-	c := &contentService{deps: d, types: []string{siteSettingsType, cms.OptionType}, locales: map[schema.Locale]*localeContent{}}
+	c := &contentService{
+		deps:    d,
+		types:   []string{siteSettingsType, cms.OptionType},
+		locales: map[schema.Locale]*localeContent{},
+	}
 	for _, t := range d.ContentTypes {
 		if !slices.Contains(c.types, t) && t != cms.SubmissionType {
 			c.types = append(c.types, t)
@@ -61,9 +65,13 @@ func contentKey(l schema.Locale) string { return "content:locale:" + string(l) }
 // read returns the content of a locale.
 func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snapshot, error) {
 	l := c.locales[locale]
-	entry, err := c.deps.Cache.Get(ctx, contentKey(locale), func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		return c.fetch(ctx, l)
-	})
+	entry, err := c.deps.Cache.Get(
+		ctx,
+		contentKey(locale),
+		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+			return c.fetch(ctx, l)
+		},
+	)
 	switch {
 	case err == nil:
 		return c.open(ctx, l, entry)
@@ -85,7 +93,11 @@ func (c *contentService) open(ctx context.Context, l *localeContent, entry cache
 	}
 	l.served.Store(decoded)
 	if err := c.saveFallback(l, entry.Value); err != nil {
-		c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("saving the fallback copy of the content")
+		c.deps.Log.Warn().
+			Ctx(ctx).
+			Err(err).
+			Str("locale", string(l.locale)).
+			Msg("saving the fallback copy of the content")
 	}
 	return decoded, nil
 }
@@ -120,7 +132,11 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 	if err != nil {
 		l.paused.Store(c.deps.Now().Add(cmsPause).UnixMilli())
 		c.deps.Count(Event{"content_fill", "error"})
-		c.deps.Log.Error().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("fetching content from the CMS")
+		c.deps.Log.Error().
+			Ctx(ctx).
+			Err(err).
+			Str("locale", string(l.locale)).
+			Msg("fetching content from the CMS")
 		return nil, cache.Lifetime{}, err
 	}
 	now := c.deps.Now().UTC()
@@ -134,7 +150,11 @@ func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause e
 	if l.served.Load() == nil {
 		copied, err := c.loadFallback(ctx, l)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading the fallback copy of the content")
+			c.deps.Log.Warn().
+				Ctx(ctx).
+				Err(err).
+				Str("locale", string(l.locale)).
+				Msg("reading the fallback copy of the content")
 		}
 		l.served.CompareAndSwap(nil, copied)
 	}
@@ -144,7 +164,11 @@ func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause e
 	}
 	c.deps.Count(Event{"content_fallback", string(l.locale)})
 	if !errors.Is(cause, errPaused) {
-		c.deps.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).Msg("serving the fallback copy of the content")
+		c.deps.Log.Warn().
+			Ctx(ctx).
+			Err(cause).
+			Str("locale", string(l.locale)).
+			Msg("serving the fallback copy of the content")
 	}
 	return served, nil
 }
@@ -275,13 +299,20 @@ type snapshot struct {
 
 // decodeSnapshot reads what contentService.fetch wrote. A malformed document is left out
 // and logged, so that it does not affect the others.
-func decodeSnapshot(value []byte, revision string, locale schema.Locale, log zerolog.Logger) (*snapshot, error) {
+func decodeSnapshot(
+	value []byte,
+	revision string,
+	locale schema.Locale,
+	log zerolog.Logger,
+) (*snapshot, error) {
 	var docs []cms.Document
 	if err := json.Unmarshal(value, &docs); err != nil {
 		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
 	}
 	s := &snapshot{
-		revision: revision, byType: map[string][]*schema.ContentDocument{}, labels: cms.Labels(docs, string(locale)),
+		revision: revision,
+		byType:   map[string][]*schema.ContentDocument{},
+		labels:   cms.Labels(docs, string(locale)),
 	}
 	for i := range docs {
 		doc := &docs[i]

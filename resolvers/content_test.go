@@ -65,8 +65,13 @@ func newContentResolver(t *testing.T, source cms.Content, fallbackDir string, c 
 	m := memory.New()
 	t.Cleanup(func() { _ = m.Close() })
 	r := New(Deps{
-		CMS: source, Cache: m, FallbackDir: fallbackDir, Log: zerolog.Nop(), Now: c.now, ContentTypes: []string{"heroSection"},
-		ContentLife: cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
+		CMS:          source,
+		Cache:        m,
+		FallbackDir:  fallbackDir,
+		Log:          zerolog.Nop(),
+		Now:          c.now,
+		ContentTypes: []string{"heroSection"},
+		ContentLife:  cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
 	})
 	t.Cleanup(func() { _ = r.Close(context.Background()) })
 	return r

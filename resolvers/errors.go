@@ -22,7 +22,11 @@ import (
 const retrySoon = 5 * time.Second
 
 func badInput(fields ...schema.FieldError) *schema.Error {
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields}
+	return &schema.Error{
+		Code:    schema.CodeBadUserInput,
+		Message: "The request has invalid fields.",
+		Fields:  fields,
+	}
 }
 
 func required(field, message string) schema.FieldError {
@@ -32,7 +36,10 @@ func required(field, message string) schema.FieldError {
 // conflict says that a field can't be given together with another one.
 func conflict(field, other, message string) schema.FieldError {
 	return schema.FieldError{
-		Field: field, Code: schema.FieldCodeConflict, Params: map[string]any{"field": other}, Message: message,
+		Field:   field,
+		Code:    schema.FieldCodeConflict,
+		Params:  map[string]any{"field": other},
+		Message: message,
 	}
 }
 
@@ -42,7 +49,10 @@ func notFound(message string) *schema.Error {
 
 func unavailable(message string, err error) *schema.Error {
 	return &schema.Error{
-		Code: schema.CodeUpstreamUnavailable, Message: message, RetryAfter: retrySoon, Err: err,
+		Code:       schema.CodeUpstreamUnavailable,
+		Message:    message,
+		RetryAfter: retrySoon,
+		Err:        err,
 	}
 }
 

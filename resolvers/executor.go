@@ -42,11 +42,16 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 	e := &Executor{
-		input: schema.NewInputChecker(schema.AST()), guard: newGuard(r), charge: o.Charge, development: r.Development,
-		documents: &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
+		input:       schema.NewInputChecker(schema.AST()),
+		guard:       newGuard(r),
+		charge:      o.Charge,
+		development: r.Development,
+		documents:   &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
 	e.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
-		Schema: schema.AST(), Resolvers: r, Directives: schema.DirectiveRoot{Auth: e.guard.directive},
+		Schema:     schema.AST(),
+		Resolvers:  r,
+		Directives: schema.DirectiveRoot{Auth: e.guard.directive},
 	}))
 	e.Use(extension.Introspection{}) // whether clients may ask for the schema is decided with their documents
 	e.SetQueryCache(e.documents)
@@ -68,7 +73,12 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 // Admit charges the root fields of a validated operation and checks its variables, to which defaults are added and from
 // which unusable hints are removed. Each endpoint calls it before gqlgen's executor runs the operation. REST ignores the
 // fields that an input type does not have.
-func (e *Executor) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error {
+func (e *Executor) Admit(
+	ctx context.Context,
+	op *ast.OperationDefinition,
+	variables map[string]any,
+	ignoreUnknown bool,
+) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
 		times := map[string]int{}

@@ -68,10 +68,17 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	case err == nil:
 		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
 	case errors.Is(err, ErrNotMade):
-		warn(err.Error(), "right before the first start, which makes it; else set DATA_DIR to the folder of the service")
+		warn(
+			err.Error(),
+			"right before the first start, which makes it; else set DATA_DIR to the folder of the service",
+		)
 	case kind == upstream.Refused:
-		report(schema.HealthStateFailed, err.Error(), "see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+
-			"the driver's manual names, for Sanity the role Editor")
+		report(
+			schema.HealthStateFailed,
+			err.Error(),
+			"see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+
+				"the driver's manual names, for Sanity the role Editor",
+		)
 	case kind == upstream.Limited:
 		report(schema.HealthStateFailed, err.Error(), "the quota is used up: wait, or have it raised")
 	default:
@@ -94,9 +101,17 @@ type Dependencies struct {
 func (d Dependencies) Checks() []Check {
 	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
 	return []Check{
-		{"database", d.checkDatabase, "see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file"},
+		{
+			"database",
+			d.checkDatabase,
+			"see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file",
+		},
 		{"deliveries", d.checkDeliveries, "see the database"},
-		{"cache", d.checkCache, "see address, user, password and database in CACHE_URL; the service works without it, slower"},
+		{
+			"cache",
+			d.checkCache,
+			"see address, user, password and database in CACHE_URL; the service works without it, slower",
+		},
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 	}
@@ -124,16 +139,32 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0:
 		case n.State == queue.Failed:
-			warn(fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
-				"see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`")
+			warn(
+				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
+				"see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`",
+			)
 		case age > queue.OverdueAge:
-			warn(fmt.Sprintf("%d leads are %s for the %s, the oldest for %s", n.Number, n.State, n.Target, age),
-				"see why with `siteapi deliveries list`; they are only delivered while a service runs")
+			warn(
+				fmt.Sprintf(
+					"%d leads are %s for the %s, the oldest for %s",
+					n.Number,
+					n.State,
+					n.Target,
+					age,
+				),
+				"see why with `siteapi deliveries list`; they are only delivered while a service runs",
+			)
 		}
 	}
 	if inReview > 0 {
-		warn(fmt.Sprintf("%d leads are in review, the oldest for %s", inReview, time.Since(oldest).Round(time.Second)),
-			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`")
+		warn(
+			fmt.Sprintf(
+				"%d leads are in review, the oldest for %s",
+				inReview,
+				time.Since(oldest).Round(time.Second),
+			),
+			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`",
+		)
 	}
 	return "none is late", errors.Join(err, reviewErr)
 }
@@ -173,7 +204,10 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
 	}
 	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == siteSettingsType }) {
-		warn("there is no published document of type siteSettings: SiteSettings answers null", "create and publish it")
+		warn(
+			"there is no published document of type siteSettings: SiteSettings answers null",
+			"create and publish it",
+		)
 	}
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
 }

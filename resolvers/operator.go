@@ -48,7 +48,10 @@ func (r *Resolver) leads(
 		return nil, operatorError(err)
 	}
 	r.audit(ctx, "leads", found...)
-	page := &schema.LeadConnection{Edges: make([]*schema.LeadEdge, len(found)), PageInfo: &schema.PageInfo{HasNextPage: more}}
+	page := &schema.LeadConnection{
+		Edges:    make([]*schema.LeadEdge, len(found)),
+		PageInfo: &schema.PageInfo{HasNextPage: more},
+	}
 	for i, lead := range found {
 		cursor := newCursor(fmt.Sprint(lead.SubmittedAt.UnixMilli(), " ", lead.ID))
 		page.Edges[i], page.PageInfo.EndCursor = &schema.LeadEdge{Cursor: cursor, Node: lead}, &cursor
@@ -57,7 +60,11 @@ func (r *Resolver) leads(
 }
 
 // deliveryPage implements the root field deliveries.
-func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after string) (*schema.DeliveryConnection, error) {
+func (r *Resolver) deliveryPage(
+	ctx context.Context,
+	f queue.Filter,
+	after string,
+) (*schema.DeliveryConnection, error) {
 	f.Newest = true
 	if after != "" {
 		var err error
@@ -69,7 +76,10 @@ func (r *Resolver) deliveryPage(ctx context.Context, f queue.Filter, after strin
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	page := &schema.DeliveryConnection{Edges: make([]*schema.DeliveryEdge, len(list)), PageInfo: &schema.PageInfo{HasNextPage: more}}
+	page := &schema.DeliveryConnection{
+		Edges:    make([]*schema.DeliveryEdge, len(list)),
+		PageInfo: &schema.PageInfo{HasNextPage: more},
+	}
 	read := make([]*schema.Lead, len(list))
 	for i, d := range list {
 		cursor := newCursor(d.ID)
@@ -98,13 +108,19 @@ func cursorText(cursor string) string {
 
 func badCursor() error {
 	return badInput(schema.FieldError{
-		Field: "after", Code: schema.FieldCodeUnreadable, Message: "must be the endCursor of an earlier page",
+		Field:   "after",
+		Code:    schema.FieldCodeUnreadable,
+		Message: "must be the endCursor of an earlier page",
 	})
 }
 
 // asksDeliveries reports whether an operation asks for deliveries below the field that is being resolved.
 func asksDeliveries(ctx context.Context) bool {
-	return selects(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, "deliveries")
+	return selects(
+		graphql.GetOperationContext(ctx),
+		graphql.GetFieldContext(ctx).Field.Selections,
+		"deliveries",
+	)
 }
 
 func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
@@ -127,7 +143,11 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 }
 
 // changeLead changes the state of a lead and returns the lead.
-func (r *Resolver) changeLead(ctx context.Context, field, id string, change func(*schema.Lead) error) (*schema.Lead, error) {
+func (r *Resolver) changeLead(
+	ctx context.Context,
+	field, id string,
+	change func(*schema.Lead) error,
+) (*schema.Lead, error) {
 	lead, err := r.Operators.Find(ctx, id)
 	if err == nil {
 		r.audit(ctx, field, lead)
@@ -167,7 +187,11 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 }
 
 // eraseLeads implements the root field of that name.
-func (r *Resolver) eraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
+func (r *Resolver) eraseLeads(
+	ctx context.Context,
+	email string,
+	dryRun bool,
+) (*schema.ErasureReceipt, error) {
 	found, _, err := r.Operators.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
 	if err != nil {
 		return nil, operatorError(err)
@@ -185,13 +209,16 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	checks := Dependencies{
-		Database: func(context.Context) (store.Quotes, *leads.Service, error) { return r.Quotes, r.Operators, nil },
-		Cache:    func(context.Context) (cache.Cache, error) { return r.Cache, nil },
-		CMS:      func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
-		CRM:      func() (crm.Lookup, error) { return r.Operators.CRM, nil }, ContentTypes: r.ContentTypes,
+		Database:     func(context.Context) (store.Quotes, *leads.Service, error) { return r.Quotes, r.Operators, nil },
+		Cache:        func(context.Context) (cache.Cache, error) { return r.Cache, nil },
+		CMS:          func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
+		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
+		ContentTypes: r.ContentTypes,
 	}.Checks()
 	health := &schema.ServiceHealth{
-		Checks: Examine(ctx, slices.Concat(r.Checks, checks)), Cache: r.cacheStats(ctx).Stats, Version: r.Version,
+		Checks:  Examine(ctx, slices.Concat(r.Checks, checks)),
+		Cache:   r.cacheStats(ctx).Stats,
+		Version: r.Version,
 	}
 	for _, locale := range schema.Locales() {
 		health.Content = append(health.Content, r.content.locales[locale].health())
@@ -207,8 +234,13 @@ func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lea
 			references.Str(lead.Reference)
 		}
 	}
-	r.Log.Log().Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).Ctx(ctx).Str("actor", "operator").Str("field", field).
-		Array("leads", references).Msg("audit")
+	r.Log.Log().
+		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
+		Ctx(ctx).
+		Str("actor", "operator").
+		Str("field", field).
+		Array("leads", references).
+		Msg("audit")
 }
 
 // operatorError turns the errors of package leads into coded errors.
@@ -219,9 +251,15 @@ func operatorError(err error) error {
 	case errors.Is(err, leads.ErrNotInReview):
 		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
 	case errors.Is(err, leads.ErrUnreleased):
-		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is in review or was rejected: release it first."}
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "The lead is in review or was rejected: release it first.",
+		}
 	case errors.Is(err, queue.ErrUnknownTarget):
-		return &schema.Error{Code: schema.CodeBadUserInput, Message: "Nothing is delivered to this target: it is not set up."}
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "Nothing is delivered to this target: it is not set up.",
+		}
 	case errors.Is(err, store.ErrUnavailable):
 		return unavailable("The database is not available at the moment.", err)
 	}

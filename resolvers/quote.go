@@ -27,7 +27,10 @@ const idempotencyKeyMax = 255
 // submitQuote stores a lead with its pending deliveries. It answers once both are
 // durable; they are delivered afterwards. [store.Quotes.Submit] recognizes a repetition, by the
 // digests of the content and of the Idempotency-Key, and returns the first submission.
-func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
+func (r *Resolver) submitQuote(
+	ctx context.Context,
+	in schema.SubmitQuoteInput,
+) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(schema.CallerFrom(ctx).Header)
 	if utf8.RuneCountInString(key) > idempotencyKeyMax {
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
@@ -44,7 +47,10 @@ func (r *Resolver) submitQuote(ctx context.Context, in schema.SubmitQuoteInput) 
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
-	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals, func(s quote.Signal) bool { return !s.Weak() })
+	n.Submission.InReview = slices.ContainsFunc(
+		n.Submission.Signals,
+		func(s quote.Signal) bool { return !s.Weak() },
+	)
 	trace := propagation.MapCarrier{} // of the request, which deliveries continue; empty where nothing is traced
 	propagation.TraceContext{}.Inject(ctx, trace)
 	n.Submission.Trace = trace["traceparent"]
@@ -93,7 +99,11 @@ func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 			Complexity:  trimmed(in.Selections.Complexity),
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
-		Estimate: quote.Estimate{Min: in.Estimate.Min, Max: in.Estimate.Max, Currency: strings.TrimSpace(in.Estimate.Currency)},
+		Estimate: quote.Estimate{
+			Min:      in.Estimate.Min,
+			Max:      in.Estimate.Max,
+			Currency: strings.TrimSpace(in.Estimate.Currency),
+		},
 	}
 	for _, feature := range in.Selections.Features {
 		if feature = strings.TrimSpace(feature); !slices.Contains(s.Selections.Features, feature) {
@@ -127,7 +137,12 @@ func digest(session, content string) string {
 
 // signals returns the signs that a program sent a submission. A check that fails because
 // the database or the bot check does not answer is not a reason for a review.
-func (r *Resolver) signals(ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time) []quote.Signal {
+func (r *Resolver) signals(
+	ctx context.Context,
+	in schema.SubmitQuoteInput,
+	content string,
+	at time.Time,
+) []quote.Signal {
 	found := []quote.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
 		found = append([]quote.Signal{quote.Honeypot}, found...)
@@ -153,7 +168,11 @@ func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time)
 
 // challengeSignal verifies the token of the bot check. The same content sent again is the
 // same attempt, for which the token stays valid.
-func (r *Resolver) challengeSignal(ctx context.Context, in schema.SubmitQuoteInput, content string) quote.Signal {
+func (r *Resolver) challengeSignal(
+	ctx context.Context,
+	in schema.SubmitQuoteInput,
+	content string,
+) quote.Signal {
 	if r.Challenge == nil {
 		return ""
 	}

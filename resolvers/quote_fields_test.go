@@ -25,6 +25,9 @@ func TestEveryFieldOfALeadArrives(t *testing.T) {
 		}
 	}
 	for _, path := range quotetest.Missing(leads.New(*quotetest.Filled(), schema.LeadStateDelivered)) {
-		t.Errorf("type Lead of schema/operator.graphqls or New in resolvers/leads/leads.go leaves out %s", path)
+		t.Errorf(
+			"type Lead of schema/operator.graphqls or New in resolvers/leads/leads.go leaves out %s",
+			path,
+		)
 	}
 }

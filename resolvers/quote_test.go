@@ -11,9 +11,16 @@ func ptr[T any](v T) *T { return &v }
 func input() schema.SubmitQuoteInput {
 	return schema.SubmitQuoteInput{
 		SessionID: "s-1",
-		Contact:   &schema.QuoteContactInput{FirstName: " Ana ", LastName: "Pop", Email: " ana@example.com", Phone: ptr("  ")},
+		Contact: &schema.QuoteContactInput{
+			FirstName: " Ana ",
+			LastName:  "Pop",
+			Email:     " ana@example.com",
+			Phone:     ptr("  "),
+		},
 		Selections: &schema.QuoteSelectionsInput{
-			ProjectType: "web-app", Features: []string{"blog", "shop", "blog", " shop "}, Timeline: ptr("3-months"),
+			ProjectType: "web-app",
+			Features:    []string{"blog", "shop", "blog", " shop "},
+			Timeline:    ptr("3-months"),
 		},
 		Estimate: &schema.QuoteEstimateInput{Min: 1000, Max: 2000.5, Currency: "EUR"},
 		Locale:   ptr(schema.LocaleRo),
@@ -23,10 +30,12 @@ func input() schema.SubmitQuoteInput {
 func TestNewSubmissionTrims(t *testing.T) {
 	t.Parallel()
 	s := newSubmission(input())
-	if s.Contact.FirstName != "Ana" || s.Contact.Email != "ana@example.com" || s.Contact.Phone != "" || s.Locale != "ro" {
+	if s.Contact.FirstName != "Ana" || s.Contact.Email != "ana@example.com" || s.Contact.Phone != "" ||
+		s.Locale != "ro" {
 		t.Errorf("got %+v", s)
 	}
-	if len(s.Selections.Features) != 2 || s.Selections.Features[0] != "blog" || s.Selections.Features[1] != "shop" {
+	if len(s.Selections.Features) != 2 || s.Selections.Features[0] != "blog" ||
+		s.Selections.Features[1] != "shop" {
 		t.Errorf("features are %q, want each once in the order they were ticked", s.Selections.Features)
 	}
 }

@@ -96,17 +96,24 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	if asked != nil {
 		return *asked, nil
 	}
-	entry, err := r.Cache.Get(ctx, pdfKey(id, "locale"), func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		s, err := r.submission(ctx, id)
-		return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
-	})
+	entry, err := r.Cache.Get(
+		ctx,
+		pdfKey(id, "locale"),
+		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+			s, err := r.submission(ctx, id)
+			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
+		},
+	)
 	if err != nil {
 		return "", translate(err)
 	}
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
 	}
-	_, index := language.MatchStrings(r.languages, strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","))
+	_, index := language.MatchStrings(
+		r.languages,
+		strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","),
+	)
 	return schema.Locales()[index], nil
 }
 
@@ -121,7 +128,12 @@ func newLanguages() language.Matcher {
 
 // render renders the document of a submission once for all concurrent requests. The cache key has the revision
 // of the content, so the next document reflects an edit of the site settings.
-func (r *Resolver) render(ctx context.Context, id string, locale schema.Locale, snap *snapshot) (cache.Entry, error) {
+func (r *Resolver) render(
+	ctx context.Context,
+	id string,
+	locale schema.Locale,
+	snap *snapshot,
+) (cache.Entry, error) {
 	key := pdfKey(id, string(locale)+":"+snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		s, err := r.submission(ctx, id)
@@ -151,7 +163,9 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 	defer cancel()
 	if r.drawing.Acquire(patience, 1) != nil {
 		return nil, &schema.Error{
-			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
+			Code:       schema.CodeUpstreamUnavailable,
+			Message:    "The service is busy. Please try again.",
+			RetryAfter: time.Second,
 		}
 	}
 	defer r.drawing.Release(1)
@@ -168,7 +182,8 @@ func (r *Resolver) document(
 	}
 	d.Company.Name, d.Company.Accent = snap.settings.companyName, snap.settings.accent
 	d.Company.Lines = companyLines(snap.settings, locale)
-	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
+	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil &&
+		logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the logo")

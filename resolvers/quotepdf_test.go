@@ -80,7 +80,12 @@ func TestPdf(t *testing.T) {
 				}
 			}
 			if page.drawn.Load() != tt.drawn || tt.drawn == 1 && quotes.reads.Load() != 2 {
-				t.Errorf("drawn %d times, want %d; the submission was read %d times", page.drawn.Load(), tt.drawn, quotes.reads.Load())
+				t.Errorf(
+					"drawn %d times, want %d; the submission was read %d times",
+					page.drawn.Load(),
+					tt.drawn,
+					quotes.reads.Load(),
+				)
 			}
 		})
 	}
@@ -99,7 +104,8 @@ func TestPdfOfAnErasedSubmission(t *testing.T) {
 	}
 	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
 		var coded *schema.Error
-		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) || coded.Code != schema.CodeNotFound {
+		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) ||
+			coded.Code != schema.CodeNotFound {
 			t.Errorf("%s: %v, want NOT_FOUND", id, err)
 		}
 	}
@@ -173,7 +179,8 @@ func TestPdfWithALateLogo(t *testing.T) {
 	snap := &snapshot{settings: settingsWithLogo()}
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if d, complete := r.document(short, &quote.Submission{}, schema.LocaleEn, snap); complete || d.Company.Logo != nil {
+	if d, complete := r.document(short, &quote.Submission{}, schema.LocaleEn, snap); complete ||
+		d.Company.Logo != nil {
 		t.Errorf("without the logo it is complete: %+v", d.Company)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
@@ -192,16 +199,25 @@ func TestPdfWithALateLogo(t *testing.T) {
 func TestPdfCompanyLines(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
-	settings := &siteSettings{website: "https://www.lumen.example/", shown: &schema.SiteSettings{
-		ContactPhones: []*schema.ContactPhoneNumber{
-			{Number: "+44 20 7946 0018", Label: &schema.LocalizedString{En: text("Sales"), Ro: text("Vânzări")},
-				DisplayLocation: []string{"contact"}},
-			{Number: "+44 20 7946 0019", DisplayLocation: []string{"footer"}},
+	settings := &siteSettings{
+		website: "https://www.lumen.example/",
+		shown: &schema.SiteSettings{
+			ContactPhones: []*schema.ContactPhoneNumber{
+				{
+					Number:          "+44 20 7946 0018",
+					Label:           &schema.LocalizedString{En: text("Sales"), Ro: text("Vânzări")},
+					DisplayLocation: []string{"contact"},
+				},
+				{Number: "+44 20 7946 0019", DisplayLocation: []string{"footer"}},
+			},
+			ContactEmail: text("hello@lumen.example"),
+			Address:      &schema.PostalAddress{Street: text("Main Street 1"), City: text("London")},
 		},
-		ContactEmail: text("hello@lumen.example"), Address: &schema.PostalAddress{Street: text("Main Street 1"), City: text("London")},
-	}}
+	}
 	want := []pdf.Line{
-		{Text: "Main Street 1"}, {Text: "London"}, {Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
+		{
+			Text: "Main Street 1",
+		}, {Text: "London"}, {Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
 		{Text: "hello@lumen.example", Link: "mailto:hello@lumen.example"},
 		{Text: "www.lumen.example", Link: "https://www.lumen.example/"},
 	}
@@ -212,7 +228,9 @@ func TestPdfCompanyLines(t *testing.T) {
 
 func settingsWithLogo() *siteSettings {
 	logo := "https://cdn.example/logo.png"
-	return &siteSettings{shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}}}
+	return &siteSettings{
+		shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}},
+	}
 }
 
 func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank) {

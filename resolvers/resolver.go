@@ -91,8 +91,10 @@ func New(d Deps) *Resolver {
 		d.Count = func(Event) {}
 	}
 	r := &Resolver{
-		Deps: d, formats: schema.NewFormats(), languages: newLanguages(),
-		drawing: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
+		Deps:      d,
+		formats:   schema.NewFormats(),
+		languages: newLanguages(),
+		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
 	}
 	r.content = newContentService(&r.Deps)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
@@ -134,7 +136,10 @@ func (r *Resolver) DeleteOld(ctx context.Context) {
 
 // deleteOld deletes what is older than a retention, nothing if that is 0.
 func (r *Resolver) deleteOld(
-	ctx context.Context, what string, retention time.Duration, prune func(context.Context, time.Time) (int64, error),
+	ctx context.Context,
+	what string,
+	retention time.Duration,
+	prune func(context.Context, time.Time) (int64, error),
 ) {
 	if retention == 0 {
 		return

@@ -99,8 +99,11 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
 	_ = json.Unmarshal(doc.Fields, &d.fields) // an object, or else the document was left out
 	s := &schema.SiteSettings{
-		ContactPhone: d.text("contactPhone"), ContactEmail: d.text("contactEmail"), ContactPhones: phones(d),
-		SocialLinks: texts[schema.SocialLinks](d, "socialLinks"), Address: texts[schema.PostalAddress](d, "address"),
+		ContactPhone:  d.text("contactPhone"),
+		ContactEmail:  d.text("contactEmail"),
+		ContactPhones: phones(d),
+		SocialLinks:   texts[schema.SocialLinks](d, "socialLinks"),
+		Address:       texts[schema.PostalAddress](d, "address"),
 		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
 	}
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
@@ -110,8 +113,10 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
 	}
 	return &siteSettings{
-		shown: s, companyName: firstText(d, "companyName", "siteName", "title"),
-		accent: firstText(d, "accentColor"), website: firstText(d, "website", "siteUrl"),
+		shown:       s,
+		companyName: firstText(d, "companyName", "siteName", "title"),
+		accent:      firstText(d, "accentColor"),
+		website:     firstText(d, "website", "siteUrl"),
 	}
 }
 
@@ -141,7 +146,9 @@ func phones(d jsonObject) []*schema.ContactPhoneNumber {
 			continue
 		}
 		list = append(list, &schema.ContactPhoneNumber{
-			Number: *number, DisplayLocation: shown, Label: texts[schema.LocalizedString](o, "label"),
+			Number:          *number,
+			DisplayLocation: shown,
+			Label:           texts[schema.LocalizedString](o, "label"),
 		})
 	}
 	return list

@@ -16,8 +16,10 @@ import (
 
 func settingsOf(t *testing.T, fields string) *schema.SiteSettings {
 	t.Helper()
-	return newSiteSettings(&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)},
-		zerolog.Nop()).shown
+	return newSiteSettings(
+		&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)},
+		zerolog.Nop(),
+	).shown
 }
 
 func TestPhones(t *testing.T) {
@@ -31,11 +33,26 @@ func TestPhones(t *testing.T) {
 			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`, `"9"`},
 		{"legacy beside an empty list", `{"contactPhones":[],"contactPhone":"9"}`, `null`, `"9"`},
 		{"legacy beside null", `{"contactPhones":null,"contactPhone":"9"}`, `null`, `"9"`},
-		{"empty strings", `{"contactPhone":"","contactPhones":[{"number":"","displayLocation":["contact"]}]}`, `[]`, `null`},
-		{"all malformed, legacy set", `{"contactPhones":[{"displayLocation":["contact"]}],"contactPhone":"9"}`, `null`, `"9"`},
+		{
+			"empty strings",
+			`{"contactPhone":"","contactPhones":[{"number":"","displayLocation":["contact"]}]}`,
+			`[]`,
+			`null`,
+		},
+		{
+			"all malformed, legacy set",
+			`{"contactPhones":[{"displayLocation":["contact"]}],"contactPhone":"9"}`,
+			`null`,
+			`"9"`,
+		},
 		{"unknown place", `{"contactPhones":[{"number":"1","displayLocation":["header","contact",5]}]}`,
 			`[{"number":"1","displayLocation":["contact"]}]`, `null`},
-		{"no place", `{"contactPhones":[{"number":"1"},{"number":"2","displayLocation":[]}],"contactPhone":"9"}`, `null`, `"9"`},
+		{
+			"no place",
+			`{"contactPhones":[{"number":"1"},{"number":"2","displayLocation":[]}],"contactPhone":"9"}`,
+			`null`,
+			`"9"`,
+		},
 		{"a place twice", `{"contactPhones":[{"number":"1","displayLocation":["footer","footer"]}]}`,
 			`[{"number":"1","displayLocation":["footer"]}]`, `null`},
 		{"odd types", `{"contactPhones":"x","contactPhone":5}`, `[]`, `null`},
@@ -60,7 +77,8 @@ func TestPhones(t *testing.T) {
 func TestMalformedSettingsAreLogged(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[string]string{
-		`{"contactPhones":"x"}`: `"field":"contactPhones"`, `{"contactEmail":7}`: `"field":"contactEmail"`,
+		`{"contactPhones":"x"}`: `"field":"contactPhones"`,
+		`{"contactEmail":7}`:    `"field":"contactEmail"`,
 		`{"contactPhones":[7]}`: `"phone":0`,
 		`{"contactPhones":[{"number":5,"displayLocation":["contact"]}]}`:      `"phone":0,"field":"number"`,
 		`{"contactPhones":[{"number":"1"}]}`:                                  `"phone":0`,
@@ -69,8 +87,12 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 		`{"logo":{"asset":{"url":[]}}}`:                                       `"in":"asset","field":"url"`,
 	} {
 		var log bytes.Buffer
-		newSiteSettings(&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)}, zerolog.New(&log))
-		if !strings.Contains(log.String(), want) || !strings.Contains(log.String(), `"document":"siteSettings"`) {
+		newSiteSettings(
+			&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)},
+			zerolog.New(&log),
+		)
+		if !strings.Contains(log.String(), want) ||
+			!strings.Contains(log.String(), `"document":"siteSettings"`) {
 			t.Errorf("%s: the log is %s", fields, log.String())
 		}
 	}
@@ -78,8 +100,11 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 
 func TestOddSettingsBecomeNull(t *testing.T) {
 	t.Parallel()
-	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],`+
-		`"friday":"9 - 13"}}`)
+	odd := settingsOf(
+		t,
+		`{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],`+
+			`"friday":"9 - 13"}}`,
+	)
 	friday := "9 - 13"
 	want := &schema.SiteSettings{ContactPhones: []*schema.ContactPhoneNumber{},
 		BusinessHours: &schema.BusinessHours{Friday: &friday}}
@@ -99,7 +124,10 @@ func TestLabelsComeInEveryLocale(t *testing.T) {
 	for _, locale := range schema.AllLocale {
 		label += `,"` + string(locale) + `":"word-` + string(locale) + `"`
 	}
-	phones := settingsOf(t, `{"contactPhones":[{"number":"1","label":{`+label[1:]+`},"displayLocation":["contact"]}]}`).ContactPhones
+	phones := settingsOf(
+		t,
+		`{"contactPhones":[{"number":"1","label":{`+label[1:]+`},"displayLocation":["contact"]}]}`,
+	).ContactPhones
 	for _, locale := range schema.AllLocale {
 		if got := localized(phones[0].Label, locale); got == nil || *got != "word-"+string(locale) {
 			t.Errorf("phones in site.go or localized in quotepdf.go leaves out the label in %s", locale)

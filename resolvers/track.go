@@ -15,7 +15,10 @@ import (
 
 // trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development their
 // names are reported, as a help for building the form.
-func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
+func (r *Resolver) trackQuote(
+	ctx context.Context,
+	in schema.TrackQuoteInput,
+) (*schema.TrackQuotePayload, error) {
 	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}
 	if s := in.Selections; s != nil {
@@ -28,7 +31,8 @@ func (r *Resolver) trackQuote(ctx context.Context, in schema.TrackQuoteInput) (*
 	}
 	if e := in.Estimate; e != nil {
 		visit.Estimate = quote.PartialEstimate{
-			Min: read.amount("estimate.min", e.Min), Max: read.amount("estimate.max", e.Max),
+			Min:      read.amount("estimate.min", e.Min),
+			Max:      read.amount("estimate.max", e.Max),
 			Currency: read.text("estimate.currency", e.Currency, r.formats.Currency),
 		}
 	}

@@ -38,7 +38,8 @@ func newWebhookEvent(payload map[string]any) webhookEvent {
 // locales returns the locales whose content an event makes stale: none for drafts and
 // versions, and for the quotes that the service itself stores.
 func (e webhookEvent) locales() []schema.Locale {
-	if !cms.IsPublished(e.id) || e.documentType == cms.SubmissionType || strings.HasPrefix(e.id, cms.SubmissionType+".") {
+	if !cms.IsPublished(e.id) || e.documentType == cms.SubmissionType ||
+		strings.HasPrefix(e.id, cms.SubmissionType+".") {
 		return nil
 	}
 	if e.locale == "" {
@@ -59,11 +60,17 @@ const (
 
 // receiveCmsWebhook implements the root field of that name. A failure of the service is
 // answered with 503, which the CMS retries, unlike a 4xx.
-func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
+func (r *Resolver) receiveCmsWebhook(
+	ctx context.Context,
+	payload any,
+) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
 		return nil, badInput(schema.FieldError{
-			Field: "payload", Code: schema.FieldCodeWrongType, Params: map[string]any{"type": "object"}, Message: "must be a JSON object",
+			Field:   "payload",
+			Code:    schema.FieldCodeWrongType,
+			Params:  map[string]any{"type": "object"},
+			Message: "must be a JSON object",
 		})
 	}
 	event := newWebhookEvent(object)
@@ -78,7 +85,11 @@ func (r *Resolver) receiveCmsWebhook(ctx context.Context, payload any) (*schema.
 	}
 	r.refetch(locales, firstRefetch, secondRefetch)
 	r.Count(Event{"webhook", "ok"})
-	r.Log.Info().Ctx(ctx).Str("document_type", event.documentType).Str("document", event.id).Strs("keys", keys).
+	r.Log.Info().
+		Ctx(ctx).
+		Str("document_type", event.documentType).
+		Str("document", event.id).
+		Strs("keys", keys).
 		Msg("webhook received")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }

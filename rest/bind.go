@@ -40,7 +40,9 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return badRequest("The query string is malformed: check its % escapes, and separate parameters with &.")
+		return badRequest(
+			"The query string is malformed: check its % escapes, and separate parameters with &.",
+		)
 	}
 	var wrong []schema.FieldError
 	for _, p := range rt.params {
@@ -49,16 +51,29 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
 		case len(given) > 1:
 			wrong = append(wrong, schema.FieldError{
-				Field: p.Variable, Code: schema.FieldCodeRepeated, Message: "must be given only once",
+				Field:   p.Variable,
+				Code:    schema.FieldCodeRepeated,
+				Message: "must be given only once",
 			})
 		case !utf8.ValidString(given[0]):
-			wrong = append(wrong, schema.FieldError{Field: p.Variable, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8"})
+			wrong = append(
+				wrong,
+				schema.FieldError{
+					Field:   p.Variable,
+					Code:    schema.FieldCodeUnreadable,
+					Message: "must be UTF-8",
+				},
+			)
 		default:
 			vars[p.Variable] = convert(typ, given[0])
 		}
 	}
 	if len(wrong) > 0 {
-		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid parameters.", Fields: wrong}
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "The request has invalid parameters.",
+			Fields:  wrong,
+		}
 	}
 	return nil
 }
@@ -87,7 +102,9 @@ func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
 	media, params, err := mime.ParseMediaType(given)
 	if err != nil || !slices.Contains(b.accepts, media) {
 		answer.Set("Accept", strings.Join(b.accepts, ", "))
-		return unsupported("The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".")
+		return unsupported(
+			"The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".",
+		)
 	}
 	switch strings.ToLower(params["charset"]) {
 	case "", "utf-8", "utf8", "us-ascii":

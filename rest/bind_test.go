@@ -41,7 +41,8 @@ func TestQueryParameters(t *testing.T) {
 			if got.status != 400 || stub.ran() != 0 {
 				t.Errorf("%s: got %d, %d operations ran", c.query, got.status, stub.ran())
 			}
-			if c.wrong != "" && (len(p.Errors) == 0 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != c.wrong) {
+			if c.wrong != "" &&
+				(len(p.Errors) == 0 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != c.wrong) {
 				t.Errorf("%s: errors %v, want %s", c.query, p.Errors, c.wrong)
 			}
 			continue
@@ -101,9 +102,11 @@ func TestErrorsNameWhatWasSent(t *testing.T) {
 		type Query { find(id: ID!, kinds: In): String! }
 		input In { size: In, n: Int }`)
 	routes, err := compile(s, fstest.MapFS{
-		"a.graphql": {Data: []byte(`"x" query A($quote: ID!, $filter: In) @rest(method: POST, path: "/api/a", query:
+		"a.graphql": {
+			Data: []byte(`"x" query A($quote: ID!, $filter: In) @rest(method: POST, path: "/api/a", query:
 			["quote"], body: "filter",
-			example: {quote: 1}, answerExample: "x") { find(id: $quote, kinds: $filter) }`)},
+			example: {quote: 1}, answerExample: "x") { find(id: $quote, kinds: $filter) }`),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

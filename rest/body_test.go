@@ -21,7 +21,12 @@ func TestHostileBodies(t *testing.T) {
 		detail     string // part of it
 	}{
 		{"empty", ``, 400, "The body is empty: it has no JSON value"},
-		{"not JSON", `sessionId=1`, 400, "The body is not valid JSON: unexpected character (line 1, column 1)."},
+		{
+			"not JSON",
+			`sessionId=1`,
+			400,
+			"The body is not valid JSON: unexpected character (line 1, column 1).",
+		},
 		{"array", `[]`, 400, "has to be a JSON object"},
 		{"null", `null`, 400, "has to be a JSON object"},
 		{"name twice", `{"sessionId":"a","sessionId":"b"}`, 400, "the same name twice"},
@@ -33,10 +38,25 @@ func TestHostileBodies(t *testing.T) {
 		{"escaped NUL", `{"sessionId":"a\u0000"}`, 400, "invalid fields"},
 		{"deep list", `{"sessionId":` + deep(65) + `}`, 400, "deeper than 64 levels"},
 		{"bottomless unknown field", `{"x":` + strings.Repeat(`[`, 60000), 400, "deeper than 64 levels"},
-		{"wrong types", `{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`, 400, "invalid fields"},
-		{"hints that are not usable", `{"sessionId":"a","selections":7,"estimate":{"min":1e999}}`, 200, "true"},
+		{
+			"wrong types",
+			`{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`,
+			400,
+			"invalid fields",
+		},
+		{
+			"hints that are not usable",
+			`{"sessionId":"a","selections":7,"estimate":{"min":1e999}}`,
+			200,
+			"true",
+		},
 		{"no field at all", `{}`, 400, "invalid fields"},
-		{"64 KiB and a byte", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`, 413, "at most 65536 bytes"},
+		{
+			"64 KiB and a byte",
+			`{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`,
+			413,
+			"at most 65536 bytes",
+		},
 		{"10 MB", `{"sessionId":"` + strings.Repeat("a", 10e6) + `"}`, 413, "at most 65536 bytes"},
 		{"64 KiB", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-19) + `}`, 200, ""},
 		{"unknown fields", `{"x":{"y":[1,{"z":"\u0000"}]},"sessionId":"s-1","selections":{"x":1}}`, 200, ""},
@@ -119,11 +139,18 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 	if string(encoded) != body {
 		t.Errorf("got  %s\nwant %s", encoded, body)
 	}
-	for body, want := range map[string]string{`{}`: "body empty", `null`: "body required", `[]`: "body empty", ``: "", `{"a":1`: "",
-		`{"many values":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}`: ""} {
+	for body, want := range map[string]string{
+		`{}`:     "body empty",
+		`null`:   "body required",
+		`[]`:     "body empty",
+		``:       "",
+		`{"a":1`: "",
+		`{"many values":[` + strings.Repeat(`{"":0},`, 100_000) + `0]}`: "",
+	} {
 		got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader)
 		p := got.problem(t)
-		if got.status != 400 || want != "" && (len(p.Errors) != 1 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != want) {
+		if got.status != 400 ||
+			want != "" && (len(p.Errors) != 1 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != want) {
 			t.Errorf("%s: got %d %s", body, got.status, got.body)
 		}
 	}
@@ -179,7 +206,9 @@ func TestMediaTypes(t *testing.T) {
 			if c.status == 415 && got.problem(t).Code != schema.CodeUnsupportedMediaType {
 				t.Errorf("got %s", got.body)
 			}
-			if want := map[bool]string{true: "identity"}[c.coding == "gzip"]; got.header.Get("Accept-Encoding") != want {
+			if want := map[bool]string{true: "identity"}[c.coding == "gzip"]; got.header.Get(
+				"Accept-Encoding",
+			) != want {
 				t.Errorf("Accept-Encoding %q", got.header.Get("Accept-Encoding"))
 			}
 		})

@@ -56,7 +56,10 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		c.errs = append(c.errs, errors.New("there is no operation document: add one *.graphql file for each route"))
+		c.errs = append(
+			c.errs,
+			errors.New("there is no operation document: add one *.graphql file for each route"),
+		)
 	}
 	var routes []*route
 	for _, name := range names {
@@ -73,7 +76,10 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 		return nil, fmt.Errorf("compiling the REST operations:\n%w", errors.Join(c.errs...))
 	}
 	// The order of the description should not depend on how files are named.
-	slices.SortFunc(routes, func(a, b *route) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) })
+	slices.SortFunc(
+		routes,
+		func(a, b *route) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) },
+	)
 	return routes, nil
 }
 
@@ -82,7 +88,11 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 func (rt *route) withoutVariables() *ast.QueryDocument {
 	op := *rt.op
 	op.VariableDefinitions = nil
-	return &ast.QueryDocument{Operations: ast.OperationList{&op}, Fragments: rt.doc.Fragments, Position: rt.doc.Position}
+	return &ast.QueryDocument{
+		Operations: ast.OperationList{&op},
+		Fragments:  rt.doc.Fragments,
+		Position:   rt.doc.Position,
+	}
 }
 
 // document compiles one file. It returns nil if the file does not define a route.
@@ -99,12 +109,22 @@ func (c *compiler) document(name, text string) *route {
 		return nil
 	}
 	if len(doc.Operations) != 1 {
-		c.errs = append(c.errs, fmt.Errorf("%s: there are %d operations: give each route a file of its own", name, len(doc.Operations)))
+		c.errs = append(
+			c.errs,
+			fmt.Errorf(
+				"%s: there are %d operations: give each route a file of its own",
+				name,
+				len(doc.Operations),
+			),
+		)
 		return nil
 	}
 	rt := &route{text: text, doc: doc, op: doc.Operations[0]}
 	if rt.directive = rt.op.Directives.ForName("rest"); rt.directive == nil {
-		c.add(rt.op.Position, "the operation has no @rest: add @rest(method: …, path: …), or move the file away")
+		c.add(
+			rt.op.Position,
+			"the operation has no @rest: add @rest(method: …, path: …), or move the file away",
+		)
 		return nil
 	}
 	args := rt.directive.ArgumentMap(nil)
@@ -114,7 +134,11 @@ func (c *compiler) document(name, text string) *route {
 	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
 	for _, name := range rt.headers {
 		if headerTexts()[name] == [2]string{} {
-			c.add(rt.at("headers"), "@rest(headers) names %q, which openapi.go does not describe: add it there", name)
+			c.add(
+				rt.at("headers"),
+				"@rest(headers) names %q, which openapi.go does not describe: add it there",
+				name,
+			)
 		}
 	}
 	if len(rt.op.SelectionSet) == 1 {
@@ -140,7 +164,8 @@ func (c *compiler) document(name, text string) *route {
 // address checks that there is one way to spell the path, and that the method fits the operation.
 func (c *compiler) address(rt *route) {
 	odd := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/-._~", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+			!strings.ContainsRune("/-._~", r)
 	}
 	switch {
 	case !strings.HasPrefix(rt.path, "/api/"):
@@ -148,7 +173,11 @@ func (c *compiler) address(rt *route) {
 	case rt.path == DescriptionPath:
 		c.add(rt.at("path"), "the path %s belongs to the OpenAPI description: choose another", rt.path)
 	case path.Clean(rt.path) != rt.path || strings.ContainsFunc(rt.path, odd):
-		c.add(rt.at("path"), "the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes", rt.path)
+		c.add(
+			rt.at("path"),
+			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes",
+			rt.path,
+		)
 	}
 	if rt.method == "GET" && rt.op.Operation != ast.Query {
 		c.add(rt.at("method"), "GET has to be safe to repeat, but this is a %s: use POST", rt.op.Operation)
@@ -166,10 +195,21 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		})
 		switch {
 		case def == nil:
-			c.add(rt.at(argument), "@rest(%s) names %q, but the operation has no variable $%s", argument, name, name)
+			c.add(
+				rt.at(argument),
+				"@rest(%s) names %q, but the operation has no variable $%s",
+				argument,
+				name,
+				name,
+			)
 			return nil
 		case i < 0:
-			c.add(def.Position, "$%s is not the value of an argument of %s: give it to one itself", name, rt.root.Name)
+			c.add(
+				def.Position,
+				"$%s is not the value of an argument of %s: give it to one itself",
+				name,
+				rt.root.Name,
+			)
 			return nil
 		}
 		if _, twice := rt.sentAs[rt.root.Arguments[i].Name]; twice {
@@ -184,7 +224,12 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 	for _, name := range texts(args["query"]) {
 		if def := source("query", name); def != nil {
 			if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
-				c.add(def.Position, "$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body", name, def.Type)
+				c.add(
+					def.Position,
+					"$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body",
+					name,
+					def.Type,
+				)
 			}
 			rt.params = append(rt.params, def)
 		}
@@ -195,7 +240,10 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		}
 	}
 	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
-		c.add(rt.directive.Position, "a variable comes from nowhere: name each in @rest(query) or @rest(body)")
+		c.add(
+			rt.directive.Position,
+			"a variable comes from nowhere: name each in @rest(query) or @rest(body)",
+		)
 	}
 }
 
@@ -206,17 +254,30 @@ func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]
 	isInput := def.Definition.Kind == ast.InputObject
 	switch {
 	case rt.method == "GET":
-		c.add(rt.at("body"), "a GET request has no body: use POST or take the variables from the query string")
+		c.add(
+			rt.at("body"),
+			"a GET request has no body: use POST or take the variables from the query string",
+		)
 	case def.Type.Elem != nil || !isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)):
-		c.add(def.Position, "$%s is a %s, which is not a body: use an input object or a scalar for any JSON", def.Variable, def.Type)
+		c.add(
+			def.Position,
+			"$%s is a %s, which is not a body: use an input object or a scalar for any JSON",
+			def.Variable,
+			def.Type,
+		)
 	case limit <= 0:
 		c.add(rt.at("bodyLimit"), "@rest(bodyLimit) is %d: give a number of bytes above 0", limit)
 	case len(rt.body.accepts) == 0:
 		c.add(rt.at("accepts"), "@rest(accepts) is empty: name at least one media type")
 	}
 	for _, accepted := range rt.body.accepts {
-		if media, params, err := mime.ParseMediaType(accepted); err != nil || len(params) > 0 || media != accepted {
-			c.add(rt.at("accepts"), "%q is not a media type in plain form: write it like application/json", accepted)
+		if media, params, err := mime.ParseMediaType(accepted); err != nil || len(params) > 0 ||
+			media != accepted {
+			c.add(
+				rt.at("accepts"),
+				"%q is not a media type in plain form: write it like application/json",
+				accepted,
+			)
 		}
 	}
 }
@@ -243,7 +304,10 @@ func (c *compiler) examples(rt *route) {
 func (c *compiler) answer(rt *route, download bool) {
 	switch {
 	case download != (rt.produces != ""):
-		c.add(rt.at("produces"), "@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
+		c.add(
+			rt.at("produces"),
+			"@rest(produces) belongs to a download, which needs it: add it to one, or take it away",
+		)
 	case !download:
 	case rt.method != "GET":
 		c.add(rt.at("answer"), "a download is read with GET: change the method or the answer")

@@ -109,9 +109,14 @@ func change(arguments string) string {
 
 func TestConflictingDocuments(t *testing.T) {
 	t.Parallel()
-	document := &fstest.MapFile{Data: []byte(`"x" query A @rest(method: GET, path: "/api/a", answerExample: "x") { text }`)}
-	_, err := compile(testSchema(t, compileSDL), fstest.MapFS{"a.graphql": document, "b.graphql": document,
-		"c.graphql": {Data: []byte("query {")}})
+	document := &fstest.MapFile{
+		Data: []byte(`"x" query A @rest(method: GET, path: "/api/a", answerExample: "x") { text }`),
+	}
+	_, err := compile(testSchema(t, compileSDL), fstest.MapFS{
+		"a.graphql": document,
+		"b.graphql": document,
+		"c.graphql": {Data: []byte("query {")},
+	})
 	for _, want := range []string{"another GET /api/a already", "another operation A already", "c.graphql:1:8"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -26,7 +26,8 @@ func TestConditionalDownload(t *testing.T) {
 			if got.status != status {
 				t.Errorf("%s %s: got %d, want %d", method, header, got.status, status)
 			}
-			if status == 304 && (got.body != "" || got.header.Get("ETag") != `"v1"` || got.header.Get("Cache-Control") == "") {
+			if status == 304 &&
+				(got.body != "" || got.header.Get("ETag") != `"v1"` || got.header.Get("Cache-Control") == "") {
 				t.Errorf("%s %s: 304 with %q and %v", method, header, got.body, got.header)
 			}
 		}
@@ -41,7 +42,12 @@ func TestDownloadWithoutAnEntityTag(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
 	stub.reply = func(string) (any, error) {
-		return &schema.QuotePDF{FileName: "f", ContentType: "application/pdf", Locale: "en", Content: []byte("x")}, nil
+		return &schema.QuotePDF{
+			FileName:    "f",
+			ContentType: "application/pdf",
+			Locale:      "en",
+			Content:     []byte("x"),
+		}, nil
 	}
 	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "If-None-Match", "*")
 	if got.status != 200 || got.body != "x" || got.header.Get("ETag") != "" {

@@ -148,7 +148,11 @@ func (t *types) enum(def *ast.Definition) {
 		values = append(values, v.Name)
 		lines = append(lines, "- `"+v.Name+"`: "+oneLine(v.Description))
 	}
-	t.named[def.Name] = object{{"type", "string"}, {"description", strings.Join(lines, "\n")}, {"enum", values}}
+	t.named[def.Name] = object{
+		{"type", "string"},
+		{"description", strings.Join(lines, "\n")},
+		{"enum", values},
+	}
 }
 
 // input adds an input type. Other fields than those named are allowed, because they are ignored.
@@ -160,7 +164,8 @@ func (t *types) input(def *ast.Definition) {
 	properties, required := object{}, []any{}
 	for _, f := range def.Fields {
 		constraint := f.Directives.ForName("constraint")
-		property := t.value(f.Type, constraint, true).with("description", describeBounds(f.Description, constraint))
+		property := t.value(f.Type, constraint, true).
+			with("description", describeBounds(f.Description, constraint))
 		if f.DefaultValue != nil {
 			property = append(property, member{"default", literal(f.DefaultValue)})
 		} else if f.Type.NonNull {
@@ -176,14 +181,18 @@ func (t *types) input(def *ast.Definition) {
 // Every field that was asked for is there, null where it has no value.
 func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) object {
 	if typ.Elem != nil {
-		return orNull(object{{"type", "array"}, {"items", t.selected(operation, typ.Elem, set)}}, !typ.NonNull)
+		return orNull(
+			object{{"type", "array"}, {"items", t.selected(operation, typ.Elem, set)}},
+			!typ.NonNull,
+		)
 	}
 	if len(set) == 0 {
 		return t.value(typ, nil, true)
 	}
 	properties, required := object{}, []any{}
 	for _, f := range schema.Fields(set) {
-		property := t.selected(operation, f.Definition.Type, f.SelectionSet).with("description", oneLine(f.Definition.Description))
+		property := t.selected(operation, f.Definition.Type, f.SelectionSet).
+			with("description", oneLine(f.Definition.Description))
 		properties = append(properties, member{f.Alias, property})
 		required = append(required, f.Alias)
 	}
@@ -256,7 +265,10 @@ func describeBounds(description string, d *ast.Directive) string {
 			words = append(words, "May not be above `"+v.Value.Raw+"`.")
 		}
 		if v := d.Arguments.ForName("maxDistinctItems"); v != nil {
-			words = append(words, fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))
+			words = append(
+				words,
+				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw),
+			)
 		}
 	}
 	return strings.TrimSpace(strings.Join(words, " "))

@@ -42,8 +42,14 @@ func headerTexts() map[string][2]string {
 			"A key of the client's for this request, up to 255 characters: sent again with the same content it changes nothing.",
 			"8e03978e-40d5-43e8-bc93-6894a57f9324",
 		},
-		"If-None-Match":            {"Entity tags of the client's copies; if one is current the answer is 304.", `"3f2a"`},
-		"Sanity-Webhook-Signature": {"Signature of the body, where the service has a signing secret.", "t=1700000000000,v1=kZ4Pz1"},
+		"If-None-Match": {
+			"Entity tags of the client's copies; if one is current the answer is 304.",
+			`"3f2a"`,
+		},
+		"Sanity-Webhook-Signature": {
+			"Signature of the body, where the service has a signing secret.",
+			"t=1700000000000,v1=kZ4Pz1",
+		},
 	}
 }
 
@@ -58,8 +64,11 @@ type describer struct {
 
 func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 	d := &describer{
-		schema: s, types: &types{schema: s, named: map[string]object{}}, schemes: map[string]string{},
-		tags: map[string]bool{}, codes: map[schema.Code]bool{},
+		schema:  s,
+		types:   &types{schema: s, named: map[string]object{}},
+		schemes: map[string]string{},
+		tags:    map[string]bool{},
+		codes:   map[schema.Code]bool{},
 	}
 	paths := object{}
 	for _, rt := range routes {
@@ -73,7 +82,14 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 	d.types.enum(s.Types["FieldCode"])
 	doc := object{
 		{"openapi", "3.1.0"},
-		{"info", object{{"title", "Site backend API"}, {"version", cmp.Or(version, "0.0.0")}, {"description", introduction}}},
+		{
+			"info",
+			object{
+				{"title", "Site backend API"},
+				{"version", cmp.Or(version, "0.0.0")},
+				{"description", introduction},
+			},
+		},
 		{"servers", []any{object{{"url", "/"}, {"description", "The server this description comes from."}}}},
 		{"tags", d.tagList()},
 		{"paths", paths},
@@ -135,7 +151,10 @@ func (d *describer) scheme(rt *route) string {
 func (d *describer) securitySchemes() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
-		o = append(o, member{name, object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.schemes[name]}}})
+		o = append(
+			o,
+			member{name, object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.schemes[name]}}},
+		)
 	}
 	return o
 }
@@ -149,7 +168,13 @@ func (d *describer) parameters(rt *route) []any {
 		if text == "" {
 			text = arg.Description
 		}
-		o := object{{"name", p.Variable}, {"in", "query"}}.with("description", describeBounds(text, constraint))
+		o := object{
+			{"name", p.Variable},
+			{"in", "query"},
+		}.with(
+			"description",
+			describeBounds(text, constraint),
+		)
 		if p.Type.NonNull && p.DefaultValue == nil {
 			o = append(o, member{"required", true})
 		}
@@ -163,7 +188,10 @@ func (d *describer) parameters(rt *route) []any {
 	for _, name := range names {
 		text := headerTexts()[name]
 		list = append(list, object{
-			{"name", name}, {"in", "header"}, {"description", text[0]}, {"schema", object{{"type", "string"}}}, {"example", text[1]},
+			{
+				"name",
+				name,
+			}, {"in", "header"}, {"description", text[0]}, {"schema", object{{"type", "string"}}}, {"example", text[1]},
 		})
 	}
 	return list
@@ -181,7 +209,10 @@ func (d *describer) requestBody(rt *route) object {
 	}
 	content := object{}
 	for _, media := range b.accepts {
-		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.example(b.variable.Variable))})
+		content = append(
+			content,
+			member{media, object{{"schema", sch}}.with("example", rt.example(b.variable.Variable))},
+		)
 	}
 	text := oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", b.variable.Description, b.limit))
 	return object{{"description", text}, {"required", b.variable.Type.NonNull}, {"content", content}}
@@ -220,7 +251,16 @@ func (d *describer) success(rt *route) object {
 	if rt.produces != "" {
 		return object{
 			{"description", "The file, as a download."},
-			{"headers", headerRefs("Content-Disposition", "Content-Language", "ETag", "Cache-Control", "X-Request-Id")},
+			{
+				"headers",
+				headerRefs(
+					"Content-Disposition",
+					"Content-Language",
+					"ETag",
+					"Cache-Control",
+					"X-Request-Id",
+				),
+			},
 			{"content", object{{rt.produces, object{{"schema", object{
 				{"type", "string"}, {"format", "binary"}, {"contentMediaType", rt.produces},
 			}}}}}},
@@ -248,9 +288,10 @@ func (d *describer) success(rt *route) object {
 
 // takesHints reports whether the body may have values that are left out where they are not usable.
 func (rt *route) takesHints() bool {
-	return rt.body != nil && slices.ContainsFunc(rt.body.variable.Definition.Fields, func(f *ast.FieldDefinition) bool {
-		return f.Directives.ForName("hint") != nil
-	})
+	return rt.body != nil &&
+		slices.ContainsFunc(rt.body.variable.Definition.Fields, func(f *ast.FieldDefinition) bool {
+			return f.Directives.ForName("hint") != nil
+		})
 }
 
 // allCodes lists the errors that a route can answer with, by status.
@@ -271,7 +312,12 @@ func (rt *route) allCodes() []schema.Code {
 	for _, code := range rt.codes {
 		codes = append(codes, schema.Code(code))
 	}
-	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable) // any request's
+	return append(
+		codes,
+		schema.CodeRateLimited,
+		schema.CodeInternal,
+		schema.CodeUpstreamUnavailable,
+	) // any request's
 }
 
 // problemText says when a code is answered, and gives an example of its detail.
@@ -341,7 +387,9 @@ func (d *describer) problemResponses() object {
 
 // problemContent is the body of every answer that is not a success.
 func problemContent(example any) object {
-	return object{{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)}}
+	return object{
+		{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)},
+	}
 }
 
 // problemSchemas describes Problem and schema.FieldError.
@@ -357,14 +405,31 @@ func problemSchemas() object {
 			{"description", "What went wrong (RFC 9457)."},
 			{"required", []any{"type", "title", "status", "detail", "code", "success", "requestId"}},
 			{"properties", object{
-				{"type", append(text("Always `about:blank`: the status says the kind."), member{"const", "about:blank"})},
+				{
+					"type",
+					append(
+						text("Always `about:blank`: the status says the kind."),
+						member{"const", "about:blank"},
+					),
+				},
 				{"title", text("The status in words.")},
-				{"status", object{{"type", "integer"}, {"minimum", 400}, {"maximum", 599}, {"description", "The HTTP status."}}},
+				{
+					"status",
+					object{
+						{"type", "integer"},
+						{"minimum", 400},
+						{"maximum", 599},
+						{"description", "The HTTP status."},
+					},
+				},
 				{"detail", text("What is wrong, a sentence for people.")},
 				{"code", append(text("What is wrong, for programs."), member{"enum", codes})},
 				{"success", object{{"type", "boolean"}, {"const", false}, {"description", "Always false."}}},
 				{"errors", object{
-					{"type", "array"}, {"maxItems", schema.MaxFieldErrors}, {"items", ref("schemas", "FieldError")},
+					{
+						"type",
+						"array",
+					}, {"maxItems", schema.MaxFieldErrors}, {"items", ref("schemas", "FieldError")},
 					{"description", "The invalid fields, with `BAD_USER_INPUT`."},
 				}},
 				{"requestId", text("Under this id the service's log has more.")},
@@ -375,9 +440,20 @@ func problemSchemas() object {
 			{"description", "One invalid field."},
 			{"required", []any{"field", "code", "message"}},
 			{"properties", object{
-				{"field", text("Path of the field, such as `contact.email` or `selections.features[2]`; `body` for the body as a whole.")},
+				{
+					"field",
+					text(
+						"Path of the field, such as `contact.email` or `selections.features[2]`; `body` for the body as a whole.",
+					),
+				},
 				{"code", ref("schemas", "FieldCode")},
-				{"params", object{{"type", "object"}, {"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."}}},
+				{
+					"params",
+					object{
+						{"type", "object"},
+						{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
+					},
+				},
 				{"message", text("What is wrong with it, in English.")},
 			}},
 		}},
@@ -389,14 +465,27 @@ func headers() object {
 		return object{{"description", description}, {"schema", object{{"type", typ}}}, {"example", example}}
 	}
 	return object{
-		{"X-Request-Id", header("Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID)},
+		{
+			"X-Request-Id",
+			header(
+				"Id of the request, the client's own where it sent a usable one.",
+				"string",
+				exampleRequestID,
+			),
+		},
 		{"Cache-Control", header("Whether and how the answer may be cached.", "string", "no-store")},
-		{schema.HeaderDropped, header("In development: hints that were left out.", "string", "formData.email")},
+		{
+			schema.HeaderDropped,
+			header("In development: hints that were left out.", "string", "formData.email"),
+		},
 		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
 		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},
 		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},
 		{"ETag", header("Strong entity tag of the file.", "string", `"3f2a"`)},
-		{"Content-Disposition", header("Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf"))},
+		{
+			"Content-Disposition",
+			header("Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf")),
+		},
 		{"Content-Language", header("Language of the file.", "string", "ro")},
 	}
 }

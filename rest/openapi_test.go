@@ -36,7 +36,10 @@ func TestDescriptionIsTheGoldenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Description(), want) {
-		t.Errorf("the description differs from %s: look at the difference after go test ./rest -update", golden)
+		t.Errorf(
+			"the description differs from %s: look at the difference after go test ./rest -update",
+			golden,
+		)
 	}
 }
 
@@ -132,18 +135,31 @@ func TestExamplesWork(t *testing.T) {
 		}
 		got := send(t, srv, rt.method, target, body, "Authorization", bearerHeader)
 		if got.status != 200 || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
-			t.Errorf("%s %s: %d %v %s (stub_test.go answers for its root field)", rt.method, target, got.status, got.header, got.body)
+			t.Errorf(
+				"%s %s: %d %v %s (stub_test.go answers for its root field)",
+				rt.method,
+				target,
+				got.status,
+				got.header,
+				got.body,
+			)
 		}
 		if rt.produces != "" {
 			continue
 		}
-		if got.header.Get("Content-Type") != "application/json; charset=utf-8" || got.header.Get("Cache-Control") != "no-store" {
+		if got.header.Get("Content-Type") != "application/json; charset=utf-8" ||
+			got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s: %v", rt.method, target, got.header)
 		}
 		shown, err := marshal(literal(rt.directive.Arguments.ForName("answerExample").Value))
 		if err != nil || members(t, shown) != members(t, []byte(got.body)) {
-			t.Errorf("%s %s: answerExample has other members than the answer of stub_test.go: %s and %s", rt.method, target, shown,
-				got.body)
+			t.Errorf(
+				"%s %s: answerExample has other members than the answer of stub_test.go: %s and %s",
+				rt.method,
+				target,
+				shown,
+				got.body,
+			)
 		}
 	}
 }
@@ -221,8 +237,12 @@ func TestDescribingOtherForms(t *testing.T) {
 		input In { self: In, f: Float = 1.5, b: Boolean!, days: [DateTime!], o: Int = null }
 		"A node." type Node { id: ID! when: DateTime raw: Base64 any: JSON next: Node n: Int! f: Float! }`)
 	routes, err := compile(s, fstest.MapFS{
-		"a.graphql": {Data: []byte(`"x" query A($at: DateTime) @rest(method: POST, path: "/api/x/a", body: "at", example: {at: "now"},
-			answerExample: []) { list(at: $at) { id when raw any n f } }`)},
+		"a.graphql": {
+			Data: []byte(
+				`"x" query A($at: DateTime) @rest(method: POST, path: "/api/x/a", body: "at", example: {at: "now"},
+			answerExample: []) { list(at: $at) { id when raw any n f } }`,
+			),
+		},
 		"b.graphql": {Data: []byte(`"x" query B @rest(method: GET, path: "/api/x/b", answerExample: {}) {
 			one { ...F ... on Node { next { id } } } } fragment F on Node { id }`)},
 		"c.graphql": {Data: []byte(`"x" mutation C($in: In!) @rest(method: POST, path: "/api/x/c", body: "in",

@@ -29,8 +29,13 @@ type Problem struct {
 func newProblem(e *schema.Error, requestID string) Problem {
 	status := e.Code.Status()
 	p := Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,
-		Errors: e.Fields, RequestID: requestID,
+		Type:      "about:blank",
+		Title:     http.StatusText(status),
+		Status:    status,
+		Detail:    e.Message,
+		Code:      e.Code,
+		Errors:    e.Fields,
+		RequestID: requestID,
 	}
 	if status == http.StatusInternalServerError {
 		p.Code, p.Errors = schema.CodeInternal, nil
@@ -54,7 +59,10 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5))) // 5 where an error has no time of its own
+		h.Set(
+			"Retry-After",
+			strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)),
+		) // 5 where an error has no time of its own
 	}
 	write(w, r, p.Status, "application/problem+json", body)
 }

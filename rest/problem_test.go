@@ -18,8 +18,12 @@ func TestProblemDocuments(t *testing.T) {
 	r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1"}))
 	w := httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{
-		Code: schema.CodeBadUserInput, Message: "No.",
-		Fields: []schema.FieldError{schema.Required("contact.email"), schema.TooLong("contact.company", 100)},
+		Code:    schema.CodeBadUserInput,
+		Message: "No.",
+		Fields: []schema.FieldError{
+			schema.Required("contact.email"),
+			schema.TooLong("contact.company", 100),
+		},
 	})
 	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.","code":"BAD_USER_INPUT","success":false,` +
 		`"errors":[{"field":"contact.email","code":"required","message":"is required"},` +
@@ -44,7 +48,8 @@ func TestProblemDocuments(t *testing.T) {
 	}
 	w = httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{Code: "UNHEARD_OF", Message: "secret"})
-	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || !strings.Contains(w.Body.String(), `"code":"INTERNAL"`) {
+	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") ||
+		!strings.Contains(w.Body.String(), `"code":"INTERNAL"`) {
 		t.Errorf("an unknown code: %d %s", w.Code, w.Body)
 	}
 }
@@ -52,14 +57,21 @@ func TestProblemDocuments(t *testing.T) {
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	coded := func(code schema.Code, more ...any) *gqlerror.Error {
-		e := &gqlerror.Error{Message: string(code), Extensions: map[string]any{schema.ExtensionCode: string(code)}}
+		e := &gqlerror.Error{
+			Message:    string(code),
+			Extensions: map[string]any{schema.ExtensionCode: string(code)},
+		}
 		for i := 0; i+1 < len(more); i += 2 {
 			e.Extensions[more[i].(string)] = more[i+1]
 		}
 		return e
 	}
 	invalid := func(field string) *gqlerror.Error {
-		return coded(schema.CodeBadUserInput, schema.ExtensionErrors, []schema.FieldError{schema.Required(field)})
+		return coded(
+			schema.CodeBadUserInput,
+			schema.ExtensionErrors,
+			[]schema.FieldError{schema.Required(field)},
+		)
 	}
 	for _, c := range []struct {
 		name  string

@@ -37,7 +37,12 @@ type Executor interface {
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
 	// Admit returns why an operation may not run with these variables, to which it adds defaults. Fields that an input type
 	// does not have may be ignored.
-	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error
+	Admit(
+		ctx context.Context,
+		op *ast.OperationDefinition,
+		variables map[string]any,
+		ignoreUnknown bool,
+	) error
 	// Pin caches a validated document permanently, so that nothing is parsed while requests are served.
 	Pin(query string, doc *ast.QueryDocument)
 }
@@ -104,7 +109,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	isDescription := r.URL.Path == DescriptionPath
 	if r.URL.RawPath != "" || methods == nil && !isDescription {
 		WriteProblem(w, r, &schema.Error{
-			Code: schema.CodeNotFound, Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
+			Code:    schema.CodeNotFound,
+			Message: "There is no route at this path. GET " + DescriptionPath + " lists the routes.",
 		})
 		return
 	}
@@ -135,6 +141,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	WriteProblem(w, r, &schema.Error{
-		Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + w.Header().Get("Allow") + ".",
+		Code:    schema.CodeMethodNotAllowed,
+		Message: "This path answers to " + w.Header().Get("Allow") + ".",
 	})
 }

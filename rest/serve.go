@@ -17,7 +17,9 @@ import (
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary = schema.Summary{
-		Operation: string(rt.op.Operation), OperationName: rt.op.Name, RootFields: []string{rt.root.Name},
+		Operation:     string(rt.op.Operation),
+		OperationName: rt.op.Name,
+		RootFields:    []string{rt.root.Name},
 	}
 	vars, problem := a.bind(w, r, rt)
 	switch {
@@ -79,10 +81,18 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 }
 
 // run returns the value of the operation's root field, as JSON.
-func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.Header) ([]byte, *schema.Error) {
+func (a *API) run(
+	ctx context.Context,
+	rt *route,
+	vars map[string]any,
+	h http.Header,
+) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	refused := a.exec.Admit(ctx, rt.op, vars, true)
-	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{Query: rt.text, OperationName: rt.op.Name, Headers: h})
+	op, errs := a.exec.CreateOperationContext(
+		ctx,
+		&graphql.RawParams{Query: rt.text, OperationName: rt.op.Name, Headers: h},
+	)
 	if refused != nil {
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
@@ -93,7 +103,11 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 	next, ctx := a.exec.DispatchOperation(ctx, op)
 	res := next(ctx)
 	if res == nil { // the context ended before the operation did
-		return nil, &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The request took too long.", Err: ctx.Err()}
+		return nil, &schema.Error{
+			Code:    schema.CodeUpstreamUnavailable,
+			Message: "The request took too long.",
+			Err:     ctx.Err(),
+		}
 	}
 	if len(res.Errors) > 0 {
 		return nil, rt.problem(res.Errors)
@@ -103,9 +117,15 @@ func (a *API) run(ctx context.Context, rt *route, vars map[string]any, h http.He
 	value, ok2 := bytes.CutSuffix(value, []byte("}"))
 	switch {
 	case !ok1 || !ok2:
-		return nil, &schema.Error{Code: schema.CodeInternal, Err: fmt.Errorf("%s: the data is not its root field", rt.op.Name)}
+		return nil, &schema.Error{
+			Code: schema.CodeInternal,
+			Err:  fmt.Errorf("%s: the data is not its root field", rt.op.Name),
+		}
 	case string(value) == "null":
-		return nil, &schema.Error{Code: schema.CodeNotFound, Message: "Nothing was found with these parameters."}
+		return nil, &schema.Error{
+			Code:    schema.CodeNotFound,
+			Message: "Nothing was found with these parameters.",
+		}
 	}
 	return value, nil
 }

@@ -53,7 +53,11 @@ func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := send(t, srv, "POST", c.path, c.body, "Content-Type", c.contentType)
 			if got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("without a token: %d, WWW-Authenticate %q", got.status, got.header.Get("WWW-Authenticate"))
+				t.Errorf(
+					"without a token: %d, WWW-Authenticate %q",
+					got.status,
+					got.header.Get("WWW-Authenticate"),
+				)
 			}
 			if p := got.problem(t); p.Code != schema.CodeUnauthenticated || p.Errors != nil {
 				t.Errorf("without a token: %+v", p)
@@ -79,14 +83,42 @@ func TestErrorsOfAnOperation(t *testing.T) {
 		detail     string
 		retryAfter string
 	}{
-		{"unavailable", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away.", RetryAfter: 30 * time.Second}, 503,
-			schema.CodeUpstreamUnavailable, "Away.", "30"},
-		{"unavailable without a time", &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}, 503,
-			schema.CodeUpstreamUnavailable, "Away.", "5"},
-		{"rate limited", &schema.Error{Code: schema.CodeRateLimited, Message: "Slow down.", RetryAfter: time.Second}, 429,
-			schema.CodeRateLimited, "Slow down.", "1"},
-		{"not found", &schema.Error{Code: schema.CodeNotFound, Message: "No such thing."}, 404, schema.CodeNotFound,
-			"No such thing.", ""},
+		{
+			"unavailable",
+			&schema.Error{
+				Code:       schema.CodeUpstreamUnavailable,
+				Message:    "Away.",
+				RetryAfter: 30 * time.Second,
+			},
+			503,
+			schema.CodeUpstreamUnavailable,
+			"Away.",
+			"30",
+		},
+		{
+			"unavailable without a time",
+			&schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."},
+			503,
+			schema.CodeUpstreamUnavailable,
+			"Away.",
+			"5",
+		},
+		{
+			"rate limited",
+			&schema.Error{Code: schema.CodeRateLimited, Message: "Slow down.", RetryAfter: time.Second},
+			429,
+			schema.CodeRateLimited,
+			"Slow down.",
+			"1",
+		},
+		{
+			"not found",
+			&schema.Error{Code: schema.CodeNotFound, Message: "No such thing."},
+			404,
+			schema.CodeNotFound,
+			"No such thing.",
+			"",
+		},
 		{"a bug", errors.New("pq: secret of the database"), 500, schema.CodeInternal, "", ""},
 	}
 	for _, c := range cases {
@@ -102,7 +134,8 @@ func TestErrorsOfAnOperation(t *testing.T) {
 			if c.detail != "" && p.Detail != c.detail {
 				t.Errorf("detail %q", p.Detail)
 			}
-			if strings.Contains(got.body, "secret") || (c.status == 500 && !strings.Contains(p.Detail, p.RequestID)) {
+			if strings.Contains(got.body, "secret") ||
+				(c.status == 500 && !strings.Contains(p.Detail, p.RequestID)) {
 				t.Errorf("detail %q", p.Detail)
 			}
 		})
@@ -113,7 +146,8 @@ func TestNothingFoundIs404(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
 	stub.reply = func(string) (any, error) { return nil, nil } //nolint:nilnil // an answer of null
-	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", ""); got.status != 404 || got.problem(t).Code != schema.CodeNotFound {
+	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", ""); got.status != 404 ||
+		got.problem(t).Code != schema.CodeNotFound {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
@@ -122,7 +156,10 @@ func TestNothingFoundIs404(t *testing.T) {
 func TestTheCallerIsFilledIn(t *testing.T) {
 	t.Parallel()
 	a, stub := newAPI(t)
-	caller := &schema.Caller{RequestID: "from-middleware", Header: map[string][]string{"Authorization": {"Bearer " + testToken}}}
+	caller := &schema.Caller{
+		RequestID: "from-middleware",
+		Header:    map[string][]string{"Authorization": {"Bearer " + testToken}},
+	}
 	post := func(path, body string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
 		a.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
@@ -132,7 +169,8 @@ func TestTheCallerIsFilledIn(t *testing.T) {
 	if w := post("/api/webhooks/cms", body); w.Code != 200 || string(stub.callers[0].Body) != body {
 		t.Errorf("got %d, caller %+v", w.Code, stub.callers)
 	}
-	if w := post("/api/quote/submit", `{"contact":{}}`); w.Code != 400 || !strings.Contains(w.Body.String(), "from-middleware") {
+	if w := post("/api/quote/submit", `{"contact":{}}`); w.Code != 400 ||
+		!strings.Contains(w.Body.String(), "from-middleware") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	s := caller.Summary

@@ -76,7 +76,12 @@ func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 }
 
 // Admit reports all invalid fields, to callers with a token where one is needed.
-func (s *stub) Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error {
+func (s *stub) Admit(
+	ctx context.Context,
+	op *ast.OperationDefinition,
+	variables map[string]any,
+	ignoreUnknown bool,
+) error {
 	fields, dropped := s.input.Check(op, variables, ignoreUnknown)
 	schema.CallerFrom(ctx).Summary.DroppedFields = dropped
 	if len(fields) == 0 {
@@ -85,7 +90,11 @@ func (s *stub) Admit(ctx context.Context, op *ast.OperationDefinition, variables
 	if err := s.Authorize(ctx, op.SelectionSet[0].(*ast.Field).Definition); err != nil {
 		return err
 	}
-	return &schema.Error{Code: schema.CodeBadUserInput, Message: "The request has invalid fields.", Fields: fields}
+	return &schema.Error{
+		Code:    schema.CodeBadUserInput,
+		Message: "The request has invalid fields.",
+		Fields:  fields,
+	}
 }
 
 func present(ctx context.Context, err error) *gqlerror.Error {
@@ -149,14 +158,25 @@ func replied[T any](s *stub, field string, usual *T) (*T, error) {
 func (s *stub) Query() schema.QueryResolver       { return s }
 func (s *stub) Mutation() schema.MutationResolver { return s }
 
-func (s *stub) ClearCache(ctx context.Context, all *bool, pattern *string) (*schema.ClearCachePayload, error) {
+func (s *stub) ClearCache(
+	ctx context.Context,
+	all *bool,
+	pattern *string,
+) (*schema.ClearCachePayload, error) {
 	s.note(ctx, all, pattern)
 	return replied(s, "clearCache", &schema.ClearCachePayload{Success: true, Cleared: 3})
 }
 
-func (s *stub) InvalidateCache(ctx context.Context, in schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error) {
+func (s *stub) InvalidateCache(
+	ctx context.Context,
+	in schema.InvalidateCacheInput,
+) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, in)
-	return replied(s, "invalidateCache", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{"content:locale:en"}})
+	return replied(
+		s,
+		"invalidateCache",
+		&schema.InvalidateCachePayload{Success: true, Invalidated: []string{"content:locale:en"}},
+	)
 }
 
 func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
@@ -164,22 +184,32 @@ func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*sche
 	return replied(s, "trackQuote", &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID})
 }
 
-func (s *stub) SubmitQuote(ctx context.Context, in schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error) {
+func (s *stub) SubmitQuote(
+	ctx context.Context,
+	in schema.SubmitQuoteInput,
+) (*schema.SubmitQuotePayload, error) {
 	s.note(ctx, in)
 	return replied(s, "submitQuote", &schema.SubmitQuotePayload{
-		Success: true, SubmissionID: "abc", PDFURL: "/api/quote/pdf?id=abc",
+		Success:      true,
+		SubmissionID: "abc",
+		PDFURL:       "/api/quote/pdf?id=abc",
 	})
 }
 
 func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, payload)
-	return replied(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{Success: true, Invalidated: []string{}})
+	return replied(
+		s,
+		"receiveCmsWebhook",
+		&schema.InvalidateCachePayload{Success: true, Invalidated: []string{}},
+	)
 }
 
 func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
 	s.note(ctx)
 	return replied(s, "cacheStats", &schema.CacheStatsPayload{
-		Success: true, Stats: &schema.CacheStats{Type: "memory", Size: 2, Available: true},
+		Success: true,
+		Stats:   &schema.CacheStats{Type: "memory", Size: 2, Available: true},
 	})
 }
 
@@ -196,8 +226,12 @@ var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	s.note(ctx, id, locale)
 	return replied(s, "quotePdf", &schema.QuotePDF{
-		FileName: "quote-abc.pdf", ContentType: "application/pdf", Size: len(testPDF), Etag: `"v1"`,
-		Locale: schema.LocaleRo, Content: testPDF,
+		FileName:    "quote-abc.pdf",
+		ContentType: "application/pdf",
+		Size:        len(testPDF),
+		Etag:        `"v1"`,
+		Locale:      schema.LocaleRo,
+		Content:     testPDF,
 	})
 }
 
@@ -221,7 +255,9 @@ func withCaller(r *http.Request) *http.Request {
 func newServer(tb testing.TB) (*httptest.Server, *stub) {
 	tb.Helper()
 	a, s := newAPI(tb)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.ServeHTTP(w, withCaller(r)) }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.ServeHTTP(w, withCaller(r)) }),
+	)
 	tb.Cleanup(srv.Close)
 	return srv, s
 }

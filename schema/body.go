@@ -39,5 +39,8 @@ func MatchesETag(h http.Header, etag string) bool {
 
 func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	w.Header().Set("Connection", "close") // the rest is not read
-	return &Error{Code: CodePayloadTooLarge, Message: fmt.Sprintf("The body may have at most %d bytes.", limit)}
+	return &Error{
+		Code:    CodePayloadTooLarge,
+		Message: fmt.Sprintf("The body may have at most %d bytes.", limit),
+	}
 }

@@ -42,8 +42,11 @@ func newConstraint(d *ast.Directive) *constraint {
 		return otherwise
 	}
 	c := &constraint{
-		hint: d.Name == "hint", maxLength: int(bound("maxLength", 0)), maxDistinct: int(bound("maxDistinctItems", 0)),
-		min: bound("min", math.Inf(-1)), max: bound("max", math.Inf(1)),
+		hint:        d.Name == "hint",
+		maxLength:   int(bound("maxLength", 0)),
+		maxDistinct: int(bound("maxDistinctItems", 0)),
+		min:         bound("min", math.Inf(-1)),
+		max:         bound("max", math.Inf(1)),
 	}
 	format, _ := args["format"].(string)
 	c.format = ConstraintFormat(format)
@@ -57,7 +60,10 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := strings.TrimSpace(raw)
 	switch {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, unicode.IsControl):
-		return FieldError{Code: FieldCodeControlCharacters, Message: "must not contain line breaks or other control characters"}
+		return FieldError{
+			Code:    FieldCodeControlCharacters,
+			Message: "must not contain line breaks or other control characters",
+		}
 	case c.maxLength > 0 && utf8.RuneCountInString(s) > c.maxLength:
 		return TooLong("", c.maxLength)
 	}
@@ -84,7 +90,8 @@ func NewFormats() *Formats { return &Formats{validator.New()} }
 // Email reports whether s is a bare e-mail address of at most 254 characters whose domain has a dot.
 func (f *Formats) Email(s string) bool {
 	_, domain, _ := strings.Cut(s, "@")
-	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength && f.validate.Var(s, "email") == nil
+	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
+		f.validate.Var(s, "email") == nil
 }
 
 // Currency reports whether s is a currency code of ISO 4217.
@@ -128,15 +135,30 @@ func phone(s string) bool {
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	switch {
 	case format == ConstraintFormatEmail && !f.Email(trimmed):
-		return FieldError{Code: FieldCodeInvalidEmail, Message: "must be an e-mail address such as ana@example.com"}
+		return FieldError{
+			Code:    FieldCodeInvalidEmail,
+			Message: "must be an e-mail address such as ana@example.com",
+		}
 	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
-		return FieldError{Code: FieldCodeInvalidCurrency, Message: "must be a currency code in capitals, such as EUR"}
+		return FieldError{
+			Code:    FieldCodeInvalidCurrency,
+			Message: "must be a currency code in capitals, such as EUR",
+		}
 	case format == ConstraintFormatPhone && !phone(trimmed):
-		return FieldError{Code: FieldCodeInvalidPhone, Message: "must be a telephone number with at least 5 digits"}
+		return FieldError{
+			Code:    FieldCodeInvalidPhone,
+			Message: "must be a telephone number with at least 5 digits",
+		}
 	case format == ConstraintFormatSlug && !f.Slug(raw):
-		return FieldError{Code: FieldCodeNotASlug, Message: "must be lower-case letters, digits and hyphens, such as web-app"}
+		return FieldError{
+			Code:    FieldCodeNotASlug,
+			Message: "must be lower-case letters, digits and hyphens, such as web-app",
+		}
 	case format == ConstraintFormatSessionID && !sessionID(raw):
-		return FieldError{Code: FieldCodeInvalidSessionID, Message: "must be 1 to 128 letters, digits and the characters . _ : -"}
+		return FieldError{
+			Code:    FieldCodeInvalidSessionID,
+			Message: "must be 1 to 128 letters, digits and the characters . _ : -",
+		}
 	}
 	return FieldError{}
 }

@@ -65,7 +65,13 @@ func Required(field string) FieldError {
 
 // TooLong says that a field has more than limit characters.
 func TooLong(field string, limit int) FieldError {
-	return bounded(field, FieldCodeTooLong, "max", limit, fmt.Sprintf("must have at most %d characters", limit))
+	return bounded(
+		field,
+		FieldCodeTooLong,
+		"max",
+		limit,
+		fmt.Sprintf("must have at most %d characters", limit),
+	)
 }
 
 // NotAllowed says that a field has none of the allowed values.

@@ -46,7 +46,11 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 // Check returns the invalid values, unknown fields among them, in the arguments of the root fields of a validated operation:
 // at most MaxFieldErrors. Paths leave out the argument's name if it is the only one and named `input`. Two things change in
 // the variables: defaults are added, and hints (@hint) of a wrong type are removed: no errors, their paths are returned.
-func (c *InputChecker) Check(op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool) ([]FieldError, []string) {
+func (c *InputChecker) Check(
+	op *ast.OperationDefinition,
+	vars map[string]any,
+	ignoreUnknown bool,
+) ([]FieldError, []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
 			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, as the operation is valid
@@ -172,7 +176,8 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
 	invalid, dropped := len(c.invalid), len(c.dropped)
 	c.value(typ, con, value)
-	if con != nil && con.hint && len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
+	if con != nil && con.hint && len(c.invalid) > invalid &&
+		c.invalid[invalid].Code != FieldCodeUnknownField {
 		c.invalid, leaveOut = c.invalid[:invalid], true
 		if len(c.dropped) < MaxFieldErrors {
 			c.dropped = append(c.dropped, "")
@@ -208,9 +213,18 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 	if known == len(fields) || c.ignoreUnknown {
 		return
 	}
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return def.Fields.ForName(name) != nil })
+	unknown := slices.DeleteFunc(
+		slices.Sorted(maps.Keys(fields)),
+		func(name string) bool { return def.Fields.ForName(name) != nil },
+	)
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(FieldError{Field: printable(name), Code: FieldCodeUnknownField, Message: "is not a field of " + def.Name})
+		c.add(
+			FieldError{
+				Field:   printable(name),
+				Code:    FieldCodeUnknownField,
+				Message: "is not a field of " + def.Name,
+			},
+		)
 	}
 }
 
@@ -281,7 +295,9 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		}
 	case "DateTime":
 		if _, err := graphql.UnmarshalTime(value); err != nil {
-			c.add(FieldError{Code: FieldCodeUnreadable, Message: "must be a time such as 2026-05-01T09:30:00Z"})
+			c.add(
+				FieldError{Code: FieldCodeUnreadable, Message: "must be a time such as 2026-05-01T09:30:00Z"},
+			)
 		}
 	case "Boolean":
 		if _, ok := value.(bool); !ok {
@@ -301,7 +317,10 @@ func wrongType(name, words string) FieldError {
 }
 
 func unreadable() FieldError {
-	return FieldError{Code: FieldCodeUnreadable, Message: "has a value that cannot be read, such as a number out of range"}
+	return FieldError{
+		Code:    FieldCodeUnreadable,
+		Message: "has a value that cannot be read, such as a number out of range",
+	}
 }
 
 // number returns a JSON or GraphQL number as a finite float.

@@ -118,7 +118,12 @@ type visit struct {
 // durable as the service's, without deadlines or recovery. With a limit of 1 each state is a
 // transaction of its own.
 func groupCommit(ctx context.Context, path string, limit int) func(trackState) error {
-	db := harness.Must(sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
+	db := harness.Must(
+		sql.Open(
+			"sqlite",
+			"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
+		),
+	)
 	conn := harness.Must(db.Conn(ctx))
 	harness.Must(conn.ExecContext(ctx, table))
 	stmt := harness.Must(conn.PrepareContext(ctx, upsert))
@@ -162,9 +167,13 @@ func newResolver(dir string) *resolvers.Resolver {
 	content := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
 	return resolvers.New(resolvers.Deps{
-		CMS: harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})), Cache: memory.New(),
-		Quotes: discarding{}, Log: zerolog.Nop(), Now: time.Now,
-		NewID: func() string { return "x" }, ContentLife: cache.Lifetime{Fresh: time.Hour},
+		CMS:         harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})),
+		Cache:       memory.New(),
+		Quotes:      discarding{},
+		Log:         zerolog.Nop(),
+		Now:         time.Now,
+		NewID:       func() string { return "x" },
+		ContentLife: cache.Lifetime{Fresh: time.Hour},
 	})
 }
 

@@ -23,9 +23,12 @@ const settings = `{"variables":{"id":"siteSettings"},"query":"query SiteSettings
 
 // trackRequest is what the calculator sends of a session.
 func trackRequest(session int) []byte {
-	return post("/api/quote/track", `{"sessionId":"bench-`+strconv.Itoa(session)+`","selections":{"projectType":"web-app",
+	return post(
+		"/api/quote/track",
+		`{"sessionId":"bench-`+strconv.Itoa(session)+`","selections":{"projectType":"web-app",
 		"features":["blog","multilingual","payments"],"complexity":"medium","timeline":"1-3-months"},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"},"formData":{"email":"ana@example.com","firstName":"Ana"}}`)
+		"estimate":{"min":9000,"max":14000,"currency":"EUR"},"formData":{"email":"ana@example.com","firstName":"Ana"}}`,
+	)
 }
 
 // cycle returns requests one after the other, again and again.
@@ -52,7 +55,10 @@ func readVsNetHTTP(ctx context.Context, b *bench) {
 func readMissVsGqlgen(ctx context.Context, b *bench) {
 	var sent atomic.Int64
 	next := func() []byte { // no two requests have the same bytes
-		return post("/graphql", fmt.Sprintf(`%s,"extensions":{"n":%d}}`, strings.TrimSuffix(settings, "}"), sent.Add(1)))
+		return post(
+			"/graphql",
+			fmt.Sprintf(`%s,"extensions":{"n":%d}}`, strings.TrimSuffix(settings, "}"), sent.Add(1)),
+		)
 	}
 	rates, _ := b.pair(ctx, b.baseline(ctx, "gqlgen"), b.service(ctx, b.dir).Base, next)
 	report("read-miss-vs-gqlgen", "requests/s", "≥ 1.0", rates)
@@ -112,10 +118,12 @@ func (b *bench) trackPair(ctx context.Context, baseline string) (rates, p99s [2]
 func pdfCached(ctx context.Context, b *bench) {
 	service := b.service(ctx, b.dir).Base
 	var answer struct{ PdfURL string }
-	harness.Check(json.Unmarshal(ask(ctx, service, post("/api/quote/submit", `{"sessionId":"bench","locale":"ro",
+	harness.Check(
+		json.Unmarshal(ask(ctx, service, post("/api/quote/submit", `{"sessionId":"bench","locale":"ro",
 		"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},
 		"selections":{"projectType":"web-app","features":["blog","payments"]},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"}}`)), &answer))
+		"estimate":{"min":9000,"max":14000,"currency":"EUR"}}`)), &answer),
+	)
 	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
 }
 
@@ -134,18 +142,23 @@ func valkeyRead(ctx context.Context, b *bench) {
 // round makes, to its first answer.
 func start(ctx context.Context, b *bench) {
 	harness.Check(os.WriteFile(filepath.Join(b.dir, pageFile), []byte("x"), 0o600))
-	report("start-to-first-answer-vs-nethttp", "ms", "value < 100 ms", inTurn(b.rounds, func(side int) float64 {
-		defer b.stop()
-		began := time.Now()
-		base := ""
-		if side == 0 {
-			base = b.baseline(ctx, "page")
-		} else {
-			base = b.service(ctx, b.dir).Base
-		}
-		ask(ctx, base, get("/api/cache/clear"))
-		return time.Since(began).Seconds() * 1000
-	}))
+	report(
+		"start-to-first-answer-vs-nethttp",
+		"ms",
+		"value < 100 ms",
+		inTurn(b.rounds, func(side int) float64 {
+			defer b.stop()
+			began := time.Now()
+			base := ""
+			if side == 0 {
+				base = b.baseline(ctx, "page")
+			} else {
+				base = b.service(ctx, b.dir).Base
+			}
+			ask(ctx, base, get("/api/cache/clear"))
+			return time.Since(began).Seconds() * 1000
+		}),
+	)
 }
 
 // residentMemory measures what the service holds after a minute of mixed load at full speed,

@@ -32,7 +32,12 @@ func post(path, body string) []byte {
 // load sends the requests of next, one after the other on every connection, for a while. It
 // does not use net/http's client, which takes three times as much on a request as the service
 // does on a cached read, so that the figure would be the client's. The time of the slowest hundredth is in ms.
-func load(ctx context.Context, base string, duration time.Duration, next func() []byte) (perSecond, p99 float64) {
+func load(
+	ctx context.Context,
+	base string,
+	duration time.Duration,
+	next func() []byte,
+) (perSecond, p99 float64) {
 	times := make([][]time.Duration, connections)
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)

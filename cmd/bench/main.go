@@ -27,7 +27,9 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // the service's own setting, so that garbage collection does not distort the ratios
+	debug.SetGCPercent(
+		400,
+	) // the service's own setting, so that garbage collection does not distort the ratios
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		harness.Main("bench", func(ctx context.Context) { serve(ctx, os.Args[2], os.Args[3]) })
 		return
@@ -104,7 +106,15 @@ func report(name, unit, goal string, values [2][]float64) {
 	for i := range value {
 		ratios[i] = value[i] / baseline[i]
 	}
-	fmt.Printf("%s %.3f %.4g %.4g %s (goal %s)\n", name, median(ratios), median(baseline), median(value), unit, goal)
+	fmt.Printf(
+		"%s %.3f %.4g %.4g %s (goal %s)\n",
+		name,
+		median(ratios),
+		median(baseline),
+		median(value),
+		unit,
+		goal,
+	)
 }
 
 func median(values []float64) float64 {

@@ -30,14 +30,24 @@ func useProcessors(allButFirst bool) {
 		first, number = 1, 1
 	}
 	processors := fmt.Sprintf("%d-%d", first, first+number-1)
-	cmd := exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(os.Getpid())) //nolint:noctx // returns at once
+	cmd := exec.Command(
+		"taskset",
+		"-a",
+		"-p",
+		"-c",
+		processors,
+		strconv.Itoa(os.Getpid()),
+	) //nolint:noctx // returns at once
 	harness.Check(cmd.Run())
 	runtime.GOMAXPROCS(number)
 }
 
 // service starts the service on a data folder.
 func (b *bench) service(ctx context.Context, dir string, env ...string) *harness.Service {
-	s := harness.New(b.binary, dir, append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
+	s := harness.New(
+		b.binary,
+		dir,
+		append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
 	s.Run(ctx, strings.Fields(b.prefix)...)
 	b.stops = append(b.stops, func() { s.Stop(syscall.SIGTERM) })
 	return s
@@ -55,7 +65,11 @@ func (b *bench) baseline(ctx context.Context, role string) string {
 }
 
 // pair loads a baseline and the service in turn, after both are warm.
-func (b *bench) pair(ctx context.Context, baseline, service string, next func() []byte) (rates, p99s [2][]float64) {
+func (b *bench) pair(
+	ctx context.Context,
+	baseline, service string,
+	next func() []byte,
+) (rates, p99s [2][]float64) {
 	for round := range b.rounds + 1 {
 		for side, server := range []string{baseline, service} {
 			if rate, p99 := load(ctx, server, b.each, next); round > 0 {

@@ -28,23 +28,34 @@ func attacks(ctx context.Context, t *trial) string {
 	defer stop()
 	for range 30 {
 		group.Go(func() { repeat(running, s.Base+"/graphql", invalidInput()) })
-		group.Go(func() { repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]") })
+		group.Go(
+			func() { repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]") },
+		)
 	}
 	for range 1290 {
 		group.Go(func() { halfBody(running, s.Base) })
 	}
-	elsewhere := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
-	}}
+	elsewhere := &http.Client{
+		Timeout: 5 * time.Second,
+		Transport: &http.Transport{
+			DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
+		},
+	}
 	visits, most := 0, 0.0
 	for ; running.Err() == nil; visits++ {
-		resp, err := elsewhere.Post(s.Base+"/graphql", "application/json", strings.NewReader(readQuery)) //nolint:noctx // ends in time
+		resp, err := elsewhere.Post(
+			s.Base+"/graphql",
+			"application/json",
+			strings.NewReader(readQuery),
+		) //nolint:noctx // ends in time
 		harness.Check(err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		most = max(most, s.Memory("VmRSS"))
 		if resp.StatusCode != http.StatusOK || most > 256 {
-			harness.Check(fmt.Errorf("visit %d got %s, the service takes %.0f MiB", visits, resp.Status, most))
+			harness.Check(
+				fmt.Errorf("visit %d got %s, the service takes %.0f MiB", visits, resp.Status, most),
+			)
 		}
 		sleep(running, 50*time.Millisecond)
 	}
@@ -59,8 +70,12 @@ func invalidInput() string {
 		fmt.Fprintf(&fields, "s%d: submitQuote(input: $i) { success } ", i)
 	}
 	query, _ := json.Marshal("mutation($i: SubmitQuoteInput!) { " + fields.String() + "}")
-	return fmt.Sprintf(`{"query":%s,"variables":{"i":{"sessionId":"x","contact":{"firstName":"","lastName":"","email":""},
-		"selections":{"projectType":"","features":[%s]},"estimate":{"min":0,"max":0,"currency":""}}}}`, query, features)
+	return fmt.Sprintf(
+		`{"query":%s,"variables":{"i":{"sessionId":"x","contact":{"firstName":"","lastName":"","email":""},
+		"selections":{"projectType":"","features":[%s]},"estimate":{"min":0,"max":0,"currency":""}}}}`,
+		query,
+		features,
+	)
 }
 
 // repeat posts the same body again and again.

@@ -22,8 +22,18 @@ type load struct {
 }
 
 // attack sends requests at a rate, 0 for as fast as the workers can.
-func attack(ctx context.Context, targeter vegeta.Targeter, workers uint64, perSecond int, length time.Duration) (l load) {
-	attacker := vegeta.NewAttacker(vegeta.MaxWorkers(workers), vegeta.Connections(2000), vegeta.Timeout(20*time.Second))
+func attack(
+	ctx context.Context,
+	targeter vegeta.Targeter,
+	workers uint64,
+	perSecond int,
+	length time.Duration,
+) (l load) {
+	attacker := vegeta.NewAttacker(
+		vegeta.MaxWorkers(workers),
+		vegeta.Connections(2000),
+		vegeta.Timeout(20*time.Second),
+	)
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	for result := range attacker.Attack(targeter, vegeta.Rate{Freq: perSecond, Per: time.Second}, length, "chaos") {
 		l.all.Add(result)
@@ -53,7 +63,13 @@ func overload(ctx context.Context, t *trial) string {
 	}
 	documents := func(target *vegeta.Target) error { // each is drawn
 		*target = vegeta.Target{Method: http.MethodGet, URL: s.Base + "/api/quote/pdf?id=" + id}
-		_, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=quote:pdf:*", harness.CacheToken, "")
+		_, _, err := harness.Do(
+			ctx,
+			http.MethodPost,
+			s.Base+"/api/cache/clear?pattern=quote:pdf:*",
+			harness.CacheToken,
+			"",
+		)
 		return err
 	}
 	length := time.Duration(t.times(15, 3)) * time.Second
@@ -70,10 +86,18 @@ func overload(ctx context.Context, t *trial) string {
 		status, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", "", readQuery)
 		harness.Check(err)
 		read := time.Since(began)
-		summary += fmt.Sprintf("%s: capacity %.0f/s, offered %.0f/s, %v, 99%% of the admitted within %v, a read afterwards within %v; ",
-			kind.name, capacity, rough.all.Rate, codes, p99.Round(time.Millisecond), read.Round(time.Millisecond))
+		summary += fmt.Sprintf(
+			"%s: capacity %.0f/s, offered %.0f/s, %v, 99%% of the admitted within %v, a read afterwards within %v; ",
+			kind.name,
+			capacity,
+			rough.all.Rate,
+			codes,
+			p99.Round(time.Millisecond),
+			read.Round(time.Millisecond),
+		)
 		others := rough.all.Requests - uint64(codes["0"]+codes["200"]+codes["429"]+codes["503"])
-		if others > 0 || codes["200"] == 0 || p99 > 10*time.Second || status != http.StatusOK || read > time.Second {
+		if others > 0 || codes["200"] == 0 || p99 > 10*time.Second || status != http.StatusOK ||
+			read > time.Second {
 			harness.Check(errors.New(summary))
 		}
 	}
@@ -93,9 +117,17 @@ func soak(ctx context.Context, t *trial) string {
 	mix := func(target *vegeta.Target) error {
 		switch n := number.Add(1); n % 10 {
 		case 0:
-			*target = post(s.Base+"/api/webhooks/cms", harness.WebhookToken, `{"_id":"x","_type":"heroSection","language":"ro"}`)
+			*target = post(
+				s.Base+"/api/webhooks/cms",
+				harness.WebhookToken,
+				`{"_id":"x","_type":"heroSection","language":"ro"}`,
+			)
 		case 1, 2:
-			*target = post(s.Base+"/api/quote/submit", "", `{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`)
+			*target = post(
+				s.Base+"/api/quote/submit",
+				"",
+				`{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`,
+			)
 		case 3, 4, 5, 6:
 			body := fmt.Sprintf(`{"sessionId":"soak-%d","selections":{"projectType":"web-app"}}`, n%5000)
 			*target = post(s.Base+"/api/quote/track", "", body)

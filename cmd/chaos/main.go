@@ -51,8 +51,13 @@ func main() { harness.Main("chaos", run) }
 func run(ctx context.Context) {
 	// A scenario returns a summary of what was done and what was seen. It fails through harness.Check.
 	scenarios := map[string]func(ctx context.Context, t *trial) string{
-		"kills": kills, "disk-full": diskFull, "read-only": readOnly, "flapping": flapping,
-		"attacks": attacks, "overload": overload, "soak": soak,
+		"kills":     kills,
+		"disk-full": diskFull,
+		"read-only": readOnly,
+		"flapping":  flapping,
+		"attacks":   attacks,
+		"overload":  overload,
+		"soak":      soak,
 	}
 	var t trial
 	flag.StringVar(&t.binary, "binary", "bin/siteapi", "the service")

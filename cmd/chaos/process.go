@@ -16,9 +16,15 @@ import (
 )
 
 // begin starts stubs of both vendors, a service with them, and visitors, until end is called.
-func (t *trial) begin(ctx context.Context, env ...string) (s *harness.Service, u *upstreams, v *visitors, end func()) {
+func (t *trial) begin(
+	ctx context.Context,
+	env ...string,
+) (s *harness.Service, u *upstreams, v *visitors, end func()) {
 	u = newUpstreams()
-	s = harness.New(t.binary, t.dir, append(u.env(), append([]string{"CONTENT_TYPES=heroSection"}, env...)...)...)
+	s = harness.New(
+		t.binary,
+		t.dir,
+		append(u.env(), append([]string{"CONTENT_TYPES=heroSection"}, env...)...)...)
 	s.Command(ctx, "crm", "setup")
 	s.Run(ctx)
 	v = newVisitors(ctx, s)

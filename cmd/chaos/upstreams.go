@@ -42,14 +42,28 @@ func (u *upstreams) env() []string {
 // failRandomly makes half of all calls fail: before and after they were carried out,
 // with connections that break, with 5xx and with answers that are no JSON.
 func (u *upstreams) failRandomly() {
-	u.cms.FailRandomly(0.5, 3,
-		sanitytest.Fault{Mode: sanitytest.Reset}, sanitytest.Fault{Mode: sanitytest.Reset, Acted: true},
+	u.cms.FailRandomly(
+		0.5,
+		3,
+		sanitytest.Fault{Mode: sanitytest.Reset},
+		sanitytest.Fault{Mode: sanitytest.Reset, Acted: true},
 		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusBadGateway, Acted: true},
-		sanitytest.Fault{Mode: sanitytest.Truncated, Acted: true}, sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
+		sanitytest.Fault{
+			Mode:  sanitytest.Truncated,
+			Acted: true,
+		},
+		sanitytest.Fault{Mode: sanitytest.BrokenJSON, Acted: true},
 	)
-	u.crm.FailRandomly(0.5, 4,
-		hubspottest.Reset(), hubspottest.Reset().AfterStoring(), hubspottest.Garbage(), hubspottest.Garbage().AfterStoring(),
-		hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(), hubspottest.Answer(http.StatusServiceUnavailable, nil),
+	u.crm.FailRandomly(
+		0.5,
+		4,
+		hubspottest.Reset(),
+		hubspottest.Reset().AfterStoring(),
+		hubspottest.Garbage(),
+		hubspottest.Garbage().AfterStoring(),
+		hubspottest.Answer(http.StatusBadGateway, nil).
+			AfterStoring(),
+		hubspottest.Answer(http.StatusServiceUnavailable, nil),
 	)
 }
 

@@ -35,15 +35,24 @@ func play(ctx context.Context) {
 	defer s.Stop(syscall.SIGTERM)
 
 	fmt.Println("== The site's settings, as the frontend reads them")
-	send(ctx, http.MethodPost, s.Base+"/graphql", "", `{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`)
+	send(
+		ctx,
+		http.MethodPost,
+		s.Base+"/graphql",
+		"",
+		`{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`,
+	)
 	for locale, contact := range map[string]string{
 		"en": `"firstName":"Grace","lastName":"Okafor","email":"grace.okafor@example.com"`,
 		"es": `"firstName":"Íñigo","lastName":"Muñoz Peña","email":"inigo.munoz@example.com"`,
 		"ro": `"firstName":"Ștefania","lastName":"Țurcanu","email":"stefania.turcanu@example.com"`,
 	} {
 		fmt.Printf("\n== A visitor uses the calculator (%s)\n", locale)
-		choices := fmt.Sprintf(`"sessionId":"demo-%s","selections":{"projectType":"web-app","features":["blog","multilingual"]},
-  "estimate":{"min":9000,"max":14000,"currency":"EUR"}`, locale)
+		choices := fmt.Sprintf(
+			`"sessionId":"demo-%s","selections":{"projectType":"web-app","features":["blog","multilingual"]},
+  "estimate":{"min":9000,"max":14000,"currency":"EUR"}`,
+			locale,
+		)
 		send(ctx, http.MethodPost, s.Base+"/api/quote/track", "", "{"+choices+"}")
 		answer := send(ctx, http.MethodPost, s.Base+"/api/quote/submit", "",
 			fmt.Sprintf(`{%s,"locale":"%s","contact":{%s}}`, choices, locale, contact))
@@ -53,9 +62,21 @@ func play(ctx context.Context) {
 		harness.Check(os.WriteFile(filepath.Join(dir, "quote-"+locale+".pdf"), pdf, 0o600))
 	}
 	fmt.Println("\n== An editor changes a title, and the CMS calls the webhook")
-	harness.Check(os.WriteFile(content+".new", bytes.ReplaceAll(cmsfile.Sample(), []byte("Sitios web"), []byte("Páginas")), 0o600))
+	harness.Check(
+		os.WriteFile(
+			content+".new",
+			bytes.ReplaceAll(cmsfile.Sample(), []byte("Sitios web"), []byte("Páginas")),
+			0o600,
+		),
+	)
 	harness.Check(os.Rename(content+".new", content))
-	send(ctx, http.MethodPost, s.Base+"/api/webhooks/cms", harness.WebhookToken, `{"_type":"heroSection","language":"es"}`)
+	send(
+		ctx,
+		http.MethodPost,
+		s.Base+"/api/webhooks/cms",
+		harness.WebhookToken,
+		`{"_type":"heroSection","language":"es"}`,
+	)
 	const query = `{"query":"{ content(documentType: \"heroSection\", locale: es) { fields } }"}`
 	if !bytes.Contains(send(ctx, http.MethodPost, s.Base+"/graphql", "", query), []byte("Páginas")) {
 		harness.Check(errors.New("the new title is not in the first answer after the webhook"))

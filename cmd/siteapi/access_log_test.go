@@ -13,7 +13,8 @@ import (
 func (r *running) accessEvents(id string) (found []map[string]any) {
 	for line := range strings.Lines(r.log.String()) {
 		var event map[string]any
-		if json.Unmarshal([]byte(line), &event) == nil && event["request_id"] == id && event["message"] == "request" {
+		if json.Unmarshal([]byte(line), &event) == nil && event["request_id"] == id &&
+			event["message"] == "request" {
 			found = append(found, event)
 		}
 	}
@@ -30,28 +31,65 @@ func TestAccessLog(t *testing.T) {
 		status         float64
 		want           map[string]string // as JSON
 	}{
-		{"graphql-invalid", "/graphql", `{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
-			`}","variables":{"i":` +
-			`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
-			`"selections":{"projectType":"HUSH"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`, 200, map[string]string{
-			"operation": `"mutation"`, "root_fields": `["submitQuote"]`, "code": `"BAD_USER_INPUT"`,
-			"invalid_fields": `["contact.email","selections.projectType","(unknown)"]`,
-		}},
-		{"graphql-two", "/graphql", `{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`, 200,
+		{
+			"graphql-invalid",
+			"/graphql",
+			`{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
+				`}","variables":{"i":` +
+				`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
+				`"selections":{"projectType":"HUSH"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`,
+			200,
 			map[string]string{
-				"operation": `"query"`, "root_fields": `["cacheStats","SiteSettings"]`,
-			}},
-		{"graphql-refused", "/graphql", `{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`, 200,
+				"operation":      `"mutation"`,
+				"root_fields":    `["submitQuote"]`,
+				"code":           `"BAD_USER_INPUT"`,
+				"invalid_fields": `["contact.email","selections.projectType","(unknown)"]`,
+			},
+		},
+		{
+			"graphql-two",
+			"/graphql",
+			`{"query":"{ a: cacheStats { success } b: SiteSettings(id: \"x\") { contactEmail } }"}`,
+			200,
 			map[string]string{
-				"operation": `"query"`, "operation_name": `"Refused"`, "root_fields": `["SiteSettings"]`, "code": `"BAD_USER_INPUT"`,
-			}},
-		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200, map[string]string{"code": `"BAD_USER_INPUT"`}},
+				"operation":   `"query"`,
+				"root_fields": `["cacheStats","SiteSettings"]`,
+			},
+		},
+		{
+			"graphql-refused",
+			"/graphql",
+			`{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`,
+			200,
+			map[string]string{
+				"operation":      `"query"`,
+				"operation_name": `"Refused"`,
+				"root_fields":    `["SiteSettings"]`,
+				"code":           `"BAD_USER_INPUT"`,
+			},
+		},
+		{
+			"graphql-syntax",
+			"/graphql",
+			`{"query":"{ hush"}`,
+			200,
+			map[string]string{"code": `"BAD_USER_INPUT"`},
+		},
 		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
-			"operation": `"mutation"`, "operation_name": `"TrackQuote"`, "root_fields": `["trackQuote"]`, "code": `"BAD_USER_INPUT"`,
+			"operation":      `"mutation"`,
+			"operation_name": `"TrackQuote"`,
+			"root_fields":    `["trackQuote"]`,
+			"code":           `"BAD_USER_INPUT"`,
 			"invalid_fields": `["sessionId"]`,
 		}},
-		{"rest-token", "/api/cache/clear?all=true", ``, 401, map[string]string{"root_fields": `["clearCache"]`,
-			"code": `"UNAUTHENTICATED"`}},
+		{
+			"rest-token",
+			"/api/cache/clear?all=true",
+			``,
+			401,
+			map[string]string{"root_fields": `["clearCache"]`,
+				"code": `"UNAUTHENTICATED"`},
+		},
 		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
 	}
 	for _, tt := range tests {
@@ -67,13 +105,26 @@ func TestAccessLog(t *testing.T) {
 			}
 		}
 	}
-	r.do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "", "Authorization: Bearer "+config.DevCacheToken)
-	r.do(http.MethodPost, "/api/webhooks/cms", `{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
-		"Authorization: Bearer "+config.DevWebhookSecret)
+	r.do(
+		http.MethodPost,
+		"/api/cache/clear?pattern=quote:pdf:hush:*",
+		"",
+		"Authorization: Bearer "+config.DevCacheToken,
+	)
+	r.do(
+		http.MethodPost,
+		"/api/webhooks/cms",
+		`{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
+		"Authorization: Bearer "+config.DevWebhookSecret,
+	)
 	eventually(t, "both are logged", func() bool {
-		return strings.Contains(r.log.String(), "cache cleared") && strings.Contains(r.log.String(), "webhook received")
+		return strings.Contains(r.log.String(), "cache cleared") &&
+			strings.Contains(r.log.String(), "webhook received")
 	})
-	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(strings.ToLower(log), "hush") {
+	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(
+		strings.ToLower(log),
+		"hush",
+	) {
 		t.Errorf("the log repeats what was sent:\n%s", log)
 	}
 }

@@ -45,7 +45,12 @@ type app struct {
 }
 
 // newApp builds the service without starting any work. Changes replace parts that no setting selects, for tests.
-func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work)) (_ *app, err error) {
+func newApp(
+	ctx context.Context,
+	s *config.Settings,
+	log zerolog.Logger,
+	changes ...func(*work),
+) (_ *app, err error) {
 	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
 	defer func() {
@@ -94,52 +99,97 @@ func newApp(ctx context.Context, s *config.Settings, log zerolog.Logger, changes
 	}
 	a.closers = append(a.closers, a.data.Close)
 	a.metrics.Registry.MustRegister(telemetry.Gauges{
-		Queue: a.data.Queue, Archive: a.data.Archive, Load: a.data.Load, Files: a.data.Files,
+		Queue:   a.data.Queue,
+		Archive: a.data.Archive,
+		Load:    a.data.Load,
+		Files:   a.data.Files,
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
-	return a, a.newServer(clients, operators, newRateLimits(s, conn),
-		&httpserver.Dependency{Name: "database", Required: true, Ping: a.data.Quotes.Ping, Interval: time.Second},
-		&httpserver.Dependency{Name: "cache", Interval: time.Second, Ping: func(ctx context.Context) error {
-			if !store.Stats(ctx).Available {
-				return cache.ErrUnavailable
-			}
-			return nil
-		}},
-		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute}, // its API may have a quota
+	return a, a.newServer(
+		clients,
+		operators,
+		newRateLimits(s, conn),
+		&httpserver.Dependency{
+			Name:     "database",
+			Required: true,
+			Ping:     a.data.Quotes.Ping,
+			Interval: time.Second,
+		},
+		&httpserver.Dependency{
+			Name:     "cache",
+			Interval: time.Second,
+			Ping: func(ctx context.Context) error {
+				if !store.Stats(ctx).Available {
+					return cache.ErrUnavailable
+				}
+				return nil
+			},
+		},
+		&httpserver.Dependency{
+			Name:     "cms",
+			Ping:     content.Ping,
+			Interval: time.Minute,
+		}, // its API may have a quota
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
 }
 
 // newResolver gives the resolvers their dependencies.
-func (a *app) newResolver(content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier) error {
+func (a *app) newResolver(
+	content cmsDriver,
+	contacts crmDriver,
+	store cache.Cache,
+	verifier *turnstile.Verifier,
+) error {
 	s := a.settings
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
 		return fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS: content, Cache: store, Quotes: a.data.Quotes, Logo: logo, Log: a.log, Version: versionText(),
-		PDF: pdf.New(a.log), Now: time.Now, NewID: func() string { return strings.ToLower(rand.Text()) },
-		CacheTokens: s.CacheTokens, WebhookSecrets: s.WebhookSecrets, SigningSecrets: s.SigningSecrets, AdminTokens: s.AdminTokens,
+		CMS:            content,
+		Cache:          store,
+		Quotes:         a.data.Quotes,
+		Logo:           logo,
+		Log:            a.log,
+		Version:        versionText(),
+		PDF:            pdf.New(a.log),
+		Now:            time.Now,
+		NewID:          func() string { return strings.ToLower(rand.Text()) },
+		CacheTokens:    s.CacheTokens,
+		WebhookSecrets: s.WebhookSecrets,
+		SigningSecrets: s.SigningSecrets,
+		AdminTokens:    s.AdminTokens,
 		Operators: &leads.Service{
-			Archive: a.data.Archive, Deliveries: a.data.Queue, CMS: content, CRM: contacts, Truncate: a.data.Truncate,
-			ClearPDFs: store.Clear,
+			Archive:    a.data.Archive,
+			Deliveries: a.data.Queue,
+			CMS:        content,
+			CRM:        contacts,
+			Truncate:   a.data.Truncate,
+			ClearPDFs:  store.Clear,
 		},
-		Checks:       operator.Checks(s),
-		ContentTypes: s.ContentTypes, ContentLife: cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir: filepath.Join(s.DataDir, "content"), Development: s.Environment == config.Development,
-		SessionRetention: s.TrackRetention, LeadRetention: s.LeadRetention, MinTime: s.SpamMinTime, Challenge: verifier,
-		Count: a.metrics.Event,
+		Checks:           operator.Checks(s),
+		ContentTypes:     s.ContentTypes,
+		ContentLife:      cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir:      filepath.Join(s.DataDir, "content"),
+		Development:      s.Environment == config.Development,
+		SessionRetention: s.TrackRetention,
+		LeadRetention:    s.LeadRetention,
+		MinTime:          s.SpamMinTime,
+		Challenge:        verifier,
+		Count:            a.metrics.Event,
 	})
 	return nil
 }
 
 // newServer builds the executor, both endpoints over it and the HTTP server.
 func (a *app) newServer(
-	clients, operators *graphqlhttp.Documents, limits *httpserver.RateLimits, dependencies ...*httpserver.Dependency,
+	clients, operators *graphqlhttp.Documents,
+	limits *httpserver.RateLimits,
+	dependencies ...*httpserver.Dependency,
 ) error {
 	s := a.settings
 	options := resolvers.ExecutorOptions{Documents: clients, Rules: graphqlhttp.Rules}
@@ -155,11 +205,20 @@ func (a *app) newServer(
 		return err
 	}
 	graphQL := func(d *graphqlhttp.Documents) http.Handler {
-		return graphqlhttp.New(graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision})
+		return graphqlhttp.New(
+			graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision},
+		)
 	}
 	o := httpserver.Options{
-		GraphQL: graphQL(clients), InboxGraphQL: graphQL(operators), REST: api, Dependencies: dependencies, Settings: s,
-		RateLimits: limits, Trace: a.traces.Handler, Metrics: a.metrics.Registry, Log: a.log,
+		GraphQL:      graphQL(clients),
+		InboxGraphQL: graphQL(operators),
+		REST:         api,
+		Dependencies: dependencies,
+		Settings:     s,
+		RateLimits:   limits,
+		Trace:        a.traces.Handler,
+		Metrics:      a.metrics.Registry,
+		Log:          a.log,
 	}
 	if o.Pages, err = newPages(s); err != nil {
 		return err

@@ -14,7 +14,10 @@ import (
 // clientAt returns a client whose connections come from another address of this machine.
 func clientAt(ip string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
-	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}}
+	return &http.Client{
+		Timeout:   time.Minute,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64},
+	}
 }
 
 // defaultLimits is the environment of a service with its default limits.
@@ -54,7 +57,11 @@ func TestRequestsInFlightOfOneClient(t *testing.T) {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
-	eventually(t, "the client is refused", func() bool { return get("127.0.0.1") == http.StatusTooManyRequests })
+	eventually(
+		t,
+		"the client is refused",
+		func() bool { return get("127.0.0.1") == http.StatusTooManyRequests },
+	)
 	if got := get("127.0.0.2"); got != http.StatusOK {
 		t.Errorf("another client gets %d", got)
 	}

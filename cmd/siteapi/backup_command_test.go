@@ -153,7 +153,8 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 		t.Fatal("not killed")
 	}
 	out, code := s.run("restore", "--from", path)
-	if code != 0 || !strings.Contains(out, "1 submissions") || !strings.Contains(out, "repeat those erasures") {
+	if code != 0 || !strings.Contains(out, "1 submissions") ||
+		!strings.Contains(out, "repeat those erasures") {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.arrived(1)
@@ -180,7 +181,12 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 }
 
 // rebuilt changes the files of a backup and returns it. A nil content drops a file.
-func rebuilt(t *testing.T, archive []byte, change func(name string, data []byte) []byte, more ...tar.Header) []byte {
+func rebuilt(
+	t *testing.T,
+	archive []byte,
+	change func(name string, data []byte) []byte,
+	more ...tar.Header,
+) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
@@ -294,8 +300,12 @@ func TestRestoreOverARuin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	earlier := rebuilt(t, archive, func(_ string, data []byte) []byte { return data }, // with the manifest of earlier releases
-		tar.Header{Name: "manifest.json", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3})
+	earlier := rebuilt(
+		t,
+		archive,
+		func(_ string, data []byte) []byte { return data }, // with the manifest of earlier releases
+		tar.Header{Name: "manifest.json", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3},
+	)
 	if err := os.WriteFile(path, earlier, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,11 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 			t.Errorf("after the restart the PDF answers %d %.20q", pdf.status, pdf.body)
 		}
 		if _, again := second.post("/api/quote/submit", validSubmission(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
-			t.Errorf("the same submission after the restart got the id %v, want %s", again["submissionId"], id)
+			t.Errorf(
+				"the same submission after the restart got the id %v, want %s",
+				again["submissionId"],
+				id,
+			)
 		}
 		eventually(t, "the delivery to the CMS arrives", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "cms", "quoteSubmission."+id+".json"))
@@ -214,16 +218,37 @@ func TestStartRefusesBadSettings(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		{"production without tokens", nil, []string{"CACHE_API_TOKEN: is required", "CMS_WEBHOOK_SECRET: is required"}},
+		{
+			"production without tokens",
+			nil,
+			[]string{"CACHE_API_TOKEN: is required", "CMS_WEBHOOK_SECRET: is required"},
+		},
 		{"production with the known tokens", []string{"CACHE_API_TOKEN=x," + config.DevCacheToken,
 			"CMS_WEBHOOK_SECRET=" + config.DevWebhookSecret},
-			[]string{"CACHE_API_TOKEN: holds the well-known value", "CMS_WEBHOOK_SECRET: holds the well-known value"}},
-		{"everything at once", []string{"ENVIRONMENT=prod", "LISTEN_ADDR=8080", "CACHE_API_TOKEN=x," + config.DevCacheToken,
-			"CMS_WEBHOOK_SECRET=,"},
-			[]string{"ENVIRONMENT: must be one of", "LISTEN_ADDR: must be", "CACHE_API_TOKEN: holds the well-known value",
-				"CMS_WEBHOOK_SECRET: is required"}},
-		{"drivers without their settings", []string{"ENVIRONMENT=development", "CMS_DRIVER=sanity", "CRM_DRIVER=hubspot"},
-			[]string{"SANITY_PROJECT_ID: is required", "SANITY_TOKEN: is required", "HUBSPOT_TOKEN: is required"}},
+			[]string{
+				"CACHE_API_TOKEN: holds the well-known value",
+				"CMS_WEBHOOK_SECRET: holds the well-known value",
+			}},
+		{
+			"everything at once",
+			[]string{"ENVIRONMENT=prod", "LISTEN_ADDR=8080", "CACHE_API_TOKEN=x," + config.DevCacheToken,
+				"CMS_WEBHOOK_SECRET=,"},
+			[]string{
+				"ENVIRONMENT: must be one of",
+				"LISTEN_ADDR: must be",
+				"CACHE_API_TOKEN: holds the well-known value",
+				"CMS_WEBHOOK_SECRET: is required",
+			},
+		},
+		{
+			"drivers without their settings",
+			[]string{"ENVIRONMENT=development", "CMS_DRIVER=sanity", "CRM_DRIVER=hubspot"},
+			[]string{
+				"SANITY_PROJECT_ID: is required",
+				"SANITY_TOKEN: is required",
+				"HUBSPOT_TOKEN: is required",
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -261,7 +286,11 @@ func TestConfigRedactsSecrets(t *testing.T) {
 func TestTheAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
-	out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")}, "serve")
+	out, code := command(
+		t,
+		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")},
+		"serve",
+	)
 	if code == 0 || !strings.Contains(out, "LISTEN_ADDR") {
 		t.Errorf("exit code %d: %s", code, out)
 	}

@@ -27,7 +27,8 @@ func TestEveryFormOfCacheURL(t *testing.T) {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
 			body := string(launch(t, t.TempDir(), "CACHE_URL="+url).do("GET", "/api/cache/clear", "").body)
-			if !strings.Contains(body, `"type":"`+backend+`"`) || !strings.Contains(body, `"available":true`) {
+			if !strings.Contains(body, `"type":"`+backend+`"`) ||
+				!strings.Contains(body, `"available":true`) {
 				t.Errorf("the cache reports %s", body)
 			}
 		})
@@ -39,7 +40,11 @@ func tlsProxy(t *testing.T, plain string) string {
 	t.Helper()
 	certificate := httptest.NewTLSServer(nil)
 	t.Cleanup(certificate.Close)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	l, err := tls.Listen(
+		"tcp",
+		"127.0.0.1:0",
+		&tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func TestCMSSetup(t *testing.T) {
 	}
 	less := with("SANITY_TOKEN=may-manage", "CMS_WEBHOOK_SIGNING_SECRET=", "SITE_URL=", "CMS_WEBHOOK_SECRET=")
 	out, code = command(t, less, "cms", "setup")
-	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") || !strings.Contains(out, "missing here: CMS_WEBHOOK_SECRET") ||
+	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") ||
+		!strings.Contains(out, "missing here: CMS_WEBHOOK_SECRET") ||
 		!strings.Contains(out, "missing here: CMS_WEBHOOK_SIGNING_SECRET") {
 		t.Errorf("with settings missing: %d %s", code, out)
 	}
@@ -74,7 +75,8 @@ func TestCMSSetup(t *testing.T) {
 		Rule        struct{ On []string }
 	}
 	if len(created()) != 1 || json.Unmarshal(created()[0], &hook) != nil || hook.Secret != "the-signing-secret" ||
-		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" || len(hook.Rule.On) != 3 {
+		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" ||
+		len(hook.Rule.On) != 3 {
 		t.Errorf("created %s", created())
 	}
 	if out, code = command(t, []string{"ENVIRONMENT=development"}, "cms", "setup"); code != 0 ||

@@ -79,10 +79,18 @@ func TestMistypedCommands(t *testing.T) {
 		var out, errOut bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errOut
 		_ = cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 || strings.Count(errOut.String(), "siteapi: ") != 1 ||
+		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 ||
+			strings.Count(errOut.String(), "siteapi: ") != 1 ||
 			strings.Count(errOut.String(), "\n") != 1 ||
 			!strings.Contains(errOut.String(), want) {
-			t.Errorf("%s: exit code %d, %q, want %s on standard error:\n%s", args, code, out.String(), want, errOut.String())
+			t.Errorf(
+				"%s: exit code %d, %q, want %s on standard error:\n%s",
+				args,
+				code,
+				out.String(),
+				want,
+				errOut.String(),
+			)
 		}
 	}
 }
@@ -92,14 +100,18 @@ func TestOutputIsLost(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	_ = r.Close()
-	c := newCommand(func(name string) string { return map[string]string{"ENVIRONMENT": "development"}[name] }, w)
+	c := newCommand(
+		func(name string) string { return map[string]string{"ENVIRONMENT": "development"}[name] },
+		w,
+	)
 	c.SetArgs([]string{"config"})
 	if err := c.ExecuteContext(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 	c.SetArgs([]string{"ready", "--server", "http://127.0.0.1:1"})
 	found := c.ExecuteContext(t.Context())
-	if code, lost := operator.ExitCode(found), operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
+	if code, lost := operator.ExitCode(found), operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 ||
+		lost != 1 {
 		t.Errorf("exit codes %d and, with the output lost, %d for %v", code, lost, found)
 	}
 }
@@ -109,7 +121,11 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	s.arrives(s.submit("lead"))
-	s.env = []string{"DATA_DIR=" + s.dir, "CONTENT_TTL=nonsense", "DELIVERY_RETRY_MAX=nonsense"} // production, without its tokens
+	s.env = []string{
+		"DATA_DIR=" + s.dir,
+		"CONTENT_TTL=nonsense",
+		"DELIVERY_RETRY_MAX=nonsense",
+	} // production, without its tokens
 	s.says(
 		said{"leads list", []string{"lead@example.com"}, nil},
 		said{"deliveries list", []string{"no deliveries"}, nil},
@@ -138,7 +154,13 @@ func TestTablesOnATerminal(t *testing.T) {
 	s := newSite(t)
 	s.keep(nil, odd())
 	terminal := func(command string) string {
-		cmd := exec.CommandContext(t.Context(), "script", "-qec", "stty cols 60; exec "+binary+" "+command, "/dev/null")
+		cmd := exec.CommandContext(
+			t.Context(),
+			"script",
+			"-qec",
+			"stty cols 60; exec "+binary+" "+command,
+			"/dev/null",
+		)
 		cmd.Env = append(s.env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
 		cmd.Stdin = strings.NewReader("")
 		out, _ := cmd.CombinedOutput()
@@ -164,12 +186,16 @@ func TestTablesOnATerminal(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, code := command(t, nil, "completion", shell); code != 0 || !strings.Contains(out, "__complete") {
+		if out, code := command(t, nil, "completion", shell); code != 0 ||
+			!strings.Contains(out, "__complete") {
 			t.Errorf("%s: %d %s", shell, code, out)
 		}
 	}
 	for line, want := range map[string]string{
-		"siteapi le": "leads", "siteapi leads er": "erase", "siteapi deliveries list --st": "--state", "siteapi do": "doctor",
+		"siteapi le":                   "leads",
+		"siteapi leads er":             "erase",
+		"siteapi deliveries list --st": "--state",
+		"siteapi do":                   "doctor",
 	} {
 		// What readline does: words, the index of the last one, and the name of its function.
 		script := `PATH="$(dirname "$0"):$PATH"
@@ -218,7 +244,10 @@ func TestCRMSetup(t *testing.T) {
 		return command(t, append(stubs.environ(), env...), "crm", "setup")
 	}
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	stubs.crm.Fail(hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0), hubspottest.Answer(503, nil))
+	stubs.crm.Fail(
+		hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0),
+		hubspottest.Answer(503, nil),
+	)
 	if out, code := setup(stubs); code != 1 || !strings.Contains(out, "run the command again") {
 		t.Errorf("away in the middle: %d %s", code, out)
 	}
@@ -229,7 +258,8 @@ func TestCRMSetup(t *testing.T) {
 	if out, code := setup(stubs); code != 0 || strings.Count(out, ": exists already") != 11 {
 		t.Errorf("again: %d %s", code, out)
 	}
-	if out, code := setup(stubs, "CRM_DRIVER=file"); code != 0 || !strings.Contains(out, "needs no preparation") {
+	if out, code := setup(stubs, "CRM_DRIVER=file"); code != 0 ||
+		!strings.Contains(out, "needs no preparation") {
 		t.Errorf("of files: %d %s", code, out)
 	}
 	unable := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})

@@ -111,7 +111,11 @@ func TestHeaderLimit(t *testing.T) {
 	for size, want := range map[int]int{1 << 10: http.StatusOK, 48 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		c := dialAndSend(t, r, "")
 		go func() {
-			_, _ = fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", size))
+			_, _ = fmt.Fprintf(
+				c,
+				"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: %s\r\n\r\n",
+				strings.Repeat("x", size),
+			)
 		}()
 		if got := statusOf(c); got != want {
 			t.Errorf("with %d bytes: got %d, want %d", size, got, want)

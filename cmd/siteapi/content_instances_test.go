@@ -24,7 +24,9 @@ func (f *vendorStubs) published(title string) {
 
 // cmsDown lets the CMS fail until the stubs recover.
 func (f *vendorStubs) cmsDown() {
-	f.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError, Times: always})
+	f.cms.Fail(
+		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError, Times: always},
+	)
 }
 
 // serves fails the test unless an instance serves a title at once.
@@ -93,7 +95,12 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 			stubs.recover()
 			served = title
 		}
-		got := instances[i%2].do("POST", "/api/webhooks/cms", `{"_id":"h","_type":"heroSection","language":"es"}`, hookAuth)
+		got := instances[i%2].do(
+			"POST",
+			"/api/webhooks/cms",
+			`{"_id":"h","_type":"heroSection","language":"es"}`,
+			hookAuth,
+		)
 		if got.status != 200 {
 			t.Fatalf("webhook %d: %d %s", i, got.status, got.body)
 		}

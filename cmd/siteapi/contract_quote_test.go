@@ -21,10 +21,19 @@ type object = map[string]any
 func validSubmission(session string) object {
 	return object{
 		"sessionId": session,
-		"contact": object{"firstName": "Ana", "lastName": "Ionescu", "email": "ana@example.com", "phone": "+40 721 000 000",
-			"company": "Țară SRL"},
-		"selections": object{"projectType": "web-app", "features": []any{"blog", "shop"}, "complexity": "medium",
-			"timeline": "3-months"},
+		"contact": object{
+			"firstName": "Ana",
+			"lastName":  "Ionescu",
+			"email":     "ana@example.com",
+			"phone":     "+40 721 000 000",
+			"company":   "Țară SRL",
+		},
+		"selections": object{
+			"projectType": "web-app",
+			"features":    []any{"blog", "shop"},
+			"complexity":  "medium",
+			"timeline":    "3-months",
+		},
 		"estimate": object{"min": 5000, "max": 9000.5, "currency": "EUR"},
 		"locale":   "ro",
 	}
@@ -37,22 +46,51 @@ func TestContractTrack(t *testing.T) {
 		input  object
 		fields []string // nil: accepted
 	}{
-		{"everything", object{"sessionId": "s:1", "selections": object{"projectType": "web-app", "features": []any{"a"}},
-			"estimate": object{"min": 1, "max": 2, "currency": "EUR"}, "formData": object{"email": "a@b.co", "firstName": "A"}}, nil},
+		{"everything", object{
+			"sessionId":  "s:1",
+			"selections": object{"projectType": "web-app", "features": []any{"a"}},
+			"estimate":   object{"min": 1, "max": 2, "currency": "EUR"},
+			"formData":   object{"email": "a@b.co", "firstName": "A"},
+		}, nil},
 		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
-		{"parts missing", object{"sessionId": "s", "selections": object{}, "estimate": object{"min": 1}, "formData": object{}}, nil},
-		{"parts null", object{"sessionId": "s", "selections": nil, "estimate": object{"min": nil}, "formData": nil}, nil},
-		{"half an address", object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
-		{"values that are not usable yet", object{"sessionId": "s", "selections": object{"projectType": "",
-			"features": []any{"Not A Slug", nil}}, "estimate": object{"min": -5, "max": 1e12, "currency": "?"}}, nil},
+		{
+			"parts missing",
+			object{
+				"sessionId":  "s",
+				"selections": object{},
+				"estimate":   object{"min": 1},
+				"formData":   object{},
+			},
+			nil,
+		},
+		{
+			"parts null",
+			object{"sessionId": "s", "selections": nil, "estimate": object{"min": nil}, "formData": nil},
+			nil,
+		},
+		{
+			"half an address",
+			object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}},
+			nil,
+		},
+		{"values that are not usable yet", object{
+			"sessionId": "s",
+			"selections": object{"projectType": "",
+				"features": []any{"Not A Slug", nil}},
+			"estimate": object{"min": -5, "max": 1e12, "currency": "?"},
+		}, nil},
 		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
 		{"session of 129", object{"sessionId": strings.Repeat("s", 129)}, []string{"sessionId"}},
 		{"empty session", object{"sessionId": ""}, []string{"sessionId"}},
 		{"session with a space", object{"sessionId": "a b"}, []string{"sessionId"}},
 		{"no session", object{"selections": object{"projectType": "x"}}, []string{"sessionId"}},
 		{"another type", object{"sessionId": 5}, []string{"sessionId"}},
-		{"hints of other types", object{"sessionId": "s", "selections": 5, "estimate": object{"min": object{}},
-			"formData": []any{1}}, nil},
+		{"hints of other types", object{
+			"sessionId":  "s",
+			"selections": 5,
+			"estimate":   object{"min": object{}},
+			"formData":   []any{1},
+		}, nil},
 	}
 	s := startService(t, nil)
 	for _, tt := range tests {
@@ -60,12 +98,16 @@ func TestContractTrack(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "trackQuote", object{"input": tt.input})
 				if tt.fields != nil {
-					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) || endpoint == "REST" && got.status != 400 {
+					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) ||
+						endpoint == "REST" && got.status != 400 {
 						t.Errorf("got %d %s", got.status, got.raw)
 					}
 					return
 				}
-				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(got.data, want) {
+				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(
+					got.data,
+					want,
+				) {
 					t.Errorf("got %s", got.raw)
 				}
 			})
@@ -78,8 +120,12 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	s := startService(t, nil)
 	for _, state := range []object{
 		{"sessionId": "v-1", "selections": object{"projectType": "web-app"}, "formData": object{"email": "ana@", "firstName": "Ana"}},
-		{"sessionId": "v-1", "selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}},
-			"estimate": object{"min": 10, "currency": "EUR"}, "formData": object{"email": "ana@example.com"}},
+		{
+			"sessionId":  "v-1",
+			"selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}},
+			"estimate":   object{"min": 10, "currency": "EUR"},
+			"formData":   object{"email": "ana@example.com"},
+		},
 	} {
 		s.through("REST", "trackQuote", object{"input": state})
 	}
@@ -88,7 +134,9 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Visits != 2 || got.Selections.ProjectType != "shop" || !slices.Equal(got.Selections.Features, []string{"blog"}) ||
-		got.Estimate.Min == nil || *got.Estimate.Min != 10 || got.Estimate.Max != nil || got.Hints.Email != "ana@example.com" ||
+		got.Estimate.Min == nil || *got.Estimate.Min != 10 ||
+		got.Estimate.Max != nil ||
+		got.Hints.Email != "ana@example.com" ||
 		got.LastSeen.Before(got.FirstSeen) {
 		t.Errorf("got %+v", got)
 	}
@@ -133,16 +181,29 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
 			"selections.projectType", "sessionId",
 		}},
-		"empty objects": {object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}}, []string{
-			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
-			"selections.projectType",
-		}},
+		"empty objects": {
+			object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}},
+			[]string{
+				"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
+				"selections.projectType",
+			},
+		},
 		"all wrong": {object{
-			"sessionId": "a b", "locale": "xx",
-			"contact": object{"firstName": strings.Repeat("x", 101), "lastName": " ", "email": "ana@", "phone": "1234",
-				"company": strings.Repeat("x", 101)},
-			"selections": object{"projectType": "Web App", "features": []any{"ok", "Bad"}, "complexity": "-x",
-				"timeline": strings.Repeat("a", 65)},
+			"sessionId": "a b",
+			"locale":    "xx",
+			"contact": object{
+				"firstName": strings.Repeat("x", 101),
+				"lastName":  " ",
+				"email":     "ana@",
+				"phone":     "1234",
+				"company":   strings.Repeat("x", 101),
+			},
+			"selections": object{
+				"projectType": "Web App",
+				"features":    []any{"ok", "Bad"},
+				"complexity":  "-x",
+				"timeline":    strings.Repeat("a", 65),
+			},
 			"estimate": object{"min": 10, "max": 5, "currency": "euro"},
 		}, []string{
 			"contact.company", "contact.email", "contact.firstName", "contact.lastName", "contact.phone", "estimate.currency",
@@ -154,7 +215,8 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "submitQuote", object{"input": c.input})
-				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) || got.requestID == "" ||
+				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) ||
+					got.requestID == "" ||
 					endpoint == "REST" && got.status != 400 {
 					t.Errorf("got %d %s\nwant %v", got.status, got.raw, c.fields)
 				}
@@ -174,7 +236,10 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	if got := s.through("REST", "submitQuote", object{"input": input}); got.status != 200 {
 		t.Errorf("REST: %d %s", got.status, got.raw)
 	}
-	if got := s.through("GraphQL", "submitQuote", object{"input": input}); strings.Count(got.raw, `"code":"unknown_field"`) != 2 {
+	if got := s.through("GraphQL", "submitQuote", object{"input": input}); strings.Count(
+		got.raw,
+		`"code":"unknown_field"`,
+	) != 2 {
 		t.Errorf("GraphQL: %s", got.raw)
 	}
 }
@@ -211,7 +276,8 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	spanish["locale"] = "es"
 	for _, endpoint := range []string{"GraphQL", "REST"} {
 		got := s.through(endpoint, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1")
-		if got.code != "IDEMPOTENCY_KEY_REUSED" || !strings.Contains(got.raw, "Send a new key for a new attempt") ||
+		if got.code != "IDEMPOTENCY_KEY_REUSED" ||
+			!strings.Contains(got.raw, "Send a new key for a new attempt") ||
 			endpoint == "REST" && got.status != 422 {
 			t.Errorf("%s: the key with other content: %d %s", endpoint, got.status, got.raw)
 		}
@@ -234,36 +300,53 @@ func TestContractPDF(t *testing.T) {
 	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
 	path := "/api/quote/pdf?id=" + id
 	got := s.do("GET", path, "", "Accept-Language: es")
-	if got.status != 200 || got.header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(got.body, []byte("%PDF-")) {
+	if got.status != 200 || got.header.Get("Content-Type") != "application/pdf" ||
+		!bytes.HasPrefix(got.body, []byte("%PDF-")) {
 		t.Fatalf("got %d %s %.40q", got.status, got.header.Get("Content-Type"), got.body)
 	}
 	if name := "quote-" + id[:8] + ".pdf"; !strings.Contains(got.header.Get("Content-Disposition"), name) ||
 		!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
-		t.Errorf("Content-Disposition is %q, want an attachment named %s", got.header.Get("Content-Disposition"), name)
+		t.Errorf(
+			"Content-Disposition is %q, want an attachment named %s",
+			got.header.Get("Content-Disposition"),
+			name,
+		)
 	}
 	if got.header.Get("Content-Language") != "ro" {
 		t.Errorf("the language is %q, want the submission's", got.header.Get("Content-Language"))
 	}
 	for header, want := range map[string]string{
-		"X-Robots-Tag": "noindex", "Content-Length": fmt.Sprint(len(got.body)), "Cache-Control": "private, no-cache",
-		"Vary": "Accept-Language",
+		"X-Robots-Tag":   "noindex",
+		"Content-Length": fmt.Sprint(len(got.body)),
+		"Cache-Control":  "private, no-cache",
+		"Vary":           "Accept-Language",
 	} {
 		if got.header.Get(header) != want {
 			t.Errorf("%s is %q, want %q", header, got.header.Get(header), want)
 		}
 	}
 	etag := got.header.Get("ETag")
-	if again := s.do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.status != 304 || len(again.body) != 0 {
+	if again := s.do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.status != 304 ||
+		len(again.body) != 0 {
 		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.status, len(again.body))
 	}
 	if head := s.do("HEAD", path, ""); head.status != 200 || len(head.body) != 0 ||
 		head.header.Get("Content-Length") != got.header.Get("Content-Length") {
-		t.Errorf("HEAD: %d, %d bytes, Content-Length %s", head.status, len(head.body), head.header.Get("Content-Length"))
+		t.Errorf(
+			"HEAD: %d, %d bytes, Content-Length %s",
+			head.status,
+			len(head.body),
+			head.header.Get("Content-Length"),
+		)
 	}
-	if es := s.do("GET", path+"&locale=es", ""); es.header.Get("Content-Language") != "es" || bytes.Equal(es.body, got.body) {
+	if es := s.do("GET", path+"&locale=es", ""); es.header.Get("Content-Language") != "es" ||
+		bytes.Equal(es.body, got.body) {
 		t.Error("locale=es is not another document")
 	}
-	answer := s.query(`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`, object{"id": id})
+	answer := s.query(
+		`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`,
+		object{"id": id},
+	)
 	var decoded struct {
 		Data struct {
 			QuotePdf struct {
@@ -276,12 +359,18 @@ func TestContractPDF(t *testing.T) {
 	if err := json.Unmarshal(answer.body, &decoded); err != nil {
 		t.Fatal(err)
 	}
-	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) || q.Etag != etag ||
-		q.Locale != "ro" || q.ContentType != "application/pdf" {
+	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) ||
+		q.Etag != etag ||
+		q.Locale != "ro" ||
+		q.ContentType != "application/pdf" {
 		t.Error("the GraphQL field does not give the same document")
 	}
 	s.writeContent("[]")
-	eventually(t, "a document without the site settings", func() bool { return s.do("GET", path, "").header.Get("ETag") != etag })
+	eventually(
+		t,
+		"a document without the site settings",
+		func() bool { return s.do("GET", path, "").header.Get("ETag") != etag },
+	)
 }
 
 func TestContractPDFErrors(t *testing.T) {
@@ -321,7 +410,13 @@ func TestContractPDFLanguage(t *testing.T) {
 	delete(input, "locale")
 	id := s.through("REST", "submitQuote", object{"input": input}).data["submissionId"].(string)
 	for accept, want := range map[string]string{
-		"": "en", "es-MX,es;q=0.9,en;q=0.8": "es", "tlh, ro;q=0.3": "ro", "ro-MD": "ro", "zh": "en", "*": "en", ";;;=q": "en",
+		"":                        "en",
+		"es-MX,es;q=0.9,en;q=0.8": "es",
+		"tlh, ro;q=0.3":           "ro",
+		"ro-MD":                   "ro",
+		"zh":                      "en",
+		"*":                       "en",
+		";;;=q":                   "en",
 	} {
 		got := s.do("GET", "/api/quote/pdf?id="+id, "", "Accept-Language: "+accept).header
 		if got.Get("Content-Language") != want || got.Get("Vary") != "Accept-Language" {
@@ -352,11 +447,20 @@ func TestContractMethods(t *testing.T) {
 				continue
 			}
 			got := s.restOutcome(s.do(method, path, ""))
-			if got.status != 405 || got.code != "METHOD_NOT_ALLOWED" || !sameSet(got.header.Get("Allow"), allow[path]) {
-				t.Errorf("%s %s: %d %s, Allow %q", method, path, got.status, got.code, got.header.Get("Allow"))
+			if got.status != 405 || got.code != "METHOD_NOT_ALLOWED" ||
+				!sameSet(got.header.Get("Allow"), allow[path]) {
+				t.Errorf(
+					"%s %s: %d %s, Allow %q",
+					method,
+					path,
+					got.status,
+					got.code,
+					got.header.Get("Allow"),
+				)
 			}
 		}
-		if got := s.do(http.MethodOptions, path, ""); got.status != 204 || !sameSet(got.header.Get("Allow"), allow[path]) {
+		if got := s.do(http.MethodOptions, path, ""); got.status != 204 ||
+			!sameSet(got.header.Get("Allow"), allow[path]) {
 			t.Errorf("OPTIONS %s: %d, Allow %q", path, got.status, got.header.Get("Allow"))
 		}
 	}
@@ -370,16 +474,27 @@ func sameSet(header string, want []string) bool {
 
 func TestContractNothingPersonalIsLogged(t *testing.T) {
 	t.Parallel()
-	s := startService(t, map[string]string{"LOG_LEVEL": "trace", "CACHE_API_TOKEN": "sekret-cache",
-		"CMS_WEBHOOK_SECRET": "sekret-hook"})
+	s := startService(t, map[string]string{
+		"LOG_LEVEL":          "trace",
+		"CACHE_API_TOKEN":    "sekret-cache",
+		"CMS_WEBHOOK_SECRET": "sekret-hook",
+	})
 	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
 	s.through("REST", "trackQuote", object{"input": object{"sessionId": "s",
 		"formData": object{"email": "ana@example.com", "firstName": "Ana"}}})
-	s.through("GraphQL", "submitQuote", object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
+	s.through(
+		"GraphQL",
+		"submitQuote",
+		object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}},
+	)
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
 	s.do("GET", "/api/quote/pdf?id="+id+"&email=ana@example.com", "")
-	eventually(t, "both deliveries arrive", func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 })
+	eventually(
+		t,
+		"both deliveries arrive",
+		func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 },
+	)
 	log := s.log.String()
 	if !strings.Contains(log, `"path":"/api/quote/submit"`) {
 		t.Fatal("the requests are not in the log")

@@ -57,8 +57,12 @@ func TestContractSiteSettings(t *testing.T) {
 			`{"data":{"SiteSettings":{"contactEmail":null,"logo":{"asset":null},"socialLinks":null,"address":null,"businessHours":null}}}`,
 		},
 		{"no document", `[]`, phones, `{"data":{"SiteSettings":null},"errors":[]}`},
-		{"a draft is no document", `[{"_id":"drafts.siteSettings","_type":"siteSettings","contactPhone":"1"}]`, phones,
-			`{"data":{"SiteSettings":null},"errors":[]}`},
+		{
+			"a draft is no document",
+			`[{"_id":"drafts.siteSettings","_type":"siteSettings","contactPhone":"1"}]`,
+			phones,
+			`{"data":{"SiteSettings":null},"errors":[]}`,
+		},
 		{
 			"another id", `[{"_id":"siteSettings","_type":"siteSettings"}]`,
 			`{ SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null},"errors":[]}`,
@@ -84,13 +88,16 @@ func TestContractUnknownField(t *testing.T) {
 	t.Parallel()
 	for _, environment := range []string{"development", "production"} {
 		s := startService(t, map[string]string{
-			"ENVIRONMENT": environment, "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s",
+			"ENVIRONMENT":        environment,
+			"CACHE_API_TOKEN":    "t",
+			"CMS_WEBHOOK_SECRET": "s",
 		})
 		for _, field := range []string{"x", "contactPhoness"} {
 			got := s.query(`{ SiteSettings(id: "siteSettings") { `+field+` } }`, nil)
 			var answer struct{ Errors []struct{ Message string } }
 			want := `Cannot query field "` + field + `" on type "SiteSettings".`
-			if err := json.Unmarshal(got.body, &answer); err != nil || len(answer.Errors) != 1 || answer.Errors[0].Message != want {
+			if err := json.Unmarshal(got.body, &answer); err != nil || len(answer.Errors) != 1 ||
+				answer.Errors[0].Message != want {
 				t.Errorf("%s: %s", environment, got.body)
 			}
 		}
@@ -139,7 +146,8 @@ func TestContractUnknownRoutes(t *testing.T) {
 		"/api/cache%2Fclear",
 		"/playground/nothing", "/playground/assets/nothing", "/playgrounds",
 	} {
-		if got := s.restOutcome(s.do(http.MethodGet, path, "")); got.status != 404 || got.code != "NOT_FOUND" {
+		if got := s.restOutcome(s.do(http.MethodGet, path, "")); got.status != 404 ||
+			got.code != "NOT_FOUND" {
 			t.Errorf("GET %s: %d %s", path, got.status, got.raw)
 		}
 	}

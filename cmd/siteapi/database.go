@@ -33,25 +33,41 @@ type work struct {
 
 // openDatabase opens the database that DATABASE_URL names and brings its tables up to
 // date. A command that only reads has no senders.
-func openDatabase(ctx context.Context, s *config.Settings, w work, log zerolog.Logger) (*operator.Database, error) {
+func openDatabase(
+	ctx context.Context,
+	s *config.Settings,
+	w work,
+	log zerolog.Logger,
+) (*operator.Database, error) {
 	d, opened := &operator.Database{}, &closers{}
 	d.Close = opened.close
 	options := queue.Options{
 		Load:     func(ctx context.Context, id string) (quote.Submission, error) { return d.Quotes.Submission(ctx, id) },
 		Targets:  targets(s, w.senders),
-		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax), Observe: w.observe, Log: log,
+		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax),
+		Observe:  w.observe,
+		Log:      log,
 	}
 	open := openSQLite
 	if s.DatabaseURL != nil {
 		open = openPostgres
 	}
 	if err := open(ctx, s, options, d, opened); err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", errors.Join(err, d.Close()))
+		return nil, fmt.Errorf(
+			"opening the database (DATABASE_URL, DATA_DIR): %w",
+			errors.Join(err, d.Close()),
+		)
 	}
 	return d, nil
 }
 
-func openPostgres(ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers) error {
+func openPostgres(
+	ctx context.Context,
+	s *config.Settings,
+	o queue.Options,
+	d *operator.Database,
+	opened *closers,
+) error {
 	url := s.DatabaseURL.String()
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
@@ -65,7 +81,10 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options, d *o
 	if err != nil {
 		return err
 	}
-	tables, err := postgres.Open(ctx, postgres.Options{URL: url, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	tables, err := postgres.Open(
+		ctx,
+		postgres.Options{URL: url, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))},
+	)
 	if err != nil {
 		return err
 	}
@@ -75,7 +94,13 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options, d *o
 	return nil
 }
 
-func openSQLite(ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers) error {
+func openSQLite(
+	ctx context.Context,
+	s *config.Settings,
+	o queue.Options,
+	d *operator.Database,
+	opened *closers,
+) error {
 	lock, err := lockDatabase(ctx, s, false)
 	if err != nil {
 		return err
@@ -94,7 +119,10 @@ func openSQLite(ctx context.Context, s *config.Settings, o queue.Options, d *ope
 	if err != nil {
 		return err
 	}
-	file, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
+	file, err := sqlite.Open(
+		ctx,
+		sqlite.Options{Path: path, Pool: pool, Queue: hooks, Log: slog.New(zerolog.NewSlogHandler(o.Log))},
+	)
 	if err != nil {
 		return err
 	}

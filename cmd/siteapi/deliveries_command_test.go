@@ -73,14 +73,28 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.says(
 		said{"deliveries retry " + failed, []string{"1 deliveries are due now"}, nil},
 		said{"deliveries retry --all --target cms", []string{"deliveries are due now"}, nil},
-		said{"deliveries retry " + done, []string{"1 deliveries are due now"}, nil}, // it changes nothing at the CRM
+		said{
+			"deliveries retry " + done,
+			[]string{"1 deliveries are due now"},
+			nil,
+		}, // it changes nothing at the CRM
 	)
 	s.arrives(rejected)
 	s.arrives(waiting)
 	s.arrives(arrived)
 	s.stubs.crm.Remove("arrived@example.com")
-	s.says(said{"deliveries resend " + pdf.Reference(arrived) + " --target crm", []string{"is due for the crm"}, nil})
-	eventually(t, "it is sent again", func() bool { return len(s.stubs.contacts("arrived@example.com")) == 1 })
+	s.says(
+		said{
+			"deliveries resend " + pdf.Reference(arrived) + " --target crm",
+			[]string{"is due for the crm"},
+			nil,
+		},
+	)
+	eventually(
+		t,
+		"it is sent again",
+		func() bool { return len(s.stubs.contacts("arrived@example.com")) == 1 },
+	)
 	for session, id := range map[string]string{"arrived": arrived, "rejected": rejected, "waiting": waiting} {
 		s.stubs.checkLead(t, session, id)
 	}
@@ -109,14 +123,16 @@ func TestDeliveriesVerify(t *testing.T) {
 	s.stubs.recover()
 	// What failed is missing; what waits is under way or has arrived by now.
 	v, code := verify()
-	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 || cms.Missing != 1 ||
+	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 ||
+		cms.Missing != 1 ||
 		crm.Present+crm.UnderWay != 3 {
 		t.Errorf("%d %+v", code, v)
 	}
 	if v, code := verify("--target", "crm"); len(v.Targets) != 1 || code != 0 {
 		t.Errorf("the CRM alone: %d %+v", code, v)
 	}
-	if v, code := verify("--since", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 || code != 0 {
+	if v, code := verify("--since", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 ||
+		code != 0 {
 		t.Errorf("since later: %d %+v", code, v)
 	}
 	// The targets lose what had arrived. A lead that was delivered a moment ago may not be visible yet, and is not resent.
@@ -133,7 +149,8 @@ func TestDeliveriesVerify(t *testing.T) {
 		v, code = verify()
 		return code == 2 && v.Targets[0].Missing == 2 && v.Targets[1].Present == 3
 	})
-	if out, code := s.run("deliveries", "verify"); code != 2 || !strings.Contains(out, "3 submissions compared") ||
+	if out, code := s.run("deliveries", "verify"); code != 2 ||
+		!strings.Contains(out, "3 submissions compared") ||
 		!strings.Contains(out, "--fix") {
 		t.Errorf("the table: %d %s", code, out)
 	}
@@ -159,6 +176,10 @@ func TestVerifyInBatches(t *testing.T) {
 		s.submit(fmt.Sprintf("batch-%d", i))
 	}
 	files := &service{t: t, dataDir: s.dir}
-	eventually(t, "all arrive", func() bool { return len(files.files("cms")) == leads && len(files.files("crm")) == leads })
+	eventually(
+		t,
+		"all arrive",
+		func() bool { return len(files.files("cms")) == leads && len(files.files("crm")) == leads },
+	)
 	s.says(said{"deliveries verify", []string{fmt.Sprintf("%d submissions compared", leads)}, nil})
 }

@@ -55,9 +55,19 @@ func faultTable() []fault {
 		{"503", cmsAnswer(503), answer(503), false},
 		{"slow drip", cmsMode(sanitytest.Drip), hubspottest.Drip(5 * time.Millisecond), false},
 		{"invalid JSON", cmsMode(sanitytest.BrokenJSON), hubspottest.Garbage(), false},
-		{"invalid JSON after storing", stored(cmsMode(sanitytest.BrokenJSON)), hubspottest.Garbage().AfterStoring(), false},
+		{
+			"invalid JSON after storing",
+			stored(cmsMode(sanitytest.BrokenJSON)),
+			hubspottest.Garbage().AfterStoring(),
+			false,
+		},
 		{"partial success", cmsMode(sanitytest.Partial), nothing(), false},
-		{"partial success after storing", stored(cmsMode(sanitytest.Partial)), nothing().AfterStoring(), false},
+		{
+			"partial success after storing",
+			stored(cmsMode(sanitytest.Partial)),
+			nothing().AfterStoring(),
+			false,
+		},
 	}
 }
 
@@ -76,9 +86,18 @@ func columns() []column {
 			row.cms.On, row.cms.Times = "mutate", always
 			f.cms.Fail(row.cms)
 		}, nil},
-		{"CRM reading", "crm", func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
-			map[string]bool{"404": true}}, // there is no such contact yet
-		{"CRM writing", "crm", func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) }, nil},
+		{
+			"CRM reading",
+			"crm",
+			func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
+			map[string]bool{"404": true},
+		}, // there is no such contact yet
+		{
+			"CRM writing",
+			"crm",
+			func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) },
+			nil,
+		},
 	}
 }
 

@@ -72,8 +72,13 @@ func TestDoctorFindsNothing(t *testing.T) {
 		}
 	}
 	for check, words := range map[string]string{
-		"settings": "for production", "data folder": "written and synced", "deliveries": "none is late", "cache": "in the memory",
-		"cms": "documents in en", "crm": "answered", "service": "is ready",
+		"settings":    "for production",
+		"data folder": "written and synced",
+		"deliveries":  "none is late",
+		"cache":       "in the memory",
+		"cms":         "documents in en",
+		"crm":         "answered",
+		"service":     "is ready",
 	} {
 		c.says(t, check, "OK", words)
 	}
@@ -83,7 +88,13 @@ func TestDoctorFindsNothing(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	s.says(said{"doctor --server " + s.base, []string{"ok      settings     they can be used", "ok      cms"}, []string{"\x1b"}})
+	s.says(
+		said{
+			"doctor --server " + s.base,
+			[]string{"ok      settings     they can be used", "ok      cms"},
+			[]string{"\x1b"},
+		},
+	)
 	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
 	c.says(t, "service", "WARNING", "a process has the database open")
 }
@@ -91,8 +102,14 @@ func TestDoctorFindsNothing(t *testing.T) {
 func TestDoctorOnSettings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, strict()...)
-	risky := []string{"CACHE_API_TOKEN=hush", "SITE_URL=http://x.example", "GRAPHQL_PLAYGROUND=on", "RATE_LIMITS=off",
-		"CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR=:9090"}
+	risky := []string{
+		"CACHE_API_TOKEN=hush",
+		"SITE_URL=http://x.example",
+		"GRAPHQL_PLAYGROUND=on",
+		"RATE_LIMITS=off",
+		"CORS_ALLOWED_ORIGINS=*",
+		"ADMIN_ADDR=:9090",
+	}
 	c, code := s.doctor(risky)
 	if code != 0 || c.State != "WARNING" {
 		t.Errorf("warnings alone: %d %+v", code, c)

@@ -49,18 +49,29 @@ type crmDriver interface {
 func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsDriver, error) {
 	if s.CMSDriver == "sanity" {
 		return sanity.New(sanity.Options{
-			ProjectID: s.SanityProjectID, Dataset: s.SanityDataset, APIVersion: s.SanityAPIVersion,
-			Token: s.SanityToken, APIURL: s.SanityAPIURL, Timeout: 5 * time.Second, Log: log, Observe: m.Call,
+			ProjectID:  s.SanityProjectID,
+			Dataset:    s.SanityDataset,
+			APIVersion: s.SanityAPIVersion,
+			Token:      s.SanityToken,
+			APIURL:     s.SanityAPIURL,
+			Timeout:    5 * time.Second,
+			Log:        log,
+			Observe:    m.Call,
 		}), nil
 	}
-	return cmsfile.Open(cmsfile.Options{Path: s.ContentPath(), Sample: s.CMSFile == "", Dir: s.DataDir, Log: log})
+	return cmsfile.Open(
+		cmsfile.Options{Path: s.ContentPath(), Sample: s.CMSFile == "", Dir: s.DataDir, Log: log},
+	)
 }
 
 // openCRM opens the driver that CRM_DRIVER names.
 func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {
 		return hubspot.New(hubspot.Options{
-			Token: s.HubSpotToken, BaseURL: s.HubSpotAPIURL, Version: s.HubSpotVersion, Observe: m.Call,
+			Token:   s.HubSpotToken,
+			BaseURL: s.HubSpotAPIURL,
+			Version: s.HubSpotVersion,
+			Observe: m.Call,
 			OnOmitted: func(text string) {
 				m.Gaps.Inc()
 				log.Warn().Str("reason", text).Msg("a contact was stored without a property")
@@ -80,7 +91,11 @@ func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier
 
 // openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
 // for the rate limits too, and is closed with the cache.
-func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cache.Cache, *valkeyconn.Conn, error) {
+func openCache(
+	ctx context.Context,
+	s *config.Settings,
+	log zerolog.Logger,
+) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
@@ -89,7 +104,9 @@ func openCache(ctx context.Context, s *config.Settings, log zerolog.Logger) (cac
 			log.Info().Msg("connected to the cache server")
 			return
 		}
-		log.Error().Err(err).Msg("cannot reach the cache server: content comes from the CMS, and requests are counted per instance")
+		log.Error().
+			Err(err).
+			Msg("cannot reach the cache server: content comes from the CMS, and requests are counted per instance")
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
@@ -116,18 +133,27 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
 			return &upstream.Error{
-				System: "webhook", Op: "announcing the lead", Kind: upstream.Rejected, Detail: "LEAD_WEBHOOK_URL is not set",
+				System: "webhook",
+				Op:     "announcing the lead",
+				Kind:   upstream.Rejected,
+				Detail: "LEAD_WEBHOOK_URL is not set",
 			}
 		}, nil
 	}
 	webhook, err := leadwebhook.New(leadwebhook.Options{
-		URL: s.LeadWebhookURL, Secrets: s.LeadWebhookSecrets, Slack: s.LeadWebhookFormat == "slack", Observe: m.Call,
+		URL:     s.LeadWebhookURL,
+		Secrets: s.LeadWebhookSecrets,
+		Slack:   s.LeadWebhookFormat == "slack",
+		Observe: m.Call,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
 	}
 	return func(ctx context.Context, q *quote.Submission) error {
-		return webhook.Announce(ctx, leadwebhook.Lead{Submission: *q, Reference: pdf.Reference(q.ID), PDFURL: s.SiteURL + q.PDFPath()})
+		return webhook.Announce(
+			ctx,
+			leadwebhook.Lead{Submission: *q, Reference: pdf.Reference(q.ID), PDFURL: s.SiteURL + q.PDFPath()},
+		)
 	}, nil
 }
 
@@ -150,6 +176,12 @@ func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.Ta
 		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
 		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
 		// Receivers of webhooks usually accept five a second.
-		{Name: queue.Webhook, Send: senders[queue.Webhook], MaxWorkers: 4, PerSecond: 5, Off: s.LeadWebhookURL == ""},
+		{
+			Name:       queue.Webhook,
+			Send:       senders[queue.Webhook],
+			MaxWorkers: 4,
+			PerSecond:  5,
+			Off:        s.LeadWebhookURL == "",
+		},
 	}
 }

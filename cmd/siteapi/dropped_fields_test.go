@@ -26,7 +26,8 @@ func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 				body + `}}`,
 		} {
 			answer := service.do(http.MethodPost, path, body)
-			if got := answer.header.Get("X-Dropped-Fields"); answer.status != http.StatusOK || got != tt.want {
+			if got := answer.header.Get("X-Dropped-Fields"); answer.status != http.StatusOK ||
+				got != tt.want {
 				t.Errorf("%s %v: %d with %q, want %q", path, tt.env, answer.status, got, tt.want)
 			}
 		}

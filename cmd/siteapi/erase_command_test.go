@@ -44,14 +44,24 @@ func (r erased) at(unit string) erasedPlace {
 func (r erased) says(t *testing.T, unit string, found, removed int, state string) {
 	t.Helper()
 	if p := r.at(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
-		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s", unit, p, found, removed, state)
+		t.Errorf(
+			"the receipt says of %s: %+v, want %d found and %d erased, %s",
+			unit,
+			p,
+			found,
+			removed,
+			state,
+		)
 	}
 }
 
 // erase runs `leads erase` beside the running service.
 func (s *site) erase(args ...string) (r erased, code int) {
 	s.t.Helper()
-	out, code := s.run(append([]string{"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.base}, args...)...)
+	out, code := s.run(
+		append(
+			[]string{"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.base},
+			args...)...)
 	readJSON(s.t, out, &r)
 	return r, code
 }
@@ -64,8 +74,14 @@ func (s *site) populate() (hers []string, theirs string) {
 	_, second := s.post("/api/quote/submit", again)
 	hers = []string{s.submit("hers"), second["submissionId"].(string)}
 	theirs = s.submit("theirs")
-	s.post("/api/quote/track", object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}})
-	s.post("/api/quote/track", object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
+	s.post(
+		"/api/quote/track",
+		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}},
+	)
+	s.post(
+		"/api/quote/track",
+		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}},
+	)
 	for _, id := range append([]string{theirs}, hers...) {
 		s.arrives(id)
 		if s.pdf(id) != http.StatusOK {
@@ -135,7 +151,11 @@ func TestEraseEverywhere(t *testing.T) {
 	}
 	s.arrives(hers[0])
 
-	s.erase("--email", "unknown@example.com", "--yes") // brings the log into the database's file, and forgets all PDFs
+	s.erase(
+		"--email",
+		"unknown@example.com",
+		"--yes",
+	) // brings the log into the database's file, and forgets all PDFs
 	for _, id := range hers {
 		s.pdf(id)
 	}
@@ -201,7 +221,8 @@ func TestErasePlacesThatFail(t *testing.T) {
 			hers, theirs := s.populate()
 			tt.fail(s.stubs)
 			r, code := s.erase("--yes")
-			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 || p.Detail == "" ||
+			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 ||
+				p.Detail == "" ||
 				strings.Contains(p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
 			}
@@ -227,7 +248,8 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "receipt.json")
 		_, code := s.erase(append(args, "--receipt", path)...)
-		if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &r) != nil || r.Complete || code != 1 {
+		if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &r) != nil || r.Complete ||
+			code != 1 {
 			t.Fatalf("%d %v %s", code, err, data)
 		}
 		return r
@@ -282,11 +304,13 @@ func TestEraseWithoutTheService(t *testing.T) {
 		other := httptest.NewServer(server)
 		r, code := s.erase("--yes", "--server", other.URL)
 		other.Close()
-		if p := r.at("PDFs"); code != 1 || r.Complete || p.State != "failed" || !strings.Contains(p.Detail, other.URL) {
+		if p := r.at("PDFs"); code != 1 || r.Complete || p.State != "failed" ||
+			!strings.Contains(p.Detail, other.URL) {
 			t.Errorf("%s: %d %+v", name, code, p)
 		}
 	}
-	if r, code := s.erase("--yes", "--server", "http://127.0.0.1:1"); code != 1 || r.at("PDFs").State != "failed" {
+	if r, code := s.erase("--yes", "--server", "http://127.0.0.1:1"); code != 1 ||
+		r.at("PDFs").State != "failed" {
 		t.Errorf("the service is away: %d %+v", code, r)
 	}
 	if r, code := s.erase("--yes"); code != 0 || !r.Complete || r.at("PDFs").Erased < 2 {
@@ -319,8 +343,11 @@ func TestEraseFromStandardInput(t *testing.T) {
 	s := newSite(t).start()
 	id := s.submit("hers")
 	run := func(input string, args ...string) (string, int) {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"leads", "erase", "--email", "-", "--server", s.base},
-			args...)...)
+		cmd := exec.CommandContext(
+			t.Context(),
+			binary,
+			append([]string{"leads", "erase", "--email", "-", "--server", s.base},
+				args...)...)
 		cmd.Env = s.env
 		cmd.Stdin = strings.NewReader(input)
 		out, _ := cmd.CombinedOutput()

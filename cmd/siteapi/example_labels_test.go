@@ -17,8 +17,10 @@ import (
 )
 
 var (
-	exampleChoice = regexp.MustCompile(`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`)
-	exampleSlug   = regexp.MustCompile(`"([a-z0-9-]+)"`)
+	exampleChoice = regexp.MustCompile(
+		`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`,
+	)
+	exampleSlug = regexp.MustCompile(`"([a-z0-9-]+)"`)
 )
 
 // TestExamplesHaveWordsInTheSampleContent finds every choice that the examples of the playground, the
@@ -128,8 +130,13 @@ func TestEverySettingHasAValue(t *testing.T) {
 		}
 		fields := "{"
 		for _, f := range def.Fields {
-			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" && !regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
-				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s", f.Name, name)
+			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" &&
+				!regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
+				t.Errorf(
+					"integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
+					f.Name,
+					name,
+				)
 			}
 			fields += " " + f.Name + selection(f.Type.Name())
 		}

@@ -20,7 +20,12 @@ func TestFunnel(t *testing.T) {
 	s := newSite(t, "TRACK_RETENTION=0s")
 	amount := 5.0
 	estimate := quote.PartialEstimate{Min: &amount}
-	shop, app := quote.Selections{ProjectType: "shop"}, quote.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
+	shop, app := quote.Selections{
+		ProjectType: "shop",
+	}, quote.Selections{
+		ProjectType: "web-app",
+		Features:    []string{"blog", "seo"},
+	}
 	var visits []quote.Visit
 	for i, v := range []quote.Visit{
 		{}, {}, {}, {}, // four open the calculator and go
@@ -63,12 +68,14 @@ func TestFunnel(t *testing.T) {
 			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
 			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
 			{"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
-	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil || code != 0 ||
+	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
+		code != 0 ||
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("%d got %s\nwant %s", code, out, report)
 	}
 	var all schema.Funnel
-	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 || all.InReview != 1 ||
+	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 ||
+		all.InReview != 1 ||
 		len(all.Weeks) != 3 {
 		t.Errorf("in all: %+v", all)
 	}
@@ -84,7 +91,10 @@ func TestFunnel(t *testing.T) {
 	noPersonalData(t, out)
 	s.says(said{"funnel --until 2020-01-01 --json", []string{`"count": 0`, `"choices": []`}, nil})
 	s.refuses(map[string]string{
-		"funnel --since soon": "--since", "funnel --until x": "--until", "funnel --locale xx": "must be one of en, es, ro",
-		"funnel x": "one argument too many", "funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
+		"funnel --since soon": "--since",
+		"funnel --until x":    "--until",
+		"funnel --locale xx":  "must be one of en, es, ro",
+		"funnel x":            "one argument too many",
+		"funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
 	})
 }

@@ -48,8 +48,10 @@ func TestVariablesAreBoundedBeforeTheyAreBuilt(t *testing.T) {
 		"many lists":   "[" + strings.Repeat("[],", 300_000) + "0]",
 		"deep lists":   strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000),
 	} {
-		answer := r.floodGraphQL(`{"query":"mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }","variables":{"p":` +
-			value + `}}`)
+		answer := r.floodGraphQL(
+			`{"query":"mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }","variables":{"p":` +
+				value + `}}`,
+		)
 		if !bytes.Contains(answer, []byte(`"BAD_USER_INPUT"`)) {
 			t.Errorf("%s: %.300s", name, answer)
 		}

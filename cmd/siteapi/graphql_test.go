@@ -16,7 +16,8 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startService(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
-	if got := s.query(emailQuery, nil); got.status != 200 || !bytes.Contains(got.body, []byte("lumen-studio")) {
+	if got := s.query(emailQuery, nil); got.status != 200 ||
+		!bytes.Contains(got.body, []byte("lumen-studio")) {
 		t.Errorf("a trusted document: %d %s", got.status, got.body)
 	}
 	if got := s.graphQLOutcome(operation{}, s.query(`{ cacheStats { success } }`, nil)); got.code != "QUERY_NOT_IN_SAFELIST" {
@@ -31,7 +32,10 @@ func TestGraphQLInProduction(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s"}
 	s := startService(t, env)
-	if got := s.query(`{ __schema { queryType { name } } }`, nil); bytes.Contains(got.body, []byte(`"queryType"`)) {
+	if got := s.query(`{ __schema { queryType { name } } }`, nil); bytes.Contains(
+		got.body,
+		[]byte(`"queryType"`),
+	) {
 		t.Errorf("the schema is shown: %s", got.body)
 	}
 	if got := s.query(`{ cacheStat { success } }`, nil); bytes.Contains(got.body, []byte("Did you mean")) {
@@ -39,7 +43,10 @@ func TestGraphQLInProduction(t *testing.T) {
 	}
 	env["GRAPHQL_INTROSPECTION"] = "on"
 	open := startService(t, env)
-	if got := open.query(`{ __schema { queryType { name } } }`, nil); !bytes.Contains(got.body, []byte(`"queryType"`)) {
+	if got := open.query(`{ __schema { queryType { name } } }`, nil); !bytes.Contains(
+		got.body,
+		[]byte(`"queryType"`),
+	) {
 		t.Errorf("with introspection on: %s", got.body)
 	}
 }

@@ -32,8 +32,14 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 	t.Parallel()
 	closed := "127.0.0.1:1"
 	s := startService(t, map[string]string{
-		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t", "SANITY_API_URL": "http://" + closed,
-		"CRM_DRIVER": "hubspot", "HUBSPOT_TOKEN": "t", "HUBSPOT_API_URL": "http://" + closed, "CACHE_URL": "valkey://" + closed,
+		"CMS_DRIVER":        "sanity",
+		"SANITY_PROJECT_ID": "p",
+		"SANITY_TOKEN":      "t",
+		"SANITY_API_URL":    "http://" + closed,
+		"CRM_DRIVER":        "hubspot",
+		"HUBSPOT_TOKEN":     "t",
+		"HUBSPOT_API_URL":   "http://" + closed,
+		"CACHE_URL":         "valkey://" + closed,
 	})
 	status, r := s.readiness()
 	if status != 200 || r.Status != "ok" {
@@ -53,12 +59,14 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 	}
 	eventually(t, "it is not ready without its database", func() bool {
 		status, r := s.readiness()
-		return status == 503 && r.Status == "unavailable" && r.Dependencies["database"].Status == "unavailable"
+		return status == 503 && r.Status == "unavailable" &&
+			r.Dependencies["database"].Status == "unavailable"
 	})
 	if got := s.do("GET", "/healthz", ""); got.status != 200 || !strings.Contains(string(got.body), `"ok"`) {
 		t.Errorf("/healthz with everything down: %d %s", got.status, got.body)
 	}
-	if log := s.log.String(); strings.Count(log, `"dependency":"cms"`) != 1 || strings.Count(log, `"dependency":"database"`) != 1 {
+	if log := s.log.String(); strings.Count(log, `"dependency":"cms"`) != 1 ||
+		strings.Count(log, `"dependency":"database"`) != 1 {
 		t.Errorf("the log says more or less than once what is down: %s", log)
 	}
 }

@@ -10,10 +10,20 @@ import (
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	s := startService(t, map[string]string{"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example"})
-	preflight := s.do("OPTIONS", "/graphql", "", "Origin: https://site.example", "Access-Control-Request-Method: POST",
-		"Access-Control-Request-Headers: content-type")
-	if preflight.status != 204 || preflight.header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
+	s := startService(
+		t,
+		map[string]string{"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example"},
+	)
+	preflight := s.do(
+		"OPTIONS",
+		"/graphql",
+		"",
+		"Origin: https://site.example",
+		"Access-Control-Request-Method: POST",
+		"Access-Control-Request-Headers: content-type",
+	)
+	if preflight.status != 204 ||
+		preflight.header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
 		!strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
 		t.Errorf("preflight: %d %v", preflight.status, preflight.header)
 	}
@@ -28,7 +38,9 @@ func TestCORS(t *testing.T) {
 			t.Errorf("%s may read answers: %v", origin, got.header)
 		}
 	}
-	if got := s.do("GET", "/api/none", "", "Origin: https://site.example"); got.header.Get("Access-Control-Allow-Origin") == "" {
+	if got := s.do("GET", "/api/none", "", "Origin: https://site.example"); got.header.Get(
+		"Access-Control-Allow-Origin",
+	) == "" {
 		t.Error("an error can't be read by an allowed page")
 	}
 	open := startService(t, nil)
@@ -46,7 +58,11 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil,
 			"X-Request-Id: first") // now there is content to cache responses of
 		for i := range 5 {
-			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil, fmt.Sprintf("X-Request-Id: read-%d", i))
+			s.query(
+				`{ SiteSettings(id: "siteSettings") { contactEmail } }`,
+				nil,
+				fmt.Sprintf("X-Request-Id: read-%d", i),
+			)
 		}
 		s.query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
 		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
@@ -64,14 +80,27 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &event); err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(line, `"message":"request"`) && !strings.Contains(line, `"path":"/api/quote/submit"`) {
+			if strings.Contains(line, `"message":"request"`) &&
+				!strings.Contains(line, `"path":"/api/quote/submit"`) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
 		want := []string{"missing info", "wrong info", "bad-track info", "wrong-track info"}
 		if level == "debug" {
-			want = []string{"first debug", "read-0 debug", "read-1 debug", "read-2 debug", "read-3 debug", "read-4 debug",
-				"missing info", "wrong info", "rest-track debug", "bad-track info", "graphql-track debug", "wrong-track info"}
+			want = []string{
+				"first debug",
+				"read-0 debug",
+				"read-1 debug",
+				"read-2 debug",
+				"read-3 debug",
+				"read-4 debug",
+				"missing info",
+				"wrong info",
+				"rest-track debug",
+				"bad-track info",
+				"graphql-track debug",
+				"wrong-track info",
+			}
 		}
 		if !slices.Equal(found, want) {
 			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
@@ -86,8 +115,13 @@ func TestSecurityHeaders(t *testing.T) {
 	s := startService(t, nil)
 	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
 	for path, policy := range map[string]string{
-		"/api/cache/clear": noDocument, "/api/openapi.json": noDocument, "/nowhere": noDocument,
-		"/playground": "", "/": "", "/calculator": "", "/docs": "",
+		"/api/cache/clear":  noDocument,
+		"/api/openapi.json": noDocument,
+		"/nowhere":          noDocument,
+		"/playground":       "",
+		"/":                 "",
+		"/calculator":       "",
+		"/docs":             "",
 	} {
 		h := s.do("GET", path, "").header
 		got := h.Get("Content-Security-Policy")
@@ -99,7 +133,8 @@ func TestSecurityHeaders(t *testing.T) {
 		}
 	}
 	h := s.do("GET", in.data["pdfUrl"].(string), "").header
-	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") || h.Get("X-Content-Type-Options") != "nosniff" {
+	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") ||
+		h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("a document is opened rather than saved, or its type is guessed: %v", h)
 	}
 }

@@ -99,8 +99,16 @@ func TestInboxSession(t *testing.T) {
 
 	b.want("without a session", b.reads("/admin/graphql"), "UNAUTHENTICATED")
 	b.want("a bearer token", b.reads("/graphql", "Authorization: Bearer second"), "OK")
-	b.want("another token", b.reads("/graphql", "Authorization: Bearer "+config.DevCacheToken), "UNAUTHENTICATED")
-	b.want("the public address", (&browser{t: t, base: r.base}).reads("/graphql", "Authorization: Bearer second"), "UNAUTHENTICATED")
+	b.want(
+		"another token",
+		b.reads("/graphql", "Authorization: Bearer "+config.DevCacheToken),
+		"UNAUTHENTICATED",
+	)
+	b.want(
+		"the public address",
+		(&browser{t: t, base: r.base}).reads("/graphql", "Authorization: Bearer second"),
+		"UNAUTHENTICATED",
+	)
 	if resp := b.logIn("wrong"); resp.StatusCode != http.StatusUnauthorized || b.cookie != nil {
 		t.Errorf("a wrong token: %d %v", resp.StatusCode, b.cookie)
 	}
@@ -116,10 +124,16 @@ func TestInboxSession(t *testing.T) {
 	b.want("a session is for the inbox alone", b.reads("/graphql"), "UNAUTHENTICATED")
 	thief := &browser{t: t, base: b.base, cookie: b.cookie}
 	b.want("a stolen cookie", thief.reads("/admin/graphql"), "FORBIDDEN")
-	if resp, _ := thief.send("POST", "/admin/graphql", readLeads); resp.Header.Get("Content-Type") != "application/problem+json" {
+	if resp, _ := thief.send("POST", "/admin/graphql", readLeads); resp.Header.Get(
+		"Content-Type",
+	) != "application/problem+json" {
 		t.Errorf("a stolen cookie: %d %v", resp.StatusCode, resp.Header)
 	}
-	b.want("a guessed CSRF token", thief.reads("/admin/graphql", "X-CSRF-Token: "+b.cookie.Value), "FORBIDDEN")
+	b.want(
+		"a guessed CSRF token",
+		thief.reads("/admin/graphql", "X-CSRF-Token: "+b.cookie.Value),
+		"FORBIDDEN",
+	)
 	b.want("another site", b.reads("/admin/graphql", "Sec-Fetch-Site: cross-site"), "FORBIDDEN")
 	if resp, _ := thief.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("logging out without the CSRF token: %d", resp.StatusCode)
@@ -136,14 +150,22 @@ func TestInboxSession(t *testing.T) {
 	}
 	changed := *b.cookie
 	changed.Value = "9" + changed.Value
-	b.want("a longer life", (&browser{t: t, base: b.base, cookie: &changed, csrf: b.csrf}).reads("/admin/graphql"),
-		"UNAUTHENTICATED")
+	b.want(
+		"a longer life",
+		(&browser{t: t, base: b.base, cookie: &changed, csrf: b.csrf}).reads("/admin/graphql"),
+		"UNAUTHENTICATED",
+	)
 
-	if resp, _ := b.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 ||
+	if resp, _ := b.send("DELETE", "/admin/session", ""); resp.StatusCode != http.StatusNoContent ||
+		len(resp.Cookies()) != 1 ||
 		resp.Cookies()[0].MaxAge >= 0 {
 		t.Errorf("logging out: %d %v", resp.StatusCode, resp.Cookies())
 	}
-	eventually(t, "requests are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
+	eventually(
+		t,
+		"requests are in the log",
+		func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) },
+	)
 	for _, text := range []string{"first", "second", b.csrf, b.cookie.Value} {
 		if strings.Contains(r.log.String(), text) {
 			t.Errorf("the log holds %q", text)
@@ -198,7 +220,8 @@ func TestInboxInPublic(t *testing.T) {
 	last := 0
 	for range 11 {
 		resp := guesser.logIn("wrong")
-		if last = resp.StatusCode; last == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+		if last = resp.StatusCode; last == http.StatusTooManyRequests &&
+			resp.Header.Get("Retry-After") == "" {
 			t.Error("429 without Retry-After")
 		}
 	}
@@ -209,7 +232,11 @@ func TestInboxInPublic(t *testing.T) {
 		t.Errorf("the right token after that: %d", resp.StatusCode)
 	}
 	b.want("a session goes on", b.reads("/admin/graphql"), "OK")
-	eventually(t, "attempts are in the log", func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) })
+	eventually(
+		t,
+		"attempts are in the log",
+		func() bool { return strings.Contains(r.log.String(), `"path":"/admin/session"`) },
+	)
 }
 
 // Where clients may send trusted documents only, the inbox's page sends its own.
@@ -219,7 +246,13 @@ func TestInboxBesideTrustedDocuments(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(documents, "site.graphql"), []byte("{ cacheStats { success } }"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := launch(t, t.TempDir(), "ADMIN_ADDR="+admin, "GRAPHQL_OPERATIONS=trusted", "GRAPHQL_DOCUMENTS="+documents)
+	r := launch(
+		t,
+		t.TempDir(),
+		"ADMIN_ADDR="+admin,
+		"GRAPHQL_OPERATIONS=trusted",
+		"GRAPHQL_DOCUMENTS="+documents,
+	)
 	b := &browser{t: t, base: "http://" + admin}
 	b.logIn(config.DevAdminToken)
 	b.want("within a session", b.reads("/admin/graphql"), "OK")

@@ -40,7 +40,8 @@ func newWebhookStub(t *testing.T) *webhookStub {
 			Type string
 			Data struct{ ID string }
 		}
-		if err := verifier.Verify(body, r.Header); err != nil || json.Unmarshal(body, &event) != nil || event.Type != "lead.created" ||
+		if err := verifier.Verify(body, r.Header); err != nil || json.Unmarshal(body, &event) != nil ||
+			event.Type != "lead.created" ||
 			r.Header.Get("Webhook-Id") != "lead_"+event.Data.ID {
 			t.Errorf("%v: %v %s", err, r.Header, body)
 		}
@@ -91,12 +92,20 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 		stub.Fail(row.fault)
 		id := s.submit(t, strings.ReplaceAll(row.name, " ", "-"))
 		if row.state != "" {
-			eventually(t, row.name+" is kept", func() bool { return s.deliveries(id)["webhook"].State == queue.State(row.state) })
+			eventually(
+				t,
+				row.name+" is kept",
+				func() bool { return s.deliveries(id)["webhook"].State == queue.State(row.state) },
+			)
 			if out, err := s.siteapi("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		}
-		eventually(t, row.name+" is announced in the end", func() bool { return s.deliveries(id)["webhook"].State == "delivered" })
+		eventually(
+			t,
+			row.name+" is announced in the end",
+			func() bool { return s.deliveries(id)["webhook"].State == "delivered" },
+		)
 		if n := stub.count(id); n != 2 {
 			t.Errorf("%s: sent %d times, want 2", row.name, n)
 		}
@@ -141,7 +150,11 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 func TestWebhookRemoved(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
-	s := startService(t, map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": leadSecret}, quick)
+	s := startService(
+		t,
+		map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": leadSecret},
+		quick,
+	)
 	id := s.submit(t, "waits")
 	s.stop()
 	delete(s.env, "LEAD_WEBHOOK_URL")

@@ -17,15 +17,25 @@ import (
 // odd is a lead in review with texts that need escaping.
 func odd() quote.Submission {
 	return quote.Submission{
-		ID: "odd1odd2odd3", SessionID: "-1+1",
+		ID:        "odd1odd2odd3",
+		SessionID: "-1+1",
 		Contact: quote.Contact{
-			FirstName: `=HYPERLINK("http://evil.example","x")`, LastName: "Ionescu\x1b[31m, \"Ștefan\"\r\nX",
-			Email: "odd@example.com", Phone: "+40 721", Company: "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
+			FirstName: `=HYPERLINK("http://evil.example","x")`,
+			LastName:  "Ionescu\x1b[31m, \"Ștefan\"\r\nX",
+			Email:     "odd@example.com",
+			Phone:     "+40 721",
+			Company:   "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
 		},
-		Selections:  quote.Selections{ProjectType: "web-app", Features: []string{"blog", "shop"}, Timeline: "3-months"},
+		Selections: quote.Selections{
+			ProjectType: "web-app",
+			Features:    []string{"blog", "shop"},
+			Timeline:    "3-months",
+		},
 		Estimate:    quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2020, 2, 3, 4, 5, 6, 789e6, time.UTC),
-		InReview:    true, Signals: []quote.Signal{quote.Honeypot}, Trace: "00-trace-01",
+		InReview:    true,
+		Signals:     []quote.Signal{quote.Honeypot},
+		Trace:       "00-trace-01",
 	}
 }
 
@@ -40,24 +50,39 @@ func TestLeadsAreFound(t *testing.T) {
 	s.arrives(second)
 	reference := pdf.Reference(first)
 	s.says(
-		said{"leads list", []string{"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
-			"second@example.com", "web-app", "ro",
-			reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR"},
-			[]string{"\x1b", "\u202e", "newest", "\r"}},
+		said{
+			"leads list",
+			[]string{"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
+				"second@example.com", "web-app", "ro",
+				reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR"},
+			[]string{"\x1b", "\u202e", "newest", "\r"},
+		},
 		said{"leads list --limit 1", []string{"second@example.com", "the 1 newest"}, []string{"first@"}},
 		said{"leads list --since 1h", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --since 2020-02-03 --until 2020-02-04", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --email FIRST@example.com", []string{"first@"}, []string{"second@"}},
-		said{"leads list --search " + strings.ToLower(reference), []string{"first@"}, []string{"second@", "odd@"}},
+		said{
+			"leads list --search " + strings.ToLower(reference),
+			[]string{"first@"},
+			[]string{"second@", "odd@"},
+		},
 		said{"leads list --search fir", []string{"first@"}, []string{"second@", "odd@"}},
 		said{"leads list --state in-review", []string{"odd@"}, []string{"first@"}},
 		said{"leads list --state Delivered --search ana", []string{"second@", "first@"}, []string{"odd@"}},
 		said{"leads list --email unknown@example.com", []string{"no leads"}, nil},
 		said{"leads list --email unknown@example.com --json", []string{"[]"}, nil},
-		said{"leads list --json --limit 1", []string{`"id": "` + second, `"reference": "`, `"target": "CMS"`}, []string{first}},
-		said{"leads show " + reference, []string{first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
-			"selections.features.1      shop", "9000.5", "/api/quote/pdf?id=" + first, "deliveries.0.target        CMS",
-			"deliveries.1.state         DELIVERED"}, []string{"second@", "IN_REVIEW"}},
+		said{
+			"leads list --json --limit 1",
+			[]string{`"id": "` + second, `"reference": "`, `"target": "CMS"`},
+			[]string{first},
+		},
+		said{
+			"leads show " + reference,
+			[]string{first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
+				"selections.features.1      shop", "9000.5", "/api/quote/pdf?id=" + first, "deliveries.0.target        CMS",
+				"deliveries.1.state         DELIVERED"},
+			[]string{"second@", "IN_REVIEW"},
+		},
 		said{"leads show " + strings.ToLower(reference), []string{first}, nil},
 		said{"leads show " + first, []string{"first@example.com"}, nil},
 		said{"leads show First@example.com", []string{first}, nil},
@@ -65,7 +90,11 @@ func TestLeadsAreFound(t *testing.T) {
 			[]string{"\x1b", "\r", "\u202e"}},
 		said{"leads show --json ODD1ODD2", []string{`"firstName": "=HYPERLINK(`}, []string{"00-trace"}},
 		said{"leads show --json " + reference, []string{`"target": "CMS"`}, nil},
-		said{"leads export --search " + reference, []string{"submission_id,reference", first + "," + reference}, []string{second}},
+		said{
+			"leads export --search " + reference,
+			[]string{"submission_id,reference", first + "," + reference},
+			[]string{second},
+		},
 		said{"leads", []string{"list", "show", "export", "release", "reject", "erase"}, nil},
 	)
 	s.refuses(map[string]string{
@@ -137,14 +166,26 @@ func TestLeadsExport(t *testing.T) {
 		got[name] = rows[1][i]
 	}
 	for name, want := range map[string]string{
-		"submitted_at": "2020-02-03T04:05:06.789Z", "submission_id": "odd1odd2odd3", "reference": "ODD1ODD2", "session_id": "'-1+1",
-		"email":      "odd@example.com",
-		"first_name": `'=HYPERLINK("http://evil.example","x")`, "last_name": "Ionescu\x1b[31m, \"Ștefan\"\nX", "phone": "'+40 721",
-		"locale":  "",
-		"company": "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe", "project_type": "web-app", "features": "blog;shop", "complexity": "",
-		"timeline":     "3-months",
-		"estimate_min": "1234.5", "estimate_max": "1000000000", "currency": "EUR", "pdf": "/api/quote/pdf?id=odd1odd2odd3",
-		"state": "in-review", "signals": "honeypot",
+		"submitted_at":  "2020-02-03T04:05:06.789Z",
+		"submission_id": "odd1odd2odd3",
+		"reference":     "ODD1ODD2",
+		"session_id":    "'-1+1",
+		"email":         "odd@example.com",
+		"first_name":    `'=HYPERLINK("http://evil.example","x")`,
+		"last_name":     "Ionescu\x1b[31m, \"Ștefan\"\nX",
+		"phone":         "'+40 721",
+		"locale":        "",
+		"company":       "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
+		"project_type":  "web-app",
+		"features":      "blog;shop",
+		"complexity":    "",
+		"timeline":      "3-months",
+		"estimate_min":  "1234.5",
+		"estimate_max":  "1000000000",
+		"currency":      "EUR",
+		"pdf":           "/api/quote/pdf?id=odd1odd2odd3",
+		"state":         "in-review",
+		"signals":       "honeypot",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -154,7 +195,8 @@ func TestLeadsExport(t *testing.T) {
 	var one struct{ ID, Reference, PDFURL string }
 	if code != 0 || strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &one) != nil || one.ID != "plain" ||
 		one.Reference != "PLAIN" ||
-		one.PDFURL != "/api/quote/pdf?id=plain" || strings.Contains(out, "trace") {
+		one.PDFURL != "/api/quote/pdf?id=plain" ||
+		strings.Contains(out, "trace") {
 		t.Errorf("%d %s", code, out)
 	}
 

@@ -14,7 +14,12 @@ func TestContractRateLimits(t *testing.T) {
 	t.Parallel()
 	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
 	from := func(address string, i int) outcome {
-		return s.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("s-%d", i))}, "X-Forwarded-For: "+address)
+		return s.through(
+			"REST",
+			"submitQuote",
+			object{"input": validSubmission(fmt.Sprintf("s-%d", i))},
+			"X-Forwarded-For: "+address,
+		)
 	}
 	began, accepted := time.Now(), 0
 	most := func() int { return 11 + int(time.Since(began)/(3*time.Second)) } // the burst and one more every 3 s
@@ -26,7 +31,8 @@ func TestContractRateLimits(t *testing.T) {
 		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
 	}
 	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 || refused.code != "RATE_LIMITED" ||
-		err != nil || seconds < 1 {
+		err != nil ||
+		seconds < 1 {
 		t.Errorf("got %d %s, Retry-After %q", refused.status, refused.raw, refused.header.Get("Retry-After"))
 	}
 	if got := from("198.51.100.2", 100); got.status != 200 {
@@ -44,7 +50,8 @@ func TestContractRateLimits(t *testing.T) {
 		group.Go(func() {
 			for i := 0; i < 200 && limited.Load() == 0; i++ {
 				got := s.query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
-				if got.status == 429 && s.graphQLOutcome(operation{}, got).code == "RATE_LIMITED" && got.header.Get("Retry-After") != "" {
+				if got.status == 429 && s.graphQLOutcome(operation{}, got).code == "RATE_LIMITED" &&
+					got.header.Get("Retry-After") != "" {
 					limited.Add(1)
 				}
 			}

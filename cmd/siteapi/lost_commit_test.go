@@ -50,7 +50,8 @@ func (p *proxy) forward(client net.Conn) {
 		if after := p.after.Load().(string); after != "" && bytes.Contains(buffer[:n], []byte(after)) {
 			armed = after
 		}
-		lost := armed != "" && bytes.Contains(buffer[:n], []byte("commit")) && p.after.CompareAndSwap(armed, "")
+		lost := armed != "" && bytes.Contains(buffer[:n], []byte("commit")) &&
+			p.after.CompareAndSwap(armed, "")
 		if lost {
 			client.Close()
 		}
@@ -84,14 +85,16 @@ func TestLostCommit(t *testing.T) {
 	p.after.Store("INSERT INTO submissions")
 	input := object{"input": validSubmission("s")}
 	refused := s.through("REST", "submitQuote", input)
-	if refused.status != 503 || refused.code != "UPSTREAM_UNAVAILABLE" || !strings.Contains(refused.raw, "may have been") ||
+	if refused.status != 503 || refused.code != "UPSTREAM_UNAVAILABLE" ||
+		!strings.Contains(refused.raw, "may have been") ||
 		!strings.Contains(refused.raw, "send the same again") {
 		t.Errorf("without the answer: %d %s", refused.status, refused.raw)
 	}
 	eventually(t, "the lead is delivered", func() bool { return len(s.files("cms")) == 1 })
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		id, _ := s.through(endpoint, "submitQuote", input).data["submissionId"].(string)
-		if delivered := s.files("cms"); id == "" || len(delivered) != 1 || !strings.Contains(delivered[0], id) {
+		if delivered := s.files("cms"); id == "" || len(delivered) != 1 ||
+			!strings.Contains(delivered[0], id) {
 			t.Errorf("sent again: %q, delivered were %q", id, delivered)
 		}
 	})

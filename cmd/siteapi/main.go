@@ -49,15 +49,18 @@ func versionText() string {
 func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	serving := func(c *cobra.Command, _ []string) error { return serve(c.Context(), getenv, out) }
 	root := &cobra.Command{
-		Use: "siteapi", Short: "the backend of a multilingual marketing site",
+		Use:   "siteapi",
+		Short: "the backend of a multilingual marketing site",
 		Long: "The backend of a multilingual marketing site. Without a command it serves. Settings are environment variables:\n" +
 			"`siteapi config` lists them all, and a command needs those it uses. Exit codes: 0 done, 1 failed,\n" +
 			"2 done, and something is wrong.",
-		Example: "  ENVIRONMENT=development siteapi\n  siteapi doctor\n  source <(siteapi completion bash)",
-		Version: versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Args:    operator.NoArguments, RunE: serving,
+		Example:           "  ENVIRONMENT=development siteapi\n  siteapi doctor\n  source <(siteapi completion bash)",
+		Version:           versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Args:              operator.NoArguments,
+		RunE:              serving,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
-		SilenceErrors:     true, SilenceUsage: true, // main prints the error once
+		SilenceErrors:     true,
+		SilenceUsage:      true, // main prints the error once
 	}
 	root.SetOut(out)
 	root.SetFlagErrorFunc(operator.UsageError)
@@ -65,10 +68,12 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		"`file` of NAME=value lines with settings; variables of the environment win")
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(&cobra.Command{
-		Use: "serve", Short: "answer requests until it is stopped (the default)",
+		Use:   "serve",
+		Short: "answer requests until it is stopped (the default)",
 		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way;\n" +
 			"a second one ends it at once.",
-		Args: operator.NoArguments, RunE: serving,
+		Args: operator.NoArguments,
+		RunE: serving,
 	})
 	addExamples(root)
 	return root

@@ -39,7 +39,16 @@ func scraped(t *testing.T, s *service, name string, labels map[string]string) fl
 				}
 			}
 			if same == len(labels) {
-				sum = max(sum, 0) + m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+				sum = max(
+					sum,
+					0,
+				) + m.GetCounter().
+					GetValue() +
+					m.GetGauge().
+						GetValue() +
+					float64(
+						m.GetHistogram().GetSampleCount(),
+					)
 			}
 		}
 	}
@@ -59,27 +68,44 @@ func TestDeliveryMetrics(t *testing.T) {
 		return counter(t, s, "siteapi_"+name, set)
 	}
 	for _, target := range []string{"cms", "crm"} {
-		if value("deliveries", "target="+target, "state=failed") != 0 || value("lead_undelivered_seconds", "target="+target) != 0 {
+		if value("deliveries", "target="+target, "state=failed") != 0 ||
+			value("lead_undelivered_seconds", "target="+target) != 0 {
 			t.Errorf("a new service does not start its series for the %s at 0", target)
 		}
 	}
 	stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, On: "mutate", Times: always})
 	id := s.submit(t, "measured")
-	eventually(t, "the CRM has it", func() bool { return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 })
+	eventually(
+		t,
+		"the CRM has it",
+		func() bool { return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1 },
+	)
 	if got := value("crm_gaps_total"); got != 10 {
 		t.Errorf("%v gaps, want one for each of the ten properties", got)
 	}
-	eventually(t, "the CMS refuses it", func() bool { return value("delivery_tries_total", "target=cms", "outcome=refused") > 0 })
+	eventually(
+		t,
+		"the CMS refuses it",
+		func() bool { return value("delivery_tries_total", "target=cms", "outcome=refused") > 0 },
+	)
 	if age := value("lead_undelivered_seconds", "target=cms"); age <= 0 || age > 60 {
 		t.Errorf("the oldest undelivered lead is %v s old", age)
 	}
-	eventually(t, "the CRM has all", func() bool { return value("lead_undelivered_seconds", "target=crm") == 0 })
+	eventually(
+		t,
+		"the CRM has all",
+		func() bool { return value("lead_undelivered_seconds", "target=crm") == 0 },
+	)
 	stubs.recover()
 	if out, err := s.siteapi("deliveries", "retry", "--all"); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	eventually(t, "it arrives", func() bool { return s.deliveries(id)["cms"].State == "delivered" })
-	eventually(t, "the CMS has all", func() bool { return value("lead_undelivered_seconds", "target=cms") == 0 })
+	eventually(
+		t,
+		"the CMS has all",
+		func() bool { return value("lead_undelivered_seconds", "target=cms") == 0 },
+	)
 }
 
 func TestFailedLeadsCountAsUndelivered(t *testing.T) {

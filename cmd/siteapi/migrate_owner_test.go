@@ -54,9 +54,20 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 		t.Fatalf("submitting: %d %v", status, answer)
 	}
 	s := &service{t: t, dataDir: dir}
-	eventually(t, "the lead is delivered", func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 })
+	eventually(
+		t,
+		"the lead is delivered",
+		func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 },
+	)
 	launch(t, t.TempDir(), as("service"))
-	out, code := command(t, []string{"ENVIRONMENT=development", as("service")}, "deliveries", "list", "--state", "all")
+	out, code := command(
+		t,
+		[]string{"ENVIRONMENT=development", as("service")},
+		"deliveries",
+		"list",
+		"--state",
+		"all",
+	)
 	if code != 0 {
 		t.Errorf("a command as the service's role: %d %s", code, out)
 	}

@@ -88,7 +88,8 @@ func checkExpr(t *testing.T, where, expr string, known map[string][]string) {
 			}
 		}
 	}
-	if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
+	if strings.Count(expr, "(") != strings.Count(expr, ")") ||
+		strings.Count(expr, "{") != strings.Count(expr, "}") {
 		t.Errorf("%s: brackets don't match: %s", where, expr)
 	}
 }
@@ -157,7 +158,8 @@ func TestAlerts(t *testing.T) {
 	}
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
-			if names[r.Alert] || r.Alert == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+			if names[r.Alert] || r.Alert == "" || r.Annotations["summary"] == "" ||
+				r.Annotations["description"] == "" ||
 				!slices.Contains([]string{"page", "ticket"}, r.Labels["severity"]) {
 				t.Errorf("rule %q of %s is not complete, or there twice", r.Alert, g.Name)
 			}
@@ -186,7 +188,11 @@ func TestLoadMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	eventually(t, "the connection is counted", func() bool { return counter(t, s, "siteapi_connections", nil) >= 1 })
+	eventually(
+		t,
+		"the connection is counted",
+		func() bool { return counter(t, s, "siteapi_connections", nil) >= 1 },
+	)
 	for _, want := range []struct {
 		name   string
 		labels map[string]string

@@ -59,7 +59,12 @@ func TestOperatorFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			admin := freeAddress(t)
-			s := newSite(t, "ADMIN_ADDR="+admin, "ADMIN_API_TOKEN=secret-of-operators", "DATABASE_URL="+database(t)).start()
+			s := newSite(
+				t,
+				"ADMIN_ADDR="+admin,
+				"ADMIN_API_TOKEN=secret-of-operators",
+				"DATABASE_URL="+database(t),
+			).start()
 			testOperatorFields(t, s, &browser{t: t, base: "http://" + admin})
 		})
 	}
@@ -86,7 +91,9 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	found := func(arguments string) (ids []string) {
 		t.Helper()
-		data, code := b.asks("{ leads(" + arguments + ") { edges { node { id state deliveries { state lead { id } } } } } }")
+		data, code := b.asks(
+			"{ leads(" + arguments + ") { edges { node { id state deliveries { state lead { id } } } } } }",
+		)
 		if code != "" {
 			t.Errorf("%s: %s", arguments, code)
 		}
@@ -96,8 +103,12 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		return ids
 	}
 	for arguments, want := range map[string]string{
-		`search: "STEF turc"`: stefania, `search: "one@exam"`: stefania, `search: "` + pdf.Reference(stefania) + `"`: stefania,
-		`state: IN_REVIEW`: spam, `state: IN_REVIEW, locale: ro, first: 1`: spam, `search: "stef", state: DELIVERED`: stefania,
+		`search: "STEF turc"`:                       stefania,
+		`search: "one@exam"`:                        stefania,
+		`search: "` + pdf.Reference(stefania) + `"`: stefania,
+		`state: IN_REVIEW`:                          spam,
+		`state: IN_REVIEW, locale: ro, first: 1`:    spam,
+		`search: "stef", state: DELIVERED`:          stefania,
 	} {
 		if ids := found(arguments); !slices.Equal(ids, []string{want}) {
 			t.Errorf("%s finds %v, want %s", arguments, ids, want)
@@ -108,7 +119,8 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	}
 	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) +
 		`") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
-	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" || len(data.Lead.Deliveries) != 2 ||
+	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" ||
+		len(data.Lead.Deliveries) != 2 ||
 		data.Lead.Deliveries[0].Lead.ID != stefania {
 		t.Errorf("%s %+v", code, data.Lead)
 	}
@@ -142,15 +154,20 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		`", target: WEBHOOK) { id } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("resending to a target that is not set up: %q", code)
 	}
-	data, code = b.asks(`{ deliveries(target: CMS, first: 1) { edges { cursor node { id lead { deliveries { id } } } }
-		pageInfo { hasNextPage endCursor } } }`)
-	if code != "" || len(data.Deliveries.Edges) != 1 || len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 ||
+	data, code = b.asks(
+		`{ deliveries(target: CMS, first: 1) { edges { cursor node { id lead { deliveries { id } } } }
+		pageInfo { hasNextPage endCursor } } }`,
+	)
+	if code != "" || len(data.Deliveries.Edges) != 1 ||
+		len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 ||
 		!data.Deliveries.PageInfo.HasNextPage {
 		t.Fatalf("%q %+v", code, data.Deliveries)
 	}
 	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID +
 		`") { target lead { id deliveries { id } } } }`); code != "" ||
-		len(data.Retried.Lead.Deliveries) != 2 || data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
+		len(
+			data.Retried.Lead.Deliveries,
+		) != 2 || data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
 		t.Errorf("retrying: %q %+v", code, data.Retried)
 	}
 	if _, code := b.asks(`mutation { retried: retryDelivery(id: "99999") { id } }`); code != "NOT_FOUND" {
@@ -159,9 +176,12 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	pages(t, b, person)
 
-	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content ` +
-		`{ documents } cache { type } } }`)
-	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 || len(data.ServiceHealth.Checks) < 7 ||
+	data, code = b.asks(
+		`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content ` +
+			`{ documents } cache { type } } }`,
+	)
+	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 ||
+		len(data.ServiceHealth.Checks) < 7 ||
 		data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
@@ -171,8 +191,13 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	}
 	for _, dryRun := range []bool{true, false} {
 		s.arrives(stefania)
-		data, code := b.asks(fmt.Sprintf(`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+
-			`places { unit found erased } } }`, dryRun))
+		data, code := b.asks(
+			fmt.Sprintf(
+				`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+
+					`places { unit found erased } } }`,
+				dryRun,
+			),
+		)
 		if code != "" || data.Erased.Complete == dryRun || len(found(`search: "stef"`)) == 1 != dryRun {
 			t.Errorf("erasing: %q %+v", code, data.Erased)
 		}

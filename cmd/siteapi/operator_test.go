@@ -34,8 +34,12 @@ type site struct {
 func newSite(t *testing.T, env ...string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	return &site{t: t, dir: dir, env: append([]string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DELIVERY_RETRY_MAX=1s"},
-		env...)}
+	return &site{
+		t:   t,
+		dir: dir,
+		env: append([]string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DELIVERY_RETRY_MAX=1s"},
+			env...),
+	}
 }
 
 // newFarSite returns one with remote drivers that does not run yet.

@@ -68,7 +68,8 @@ func TestDockerfile(t *testing.T) {
 			continue
 		}
 		for _, from := range words[1 : len(words)-1] {
-			if _, err := os.Stat(filepath.Join("../..", from)); err != nil || slices.Contains(ignored, strings.TrimSuffix(from, "/")) {
+			if _, err := os.Stat(filepath.Join("../..", from)); err != nil ||
+				slices.Contains(ignored, strings.TrimSuffix(from, "/")) {
 				t.Errorf("%s can't be copied: %v", from, err)
 			}
 		}
@@ -140,7 +141,8 @@ func TestCompose(t *testing.T) {
 		t.Fatalf("the service would not start: %v", err)
 	}
 	if s.DatabaseURL == nil || s.CacheURL.Scheme != "valkey" || len(s.TrustedProxies) != 1 || s.DrainDelay < 2*time.Second ||
-		!file.Services["siteapi-2"].ReadOnly || file.Services["siteapi-2"].DependsOn["postgres"].Condition != "service_healthy" {
+		!file.Services["siteapi-2"].ReadOnly ||
+		file.Services["siteapi-2"].DependsOn["postgres"].Condition != "service_healthy" {
 		t.Errorf("the instances are not what they should be: %+v", file.Services["siteapi-2"])
 	}
 	proxy := strings.Join(packaged(t, "Caddyfile"), "\n")
@@ -169,7 +171,8 @@ func TestUnits(t *testing.T) {
 		t.Errorf("the socket listens nowhere: %v", socket)
 	}
 	for _, line := range unit {
-		if name, ok := strings.CutPrefix(line, "Environment="); ok && !isSetting(strings.SplitN(name, "=", 2)[0]) {
+		if name, ok := strings.CutPrefix(line, "Environment="); ok &&
+			!isSetting(strings.SplitN(name, "=", 2)[0]) {
 			t.Errorf("there is no setting %s", name)
 		}
 	}
@@ -186,7 +189,9 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data = []byte(strings.Replace(string(data), "ExecStart=/usr/local/bin/siteapi", "ExecStart="+binary, 1))
+		data = []byte(
+			strings.Replace(string(data), "ExecStart=/usr/local/bin/siteapi", "ExecStart="+binary, 1),
+		)
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +211,8 @@ func TestReadyCommand(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
 	address := "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")
-	if out, code := command(t, []string{"ENVIRONMENT=development", address}, "ready"); code != 0 || !strings.Contains(out, `"ok"`) {
+	if out, code := command(t, []string{"ENVIRONMENT=development", address}, "ready"); code != 0 ||
+		!strings.Contains(out, `"ok"`) {
 		t.Errorf("%d %s", code, out)
 	}
 	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 ||
@@ -218,7 +224,11 @@ func TestReadyCommand(t *testing.T) {
 		_, _ = w.Write([]byte(`{"status":"unavailable"}`))
 	}))
 	t.Cleanup(down.Close)
-	out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")}, "ready")
+	out, code := command(
+		t,
+		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")},
+		"ready",
+	)
 	if code != 2 || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {
 		t.Errorf("with its database away: %d %s", code, out)
 	}

@@ -16,12 +16,16 @@ import (
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
 	values := map[string]string{
-		"version": versionText(), "environment": s.Environment,
-		"graphql-path": httpserver.GraphQLPath, "introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
+		"version":       versionText(),
+		"environment":   s.Environment,
+		"graphql-path":  httpserver.GraphQLPath,
+		"introspection": map[bool]string{true: "on", false: "off"}[s.Introspection],
 		"cache-token":   shownToken(s.CacheTokens, config.DevCacheToken, "<CACHE_API_TOKEN>"),
 		"webhook-token": shownToken(s.WebhookSecrets, config.DevWebhookSecret, "<CMS_WEBHOOK_SECRET>"),
 		"admin-token":   shownToken(s.AdminTokens, config.DevAdminToken, "<ADMIN_API_TOKEN>"),
-		"playground":    hidden[s.Playground], "inbox": hidden[address != ""], "inbox-url": address,
+		"playground":    hidden[s.Playground],
+		"inbox":         hidden[address != ""],
+		"inbox-url":     address,
 	}
 	all := []page.Options{{Path: inbox.Path, Files: page.Files("inbox")}}
 	if s.Playground {

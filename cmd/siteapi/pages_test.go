@@ -13,7 +13,8 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	inProduction := func(switches ...string) map[string]string {
 		env := map[string]string{
-			"ENVIRONMENT": config.Production, "CACHE_API_TOKEN": "cache-secret-of-this-test",
+			"ENVIRONMENT":        config.Production,
+			"CACHE_API_TOKEN":    "cache-secret-of-this-test",
 			"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
 		}
 		for _, name := range switches {

@@ -43,7 +43,8 @@ func newTraffic(t *testing.T, address string) *traffic {
 	keeping := &http.Transport{MaxIdleConnsPerHost: 2, MaxConnsPerHost: 2}
 	t.Cleanup(keeping.CloseIdleConnections)
 	return &traffic{
-		t: t, base: "http://" + address,
+		t:       t,
+		base:    "http://" + address,
 		keeping: &http.Client{Transport: keeping, Timeout: time.Minute},
 		single:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
 	}
@@ -99,7 +100,10 @@ func (f *traffic) send(i int) {
 	id, _ := answer["submissionId"].(string)
 	switch {
 	case err != nil || status != http.StatusOK:
-		f.failures = append(f.failures, fmt.Sprintf("%s (kept open: %v): %d %v", path, client == f.keeping, status, err))
+		f.failures = append(
+			f.failures,
+			fmt.Sprintf("%s (kept open: %v): %d %v", path, client == f.keeping, status, err),
+		)
 	case path == "/api/quote/submit":
 		f.leads = append(f.leads, id)
 	}
@@ -129,9 +133,19 @@ func (f *traffic) post(client *http.Client, path string, body any) (int, map[str
 func (f *traffic) check(dataDir string) {
 	f.t.Helper()
 	if len(f.failures) > 0 {
-		f.t.Errorf("%d of %d requests failed: %s", len(f.failures), f.sent, strings.Join(f.failures[:min(5, len(f.failures))], "; "))
+		f.t.Errorf(
+			"%d of %d requests failed: %s",
+			len(f.failures),
+			f.sent,
+			strings.Join(f.failures[:min(5, len(f.failures))], "; "),
+		)
 	}
-	f.t.Logf("%d requests, %d failed, the slowest took %v", f.sent, len(f.failures), f.slowest.Round(time.Millisecond))
+	f.t.Logf(
+		"%d requests, %d failed, the slowest took %v",
+		f.sent,
+		len(f.failures),
+		f.slowest.Round(time.Millisecond),
+	)
 	s := &service{t: f.t, dataDir: dataDir}
 	stored := s.files("cms")
 	for deadline := time.Now().Add(10 * time.Second); len(stored) < len(f.leads) && time.Now().Before(deadline); stored = s.files("cms") {
@@ -185,7 +199,10 @@ func TestRestartWithSocketActivation(t *testing.T) {
 // which it says when it is ready.
 func activate(t *testing.T, dataDir string, socket *os.File) *running {
 	t.Helper()
-	told, err := net.ListenPacket("unixgram", fmt.Sprintf("@siteapi-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	told, err := net.ListenPacket(
+		"unixgram",
+		fmt.Sprintf("@siteapi-test-%d-%d", os.Getpid(), time.Now().UnixNano()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

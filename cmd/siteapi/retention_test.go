@@ -15,10 +15,14 @@ import (
 func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 	t.Helper()
 	q := quote.Submission{
-		ID: id, SessionID: "session-" + id, Contact: quote.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
-		Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
-		Estimate:   quote.Estimate{Min: 1, Max: 2, Currency: "EUR"}, Locale: "ro",
-		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond), InReview: id == "review",
+		ID:          id,
+		SessionID:   "session-" + id,
+		Contact:     quote.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
+		Selections:  quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+		Estimate:    quote.Estimate{Min: 1, Max: 2, Currency: "EUR"},
+		Locale:      "ro",
+		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
+		InReview:    id == "review",
 	}
 	if _, _, err := s.app.data.Quotes.Submit(t.Context(), store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
 		t.Fatal(err)
@@ -36,7 +40,11 @@ func (s *service) has(t *testing.T, id string) bool {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(t, stubs.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}), quick)
+	s := startService(
+		t,
+		stubs.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}),
+		quick,
+	)
 	s.submitAt(t, "old", 49*time.Hour)
 	s.submitAt(t, "young", 47*time.Hour)
 	s.submitAt(t, "review", 49*time.Hour)
@@ -62,7 +70,11 @@ func TestRetention(t *testing.T) {
 	stubs.recover()
 	stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	s.submitAt(t, "stuck", 49*time.Hour)
-	eventually(t, "the stuck one is tried", func() bool { return s.deliveries("stuck")["crm"].State == "retrying" })
+	eventually(
+		t,
+		"the stuck one is tried",
+		func() bool { return s.deliveries("stuck")["crm"].State == "retrying" },
+	)
 
 	s.stop()
 	s.start()

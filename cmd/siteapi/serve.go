@@ -39,8 +39,13 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return errors.Join(err, a.shutdown(ctx))
 	}
-	ready := log.Info().Str("address", listener.Addr().String()).Str("environment", s.Environment).Str("version", versionText()).
-		Str("cms", s.CMSDriver).Str("crm", s.CRMDriver).Str("cache", s.CacheURL.Scheme)
+	ready := log.Info().
+		Str("address", listener.Addr().String()).
+		Str("environment", s.Environment).
+		Str("version", versionText()).
+		Str("cms", s.CMSDriver).
+		Str("crm", s.CRMDriver).
+		Str("cache", s.CacheURL.Scheme)
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
 		base := "http://localhost:" + port
 		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
@@ -49,7 +54,10 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		}
 	}
 	ready.Msg("ready")
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady) // where systemd asks for it, which notices what it is not told
+	_, _ = daemon.SdNotify(
+		false,
+		daemon.SdNotifyReady,
+	) // where systemd asks for it, which notices what it is not told
 	return a.serve(ctx, listener)
 }
 
@@ -70,7 +78,10 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		a.log.Info().Msg("stopping")
 		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second) // for deliveries under way
+	rest, cancel := context.WithTimeout(
+		context.WithoutCancel(ctx),
+		20*time.Second,
+	) // for deliveries under way
 	defer cancel()
 	err = errors.Join(err, a.shutdown(rest))
 	a.log.Info().Msg("stopped")
@@ -87,7 +98,9 @@ func (a *app) listenAdmin(ctx context.Context) error {
 	case err == nil:
 		a.server.ServeAdmin(listener, a.metrics.Registry)
 	case a.settings.Environment == config.Development:
-		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: set ADMIN_ADDR to a free address, or to off")
+		a.log.Warn().
+			Err(err).
+			Msg("cannot open the admin listener, continuing without it: set ADMIN_ADDR to a free address, or to off")
 	default:
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}

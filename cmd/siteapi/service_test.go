@@ -39,9 +39,18 @@ type service struct {
 // startService starts a service in development with the given settings on top.
 func startService(t *testing.T, env map[string]string, changes ...func(*work)) *service {
 	t.Helper()
-	s := &service{t: t, dataDir: t.TempDir(), log: &syncBuffer{}, changes: changes, env: map[string]string{
-		"ENVIRONMENT": "development", "LOG_FORMAT": "json", "RATE_LIMITS": "off", "ADMIN_ADDR": "off",
-	}}
+	s := &service{
+		t:       t,
+		dataDir: t.TempDir(),
+		log:     &syncBuffer{},
+		changes: changes,
+		env: map[string]string{
+			"ENVIRONMENT": "development",
+			"LOG_FORMAT":  "json",
+			"RATE_LIMITS": "off",
+			"ADMIN_ADDR":  "off",
+		},
+	}
 	s.env["DATA_DIR"] = s.dataDir
 	maps.Copy(s.env, env)
 	s.start()
@@ -153,27 +162,45 @@ type operation struct {
 
 var operations = map[string]operation{
 	"cacheStats": {
-		method: http.MethodGet, path: "/api/cache/clear", fromQuery: true, root: "cacheStats",
-		document: `query { cacheStats { success stats { type size available } } }`,
+		method:    http.MethodGet,
+		path:      "/api/cache/clear",
+		fromQuery: true,
+		root:      "cacheStats",
+		document:  `query { cacheStats { success stats { type size available } } }`,
 	},
 	"clearCache": {
-		method: http.MethodPost, path: "/api/cache/clear", fromQuery: true, root: "clearCache",
-		document: `mutation($all: Boolean, $pattern: String) { clearCache(all: $all, pattern: $pattern) { success cleared } }`,
+		method:    http.MethodPost,
+		path:      "/api/cache/clear",
+		fromQuery: true,
+		root:      "clearCache",
+		document:  `mutation($all: Boolean, $pattern: String) { clearCache(all: $all, pattern: $pattern) { success cleared } }`,
 	},
 	"invalidateCache": {
-		method: http.MethodPost, path: "/api/cache/invalidate", body: "input", root: "invalidateCache",
+		method:   http.MethodPost,
+		path:     "/api/cache/invalidate",
+		body:     "input",
+		root:     "invalidateCache",
 		document: `mutation($input: InvalidateCacheInput!) { invalidateCache(input: $input) { success invalidated } }`,
 	},
 	"receiveCmsWebhook": {
-		method: http.MethodPost, path: "/api/webhooks/cms", body: "payload", root: "receiveCmsWebhook",
+		method:   http.MethodPost,
+		path:     "/api/webhooks/cms",
+		body:     "payload",
+		root:     "receiveCmsWebhook",
 		document: `mutation($payload: JSON!) { receiveCmsWebhook(payload: $payload) { success invalidated } }`,
 	},
 	"trackQuote": {
-		method: http.MethodPost, path: "/api/quote/track", body: "input", root: "trackQuote",
+		method:   http.MethodPost,
+		path:     "/api/quote/track",
+		body:     "input",
+		root:     "trackQuote",
 		document: `mutation($input: TrackQuoteInput!) { trackQuote(input: $input) { success sessionId } }`,
 	},
 	"submitQuote": {
-		method: http.MethodPost, path: "/api/quote/submit", body: "input", root: "submitQuote",
+		method:   http.MethodPost,
+		path:     "/api/quote/submit",
+		body:     "input",
+		root:     "submitQuote",
 		document: `mutation($input: SubmitQuoteInput!) { submitQuote(input: $input) { success submissionId pdfUrl } }`,
 	},
 }
@@ -265,7 +292,9 @@ func (s *service) restOutcome(r response) outcome {
 		s.t.Errorf("a problem has type %q", got)
 	}
 	if problem.Type != "about:blank" || problem.Title != http.StatusText(r.status) || problem.Status != r.status ||
-		problem.Detail == "" || problem.Success == nil || *problem.Success || problem.RequestID == "" {
+		problem.Detail == "" || problem.Success == nil ||
+		*problem.Success ||
+		problem.RequestID == "" {
 		s.t.Errorf("not the documented problem: %s", r.body)
 	}
 	o.code, o.requestID = problem.Code, problem.RequestID

@@ -29,22 +29,42 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": {"http/json"},
 		"OTEL_TRACES_EXPORTER":               {"console"},
 		"OTEL_SDK_DISABLED":                  {"perhaps"},
-		"DATABASE_URL":                       {"postgres://", "mysql://h?x=y", "postgres://h:65536/d", "postgres://h?pool_max_conns=x"},
-		"CACHE_URL":                          {"x://x", "valkey://", "valkey://h/x", "redis://h:65536", "redis://h/-1", "redis://h//1"},
-		"CMS_WEBHOOK_SIGNING_SECRET":         {",", " , "},
-		"CMS_DRIVER":                         {"wordpress"},
-		"CMS_FILE":                           {"none.json"},
-		"SANITY_PROJECT_ID":                  {"A B", "-x"},
-		"SANITY_DATASET":                     {"Production", "a/b"},
-		"SANITY_API_VERSION":                 {"1", "2025-13-01", "latest"},
-		"SANITY_API_URL":                     {"ftp://x"},
-		"CRM_DRIVER":                         {"x"},
-		"HUBSPOT_API_URL":                    {"https://"},
-		"HUBSPOT_API_VERSION":                {"3", "v4", "2026", "2026-13"},
-		"SITE_URL":                           {"https://", "example.com", "https://x:65536"},
-		"CONTENT_TTL":                        {"soon", "-1s", "999999d", "-213500d"},
-		"CORS_ALLOWED_ORIGINS": {"https://", "https://A.example", "https://a.example:443", "http://a.example:80",
-			"https://a.example/", "a.example", "https://*.example", "https://ü.example"},
+		"DATABASE_URL": {
+			"postgres://",
+			"mysql://h?x=y",
+			"postgres://h:65536/d",
+			"postgres://h?pool_max_conns=x",
+		},
+		"CACHE_URL": {
+			"x://x",
+			"valkey://",
+			"valkey://h/x",
+			"redis://h:65536",
+			"redis://h/-1",
+			"redis://h//1",
+		},
+		"CMS_WEBHOOK_SIGNING_SECRET": {",", " , "},
+		"CMS_DRIVER":                 {"wordpress"},
+		"CMS_FILE":                   {"none.json"},
+		"SANITY_PROJECT_ID":          {"A B", "-x"},
+		"SANITY_DATASET":             {"Production", "a/b"},
+		"SANITY_API_VERSION":         {"1", "2025-13-01", "latest"},
+		"SANITY_API_URL":             {"ftp://x"},
+		"CRM_DRIVER":                 {"x"},
+		"HUBSPOT_API_URL":            {"https://"},
+		"HUBSPOT_API_VERSION":        {"3", "v4", "2026", "2026-13"},
+		"SITE_URL":                   {"https://", "example.com", "https://x:65536"},
+		"CONTENT_TTL":                {"soon", "-1s", "999999d", "-213500d"},
+		"CORS_ALLOWED_ORIGINS": {
+			"https://",
+			"https://A.example",
+			"https://a.example:443",
+			"http://a.example:80",
+			"https://a.example/",
+			"a.example",
+			"https://*.example",
+			"https://ü.example",
+		},
 		"TRUSTED_PROXIES":      {"10.0.0.0/99", "proxy", "::ffff:10.0.0.0/104"},
 		"RATE_LIMITS":          {"maybe"},
 		"TRACK_RETENTION":      {"-1h", "213505d", "-213503d"},
@@ -91,7 +111,8 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		"LEAD_WEBHOOK_SECRET": {"LEAD_WEBHOOK_URL=https://hooks.example"},
 	} {
 		env = append([]string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}, env...)
-		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, name+": ") || strings.Count(out, ": ") > 3 {
+		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, name+": ") ||
+			strings.Count(out, ": ") > 3 {
 			t.Errorf("%s: exit code %d, %s", name, code, out)
 		}
 	}
@@ -116,37 +137,63 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 	webhookSecret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 	tests := map[string][]string{
-		"LISTEN_ADDR": {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"}, "DRAIN_DELAY": {"0s", "2s", "1m"},
-		"MAX_CONNECTIONS": {"1", "2048"}, "MAX_REQUESTS": {"512"}, "ADMIN_ADDR": {"off", "127.0.0.1:9090"},
-		"ENVIRONMENT": {"production", "development", "development "}, "LOG_LEVEL": {"trace", "debug", "INFO", "warn", "error"},
+		"LISTEN_ADDR":                 {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"},
+		"DRAIN_DELAY":                 {"0s", "2s", "1m"},
+		"MAX_CONNECTIONS":             {"1", "2048"},
+		"MAX_REQUESTS":                {"512"},
+		"ADMIN_ADDR":                  {"off", "127.0.0.1:9090"},
+		"ENVIRONMENT":                 {"production", "development", "development "},
+		"LOG_LEVEL":                   {"trace", "debug", "INFO", "warn", "error"},
 		"LOG_FORMAT":                  {"json", "console"},
-		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"}, "DATA_DIR": {dir},
+		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"},
+		"DATA_DIR":                    {dir},
 		"DATABASE_URL": {"postgres://u:p@h/d", "postgresql://h:5433/d?sslmode=disable&pool_max_conns=5",
 			"postgres:///d?host=/run/postgresql"},
 		"CACHE_URL": {
 			"memory://", "valkey://h", "valkey://h:6379/0", "valkeys://u:p@h:6379/2", "redis://h/", "rediss://h:6380",
 		},
-		"CACHE_PREFIX": {"other:"}, "CACHE_API_TOKEN": {"a", "a,b"}, "CMS_WEBHOOK_SECRET": {"a , b"},
+		"CACHE_PREFIX":               {"other:"},
+		"CACHE_API_TOKEN":            {"a", "a,b"},
+		"CMS_WEBHOOK_SECRET":         {"a , b"},
 		"CMS_WEBHOOK_SIGNING_SECRET": {"a,b"},
-		"CMS_DRIVER":                 {"file", "sanity"}, "CMS_FILE": {file}, "SANITY_PROJECT_ID": {"abc12345"},
-		"SANITY_DATASET":     {"production", "~alias", "a_b-c"},
-		"SANITY_API_VERSION": {"2025-02-19", "v2025-02-19"}, "SANITY_TOKEN": {"sk"}, "SANITY_API_URL": {"http://127.0.0.1:3333"},
-		"CRM_DRIVER": {"file", "hubspot"}, "HUBSPOT_TOKEN": {"pat-x"}, "HUBSPOT_API_URL": {"https://api.hubapi.com/"},
-		"HUBSPOT_API_VERSION": {"v3", "2026-09"},
-		"SITE_URL":            {"https://api.example.com", "https://example.com/api/"}, "CONTENT_TYPES": {"heroSection,quoteOption"},
-		"CONTENT_TTL":          {"30s", "12h", "1d"},
-		"CORS_ALLOWED_ORIGINS": {"*", "https://example.com,http://localhost:3000"},
-		"TRUSTED_PROXIES":      {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
-		"RATE_LIMITS":          {"on", "off"}, "TRACK_RETENTION": {"0s", "90d"}, "SUBMISSION_RETENTION": {"0s", "1d", "36500d"},
-		"SPAM_MIN_TIME":    {"3s"},
-		"TURNSTILE_SECRET": {"0x4"}, "TURNSTILE_API_URL": {"https://challenges.cloudflare.com"},
-		"DELIVERY_RETRY_MAX": {"1s", "15m", "24h", "1d"},
-		"ADMIN_API_TOKEN":    {"0123456789abcdef,fedcba9876543210"}, "ADMIN_PAGE": {"on", "off"}, "FRONT_PAGE": {"on", "off"},
-		"LEAD_WEBHOOK_URL":    {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"},
-		"LEAD_WEBHOOK_FORMAT": {"json", "slack"}, "LEAD_WEBHOOK_SECRET": {webhookSecret, webhookSecret + "," + webhookSecret},
-		"DELIVERY_RATE": {"0", "2.5", "100"}, "LOGO_HOSTS": {"cdn.sanity.io", "*.example.com,cdn.example.com:8443,http://127.0.0.1:1"},
-		"GRAPHQL_INTROSPECTION": {"on", "off"}, "GRAPHQL_PLAYGROUND": {"on", "off"}, "GRAPHQL_OPERATIONS": {"any", "trusted"},
-		"GRAPHQL_DOCUMENTS": {dir},
+		"CMS_DRIVER":                 {"file", "sanity"},
+		"CMS_FILE":                   {file},
+		"SANITY_PROJECT_ID":          {"abc12345"},
+		"SANITY_DATASET":             {"production", "~alias", "a_b-c"},
+		"SANITY_API_VERSION":         {"2025-02-19", "v2025-02-19"},
+		"SANITY_TOKEN":               {"sk"},
+		"SANITY_API_URL":             {"http://127.0.0.1:3333"},
+		"CRM_DRIVER":                 {"file", "hubspot"},
+		"HUBSPOT_TOKEN":              {"pat-x"},
+		"HUBSPOT_API_URL":            {"https://api.hubapi.com/"},
+		"HUBSPOT_API_VERSION":        {"v3", "2026-09"},
+		"SITE_URL":                   {"https://api.example.com", "https://example.com/api/"},
+		"CONTENT_TYPES":              {"heroSection,quoteOption"},
+		"CONTENT_TTL":                {"30s", "12h", "1d"},
+		"CORS_ALLOWED_ORIGINS":       {"*", "https://example.com,http://localhost:3000"},
+		"TRUSTED_PROXIES":            {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
+		"RATE_LIMITS":                {"on", "off"},
+		"TRACK_RETENTION":            {"0s", "90d"},
+		"SUBMISSION_RETENTION":       {"0s", "1d", "36500d"},
+		"SPAM_MIN_TIME":              {"3s"},
+		"TURNSTILE_SECRET":           {"0x4"},
+		"TURNSTILE_API_URL":          {"https://challenges.cloudflare.com"},
+		"DELIVERY_RETRY_MAX":         {"1s", "15m", "24h", "1d"},
+		"ADMIN_API_TOKEN":            {"0123456789abcdef,fedcba9876543210"},
+		"ADMIN_PAGE":                 {"on", "off"},
+		"FRONT_PAGE":                 {"on", "off"},
+		"LEAD_WEBHOOK_URL":           {"https://hooks.example/x?sig=y", "http://10.0.0.5:5678/leads"},
+		"LEAD_WEBHOOK_FORMAT":        {"json", "slack"},
+		"LEAD_WEBHOOK_SECRET":        {webhookSecret, webhookSecret + "," + webhookSecret},
+		"DELIVERY_RATE":              {"0", "2.5", "100"},
+		"LOGO_HOSTS": {
+			"cdn.sanity.io",
+			"*.example.com,cdn.example.com:8443,http://127.0.0.1:1",
+		},
+		"GRAPHQL_INTROSPECTION": {"on", "off"},
+		"GRAPHQL_PLAYGROUND":    {"on", "off"},
+		"GRAPHQL_OPERATIONS":    {"any", "trusted"},
+		"GRAPHQL_DOCUMENTS":     {dir},
 	}
 	for _, item := range config.Table() {
 		if len(tests[item.Name]) == 0 {
@@ -154,9 +201,16 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 		for _, value := range tests[item.Name] {
 			env := map[string]string{
-				"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "t", "SANITY_PROJECT_ID": "p", "SANITY_TOKEN": "t",
-				"ADMIN_API_TOKEN": "0123456789abcdef", "LEAD_WEBHOOK_SECRET": webhookSecret, "HUBSPOT_TOKEN": "t",
-				"GRAPHQL_DOCUMENTS": dir, item.Name: value,
+				"ENVIRONMENT":         "production",
+				"CACHE_API_TOKEN":     "t",
+				"CMS_WEBHOOK_SECRET":  "t",
+				"SANITY_PROJECT_ID":   "p",
+				"SANITY_TOKEN":        "t",
+				"ADMIN_API_TOKEN":     "0123456789abcdef",
+				"LEAD_WEBHOOK_SECRET": webhookSecret,
+				"HUBSPOT_TOKEN":       "t",
+				"GRAPHQL_DOCUMENTS":   dir,
+				item.Name:             value,
 			}
 			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
 				t.Errorf("%s=%s: %v", item.Name, value, err)
@@ -171,11 +225,20 @@ func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "siteapi.env")
 	lines := "# settings\nENVIRONMENT=development\nCONTENT_TTL=2m\nexport\tCONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\n" +
-		"RATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\nLONG=" + strings.Repeat("x", 100_000) + "\n"
+		"RATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\nLONG=" + strings.Repeat(
+		"x",
+		100_000,
+	) + "\n"
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := command(t, []string{"SITE_URL=https://from.the.environment", "GOGC=60"}, "--env-file", file, "config")
+	out, code := command(
+		t,
+		[]string{"SITE_URL=https://from.the.environment", "GOGC=60"},
+		"--env-file",
+		file,
+		"config",
+	)
 	for _, want := range []string{
 		"ENVIRONMENT=development", "CONTENT_TTL=3m", "SITE_URL=https://from.the.environment", "CACHE_API_TOKEN=(secret, 2 value(s))",
 		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?", "line 9: GOMEMLIMIT is ignored: set it in the environment",
@@ -187,7 +250,8 @@ func TestEnvFile(t *testing.T) {
 	if code != 0 || strings.Contains(out, "GOGC") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if out, code := command(t, nil, "--env-file", file+".none", "config"); code == 0 || !strings.Contains(out, "no such file") {
+	if out, code := command(t, nil, "--env-file", file+".none", "config"); code == 0 ||
+		!strings.Contains(out, "no such file") {
 		t.Errorf("a missing file: %d %s", code, out)
 	}
 }
@@ -206,7 +270,14 @@ func TestManualOfSettings(t *testing.T) {
 			def += "; in development `" + item.Development + "`"
 		}
 		if rows[i][1] != item.Name || rows[i][2] != def {
-			t.Errorf("row %d is %s with the default %s, want %s with %s", i, rows[i][1], rows[i][2], item.Name, def)
+			t.Errorf(
+				"row %d is %s with the default %s, want %s with %s",
+				i,
+				rows[i][1],
+				rows[i][2],
+				item.Name,
+				def,
+			)
 		}
 	}
 }
@@ -217,7 +288,8 @@ func TestManualOfDependencies(t *testing.T) {
 	text := manual(t, "cmd/siteapi/README.md")
 	for line := range strings.Lines(manual(t, "go.mod")) {
 		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
-		if len(words) == 2 && strings.HasPrefix(words[1], "v") && !strings.Contains(text, "| `"+words[0]+"` |") {
+		if len(words) == 2 && strings.HasPrefix(words[1], "v") &&
+			!strings.Contains(text, "| `"+words[0]+"` |") {
 			t.Errorf("%s is missing", words[0])
 		}
 	}

@@ -44,12 +44,19 @@ func TestSeveralInvalidationIsSeenByAll(t *testing.T) {
 		if got := a.do("POST", "/api/cache/invalidate", `{"type":"all"}`, cacheAuth); got.status != 200 {
 			t.Fatalf("invalidating: %d %s", got.status, got.body)
 		}
-		eventually(t, title+" is served by the other instance", func() bool { return strings.Contains(b.query(askHero), title) })
+		eventually(
+			t,
+			title+" is served by the other instance",
+			func() bool { return strings.Contains(b.query(askHero), title) },
+		)
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
 	if median := took[len(took)/2]; median > time.Second { // of single ones a busy machine may be the reason
-		t.Errorf("an invalidation on one instance shows in the other's answers after %v, want a second at most", median)
+		t.Errorf(
+			"an invalidation on one instance shows in the other's answers after %v, want a second at most",
+			median,
+		)
 	}
 }
 
@@ -70,10 +77,14 @@ func TestSeveralCacheServerAway(t *testing.T) {
 		}
 		return got.data["stats"].(map[string]any)
 	}
-	eventually(t, "stats count the content, which is fetched again when the file's change is noticed", func() bool {
-		got := stats()
-		return got["type"] == "valkey" && got["available"] == true && got["size"].(float64) >= 1
-	})
+	eventually(
+		t,
+		"stats count the content, which is fetched again when the file's change is noticed",
+		func() bool {
+			got := stats()
+			return got["type"] == "valkey" && got["available"] == true && got["size"].(float64) >= 1
+		},
+	)
 	valkey.Stop()
 	eventually(t, "stats say that the server is away", func() bool { return stats()["available"] == false })
 	for range 3 {
@@ -83,19 +94,26 @@ func TestSeveralCacheServerAway(t *testing.T) {
 	}
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		for name, vars := range map[string]map[string]any{
-			"clearCache": {"all": true}, "invalidateCache": {"input": map[string]any{"type": "all"}},
+			"clearCache":      {"all": true},
+			"invalidateCache": {"input": map[string]any{"type": "all"}},
 		} {
 			if got := s.through(endpoint, name, vars, cacheAuth); got.code != "UPSTREAM_UNAVAILABLE" ||
 				endpoint == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
 				t.Errorf("%s with the cache server away: %d %s", name, got.status, got.raw)
 			}
 		}
-		got := s.through(endpoint, "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
+		got := s.through(
+			endpoint,
+			"receiveCmsWebhook",
+			map[string]any{"payload": map[string]any{"_type": "heroSection"}},
+			hookAuth,
+		)
 		if got.code != "UPSTREAM_UNAVAILABLE" {
 			t.Errorf("a webhook with the cache server away: %s, want 503, which the CMS repeats", got.raw)
 		}
 	})
-	if got := s.do("GET", "/readyz", ""); got.status != 200 || !bytes.Contains(got.body, []byte(`"cache":{"status":"unavailable"`)) {
+	if got := s.do("GET", "/readyz", ""); got.status != 200 ||
+		!bytes.Contains(got.body, []byte(`"cache":{"status":"unavailable"`)) {
 		t.Errorf("/readyz: %d %s", got.status, got.body)
 	}
 	hero(s, "meanwhile")
@@ -103,7 +121,12 @@ func TestSeveralCacheServerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the server is used again", func() bool { return stats()["available"] == true })
-	got := s.through("REST", "receiveCmsWebhook", map[string]any{"payload": map[string]any{"_type": "heroSection"}}, hookAuth)
+	got := s.through(
+		"REST",
+		"receiveCmsWebhook",
+		map[string]any{"payload": map[string]any{"_type": "heroSection"}},
+		hookAuth,
+	)
 	if got.status != 200 {
 		t.Fatalf("the repeated webhook: %s", got.raw)
 	}
@@ -124,7 +147,8 @@ func TestSeveralDatabaseAway(t *testing.T) {
 	pg.Stop(t)
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		for name, vars := range map[string]object{
-			"submitQuote": {"input": validSubmission("away-" + endpoint)}, "trackQuote": {"input": object{"sessionId": "away"}},
+			"submitQuote": {"input": validSubmission("away-" + endpoint)},
+			"trackQuote":  {"input": object{"sessionId": "away"}},
 		} {
 			if got := s.through(endpoint, name, vars); got.code != "UPSTREAM_UNAVAILABLE" ||
 				endpoint == "REST" && (got.status != 503 || got.header.Get("Retry-After") == "") {
@@ -133,7 +157,8 @@ func TestSeveralDatabaseAway(t *testing.T) {
 		}
 	})
 	if got := s.do("GET", fmt.Sprintf("/api/quote/pdf?id=%v", first.data["submissionId"]), ""); got.status != 503 ||
-		!bytes.Contains(got.body, []byte("can't be read")) || bytes.Contains(got.body, []byte("stored")) {
+		!bytes.Contains(got.body, []byte("can't be read")) ||
+		bytes.Contains(got.body, []byte("stored")) {
 		t.Errorf("a PDF with the database away: %d %s", got.status, got.body)
 	}
 	if got := s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil); !bytes.Contains(got.body,
@@ -164,8 +189,11 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 	old := startService(t, nil)
 	var ids []any
 	for i := range 5 {
-		ids = append(ids, old.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("move-%d", i))},
-			fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"])
+		ids = append(
+			ids,
+			old.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("move-%d", i))},
+				fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"],
+		)
 		old.through("REST", "trackQuote", object{"input": object{"sessionId": fmt.Sprintf("move-%d", i)}})
 	}
 	eventually(t, "the deliveries arrive", func() bool { return len(old.files("cms")) == 5 })

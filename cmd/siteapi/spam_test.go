@@ -68,21 +68,61 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	}{
 		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
 		{name: "an empty trap", change: object{"website": "  "}},
-		{name: "the trap", change: object{"website": "https://spam.example"}, want: []quote.Signal{quote.Honeypot}, inReview: true},
-		{name: "never tracked", env: map[string]string{"SPAM_MIN_TIME": "1h"}, want: []quote.Signal{quote.Untracked}},
-		{name: "too fast", env: map[string]string{"SPAM_MIN_TIME": "1h"}, track: true, want: []quote.Signal{quote.TooFast},
-			inReview: true},
-		{name: "a good token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "good"}},
-		{name: "a good token in the header", env: map[string]string{"TURNSTILE_SECRET": "hush"},
-			headers: []string{"CF-Turnstile-Response: good"}},
-		{name: "a bad token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, change: object{"challengeToken": "bad"},
-			want: []quote.Signal{quote.NoChallenge}, inReview: true},
-		{name: "no token", env: map[string]string{"TURNSTILE_SECRET": "hush"}, want: []quote.Signal{quote.NoChallenge}, inReview: true},
-		{name: "the vendor is away", env: map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
-			change: object{"challengeToken": "good"}, want: []quote.Signal{quote.Unchecked}},
-		{name: "everything", env: map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"}, track: true,
-			change: object{"website": "x", "challengeToken": "bad"},
-			want:   []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge}, inReview: true},
+		{
+			name:     "the trap",
+			change:   object{"website": "https://spam.example"},
+			want:     []quote.Signal{quote.Honeypot},
+			inReview: true,
+		},
+		{
+			name: "never tracked",
+			env:  map[string]string{"SPAM_MIN_TIME": "1h"},
+			want: []quote.Signal{quote.Untracked},
+		},
+		{
+			name:     "too fast",
+			env:      map[string]string{"SPAM_MIN_TIME": "1h"},
+			track:    true,
+			want:     []quote.Signal{quote.TooFast},
+			inReview: true,
+		},
+		{
+			name:   "a good token",
+			env:    map[string]string{"TURNSTILE_SECRET": "hush"},
+			change: object{"challengeToken": "good"},
+		},
+		{
+			name:    "a good token in the header",
+			env:     map[string]string{"TURNSTILE_SECRET": "hush"},
+			headers: []string{"CF-Turnstile-Response: good"},
+		},
+		{
+			name:     "a bad token",
+			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
+			change:   object{"challengeToken": "bad"},
+			want:     []quote.Signal{quote.NoChallenge},
+			inReview: true,
+		},
+		{
+			name:     "no token",
+			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
+			want:     []quote.Signal{quote.NoChallenge},
+			inReview: true,
+		},
+		{
+			name:   "the vendor is away",
+			env:    map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
+			change: object{"challengeToken": "good"},
+			want:   []quote.Signal{quote.Unchecked},
+		},
+		{
+			name:     "everything",
+			env:      map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"},
+			track:    true,
+			change:   object{"website": "x", "challengeToken": "bad"},
+			want:     []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge},
+			inReview: true,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,7 +148,13 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
-					t.Errorf("stored with %v, in review %v; want %v, %v", stored.Signals, stored.InReview, tt.want, tt.inReview)
+					t.Errorf(
+						"stored with %v, in review %v; want %v, %v",
+						stored.Signals,
+						stored.InReview,
+						tt.want,
+						tt.inReview,
+					)
 				}
 				s.arrives(id, !tt.inReview)
 				if pdf := s.do("GET", "/api/quote/pdf?id="+id, ""); pdf.status != 200 {

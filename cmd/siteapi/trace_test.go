@@ -31,7 +31,10 @@ type otlp struct {
 }
 
 // Export takes spans.
-func (o *otlp) Export(_ context.Context, in *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (o *otlp) Export(
+	_ context.Context,
+	in *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.raw = append(o.raw, protojson.Format(in))
@@ -131,13 +134,21 @@ func TestTraceOfASubmission(t *testing.T) {
 			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 			var heard sync.Map
 			s := startService(t, stubs.env(map[string]string{
-				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL, "SANITY_API_URL": listening(t, stubs.cms.URL(), &heard),
-				"HUBSPOT_API_URL": listening(t, stubs.crm.URL(), &heard),
+				"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.URL,
+				"SANITY_API_URL":              listening(t, stubs.cms.URL(), &heard),
+				"HUBSPOT_API_URL":             listening(t, stubs.crm.URL(), &heard),
 			}), quick)
-			got := s.through(endpoint, "submitQuote", object{"input": validSubmission("traced")}, traceparent, "X-Request-Id: req-1")
+			got := s.through(
+				endpoint,
+				"submitQuote",
+				object{"input": validSubmission("traced")},
+				traceparent,
+				"X-Request-Id: req-1",
+			)
 			id := got.data["submissionId"].(string)
 			eventually(t, "the lead is delivered", func() bool {
-				return s.deliveries(id)["cms"].State == "delivered" && s.deliveries(id)["crm"].State == "delivered"
+				return s.deliveries(id)["cms"].State == "delivered" &&
+					s.deliveries(id)["crm"].State == "delivered"
 			})
 			s.stop() // sends what is left
 
@@ -146,15 +157,25 @@ func TestTraceOfASubmission(t *testing.T) {
 			under := clientSpan
 			for _, name := range parents {
 				span := o.single(t, name)
-				if fmt.Sprintf("%x", span.ParentSpanId) != under || fmt.Sprintf("%x", span.TraceId) != clientTrace {
-					t.Errorf("%s is under %x of trace %x, want %s of %s", name, span.ParentSpanId, span.TraceId, under, clientTrace)
+				if fmt.Sprintf("%x", span.ParentSpanId) != under ||
+					fmt.Sprintf("%x", span.TraceId) != clientTrace {
+					t.Errorf(
+						"%s is under %x of trace %x, want %s of %s",
+						name,
+						span.ParentSpanId,
+						span.TraceId,
+						under,
+						clientTrace,
+					)
 				}
 				under = fmt.Sprintf("%x", span.SpanId)
 			}
 			root := o.single(t, request)
 			for name, want := range map[string]string{
-				"http.request.method": "POST", "http.route": strings.TrimPrefix(request, "POST "), "http.response.status_code": "200",
-				"siteapi.request_id": "req-1",
+				"http.request.method":       "POST",
+				"http.route":                strings.TrimPrefix(request, "POST "),
+				"http.response.status_code": "200",
+				"siteapi.request_id":        "req-1",
 			} {
 				if got := attributeOf(root, name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -162,12 +183,21 @@ func TestTraceOfASubmission(t *testing.T) {
 			}
 			for target, system := range map[string]string{"cms": "sanity", "crm": "hubspot"} {
 				try := o.single(t, "deliver "+target)
-				if fmt.Sprintf("%x", try.ParentSpanId) != under || fmt.Sprintf("%x", try.TraceId) != clientTrace {
-					t.Errorf("the try to deliver to %s is under %x, want the operation's %s", target, try.ParentSpanId, under)
+				if fmt.Sprintf("%x", try.ParentSpanId) != under ||
+					fmt.Sprintf("%x", try.TraceId) != clientTrace {
+					t.Errorf(
+						"the try to deliver to %s is under %x, want the operation's %s",
+						target,
+						try.ParentSpanId,
+						under,
+					)
 				}
-				calls := slices.DeleteFunc(slices.Concat(o.named("POST "+system), o.named("PATCH "+system)), func(s *pb.Span) bool {
-					return string(s.ParentSpanId) != string(try.SpanId)
-				})
+				calls := slices.DeleteFunc(
+					slices.Concat(o.named("POST "+system), o.named("PATCH "+system)),
+					func(s *pb.Span) bool {
+						return string(s.ParentSpanId) != string(try.SpanId)
+					},
+				)
 				if len(calls) == 0 {
 					t.Fatalf("the try to deliver to %s made no call", target)
 				}
@@ -206,7 +236,8 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 			continue
 		}
 		seen[e.Message] = true
-		if e.TraceID != traceID || e.SpanID == "" || e.Message == "request" && e.SpanID != fmt.Sprintf("%x", spanID) {
+		if e.TraceID != traceID || e.SpanID == "" ||
+			e.Message == "request" && e.SpanID != fmt.Sprintf("%x", spanID) {
 			t.Errorf("the line lacks its trace: %s", line)
 		}
 	}

@@ -43,10 +43,14 @@ func newVendorStubs(t *testing.T, s sanitytest.Options, h hubspottest.Options) *
 // env is what a service needs to work with them, with further settings.
 func (f *vendorStubs) env(more ...map[string]string) map[string]string {
 	env := map[string]string{
-		"CMS_DRIVER": "sanity", "SANITY_PROJECT_ID": sanitytest.DefaultProject, "SANITY_TOKEN": sanitytest.DefaultToken,
-		"SANITY_API_URL": f.cms.URL(),
-		"CRM_DRIVER":     "hubspot", "HUBSPOT_TOKEN": hubspottest.Token, "HUBSPOT_API_URL": f.crm.URL(),
-		"DELIVERY_RATE": "0",
+		"CMS_DRIVER":        "sanity",
+		"SANITY_PROJECT_ID": sanitytest.DefaultProject,
+		"SANITY_TOKEN":      sanitytest.DefaultToken,
+		"SANITY_API_URL":    f.cms.URL(),
+		"CRM_DRIVER":        "hubspot",
+		"HUBSPOT_TOKEN":     hubspottest.Token,
+		"HUBSPOT_API_URL":   f.crm.URL(),
+		"DELIVERY_RATE":     "0",
 	}
 	for _, m := range more {
 		maps.Copy(env, m)
@@ -142,10 +146,20 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 		return
 	}
 	want := map[string]string{
-		"email": session + "@example.com", "firstname": "Ana", "lastname": "Ionescu", "phone": "+40 721 000 000",
-		"quote_project_type": "web-app", "quote_features": "blog;shop", "quote_complexity": "medium", "quote_timeline": "3-months",
-		"quote_min": "5000", "quote_max": "9000.5", "quote_currency": "EUR", "quote_submission_id": id,
-		"quote_pdf_url": "/api/quote/pdf?id=" + id, "company": "Țară SRL",
+		"email":               session + "@example.com",
+		"firstname":           "Ana",
+		"lastname":            "Ionescu",
+		"phone":               "+40 721 000 000",
+		"quote_project_type":  "web-app",
+		"quote_features":      "blog;shop",
+		"quote_complexity":    "medium",
+		"quote_timeline":      "3-months",
+		"quote_min":           "5000",
+		"quote_max":           "9000.5",
+		"quote_currency":      "EUR",
+		"quote_submission_id": id,
+		"quote_pdf_url":       "/api/quote/pdf?id=" + id,
+		"company":             "Țară SRL",
 	}
 	got := maps.Clone(contacts[0].Properties)
 	if got["quote_submitted_at"] == "" {
@@ -184,7 +198,10 @@ func (s *service) submit(t *testing.T, session string) string {
 // deliveries returns the deliveries of a submission, by target.
 func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
 	s.t.Helper()
-	list, err := s.app.data.Queue.List(context.WithoutCancel(s.t.Context()), queue.Filter{Submissions: []string{id}})
+	list, err := s.app.data.Queue.List(
+		context.WithoutCancel(s.t.Context()),
+		queue.Filter{Submissions: []string{id}},
+	)
 	if err != nil {
 		s.t.Error(err)
 	}

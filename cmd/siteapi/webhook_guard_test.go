@@ -19,7 +19,11 @@ func TestTokenBeforeBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
-		_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", path)
+		_, _ = fmt.Fprintf(
+			c,
+			"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n",
+			path,
+		)
 		answer := make([]byte, 12)
 		if _, err := c.Read(answer); err != nil || string(answer) != "HTTP/1.1 401" {
 			t.Errorf("%s: %q %v", path, answer, err)

@@ -27,7 +27,8 @@ func TestDecodeErrors(t *testing.T) {
 		`{"_id":"a","_type":"b","language":{}}`: "language is not a string",
 		`{"_id":"` + strings.Repeat("a", 129) + `","_type":"b"}`: "_id",
 	} {
-		if _, err := cms.Decode(json.RawMessage(in), noAssets); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := cms.Decode(json.RawMessage(in), noAssets); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
 	}
@@ -53,8 +54,14 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"file-abc-pdf": "https://cdn/files/p/d/abc.pdf", "image-abc-png": "", "file-abc-10x20-pdf": "", "image-../..-1x1-png": "",
-		"image-abc-10x20-png?x": "", "": "", "image-a\nbc-10x20-png": "", "xximage-abc-10x20-pngx": "",
+		"file-abc-pdf":           "https://cdn/files/p/d/abc.pdf",
+		"image-abc-png":          "",
+		"file-abc-10x20-pdf":     "",
+		"image-../..-1x1-png":    "",
+		"image-abc-10x20-png?x":  "",
+		"":                       "",
+		"image-a\nbc-10x20-png":  "",
+		"xximage-abc-10x20-pngx": "",
 	} {
 		if got := assetURL(id); got != want {
 			t.Errorf("%q: %q, want %q", id, got, want)
@@ -101,7 +108,8 @@ func TestStoredSubmissionHasEveryField(t *testing.T) {
 			t.Errorf("integrations/cms/submission.go: StoredSubmission or Stored leaves out %s", path)
 		}
 	}
-	if stored.ID != "quoteSubmission.id" || stored.SubmissionID != "id" || stored.SubmittedAt != "2026-01-31T09:30:00.000Z" ||
+	if stored.ID != "quoteSubmission.id" || stored.SubmissionID != "id" ||
+		stored.SubmittedAt != "2026-01-31T09:30:00.000Z" ||
 		stored.PDFPath != "/api/quote/pdf?id=id" {
 		t.Errorf("stored as %+v", stored)
 	}

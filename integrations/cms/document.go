@@ -29,7 +29,10 @@ func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, er
 		return Document{}, err
 	}
 	if !validID.MatchString(d.ID) {
-		return Document{}, fmt.Errorf("_id %.140q is missing or has characters other than a-z A-Z 0-9 . _ -", d.ID)
+		return Document{}, fmt.Errorf(
+			"_id %.140q is missing or has characters other than a-z A-Z 0-9 . _ -",
+			d.ID,
+		)
 	}
 	if err := errors.Join(text(fields, "_type", &d.Type), text(fields, "language", &d.Language)); err != nil {
 		return Document{}, fmt.Errorf("document %q: %w", d.ID, err)

@@ -32,16 +32,24 @@ type StoredSubmission struct {
 // Stored returns a submission's document.
 func Stored(s *quote.Submission) StoredSubmission {
 	return StoredSubmission{
-		ID: SubmissionID(s.ID), Type: SubmissionType, SubmissionID: s.ID, SessionID: s.SessionID,
-		Contact: s.Contact, Selections: s.Selections, Estimate: s.Estimate, Locale: s.Locale,
-		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"), PDFPath: s.PDFPath(),
+		ID:           SubmissionID(s.ID),
+		Type:         SubmissionType,
+		SubmissionID: s.ID,
+		SessionID:    s.SessionID,
+		Contact:      s.Contact,
+		Selections:   s.Selections,
+		Estimate:     s.Estimate,
+		Locale:       s.Locale,
+		SubmittedAt:  s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		PDFPath:      s.PDFPath(),
 	}
 }
 
 // CheckSubmissionID rejects an id that the CMS would not accept in a document's id, or that
 // could lead out of a folder of documents.
 func CheckSubmissionID(id string) error {
-	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") || !validID.MatchString(SubmissionID(id)) {
+	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") ||
+		!validID.MatchString(SubmissionID(id)) {
 		return errors.New("the id is not one of a submission")
 	}
 	return nil

@@ -41,11 +41,39 @@ func (p Property) Quote() bool { return p.Label != "" }
 // fields of a submission.
 func Properties() []Property {
 	return []Property{
-		{PropEmail, "contact.email", Text, "", "", func(l Lead) string { return Address(l.Submission.Contact.Email) }},
-		{"firstname", "contact.firstName", Text, "", "", func(l Lead) string { return l.Submission.Contact.FirstName }},
-		{"lastname", "contact.lastName", Text, "", "", func(l Lead) string { return l.Submission.Contact.LastName }},
+		{
+			PropEmail,
+			"contact.email",
+			Text,
+			"",
+			"",
+			func(l Lead) string { return Address(l.Submission.Contact.Email) },
+		},
+		{
+			"firstname",
+			"contact.firstName",
+			Text,
+			"",
+			"",
+			func(l Lead) string { return l.Submission.Contact.FirstName },
+		},
+		{
+			"lastname",
+			"contact.lastName",
+			Text,
+			"",
+			"",
+			func(l Lead) string { return l.Submission.Contact.LastName },
+		},
 		{"phone", "contact.phone", Text, "", "", func(l Lead) string { return l.Submission.Contact.Phone }},
-		{"company", "contact.company", Text, "", "", func(l Lead) string { return l.Submission.Contact.Company }},
+		{
+			"company",
+			"contact.company",
+			Text,
+			"",
+			"",
+			func(l Lead) string { return l.Submission.Contact.Company },
+		},
 		{
 			"quote_project_type", "selections.projectType", Text, "Quote: project type",
 			"Project type chosen in the calculator, as a slug.",
@@ -83,7 +111,14 @@ func Properties() []Property {
 			PropSubmittedAt, "submittedAt", Time, "Quote: submitted at", "When the latest quote was requested.",
 			func(l Lead) string { return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
 		},
-		{"quote_pdf_url", "", Text, "Quote: PDF", "Address of the quote's PDF summary.", func(l Lead) string { return l.PDFURL }},
+		{
+			"quote_pdf_url",
+			"",
+			Text,
+			"Quote: PDF",
+			"Address of the quote's PDF summary.",
+			func(l Lead) string { return l.PDFURL },
+		},
 	}
 }
 

@@ -15,12 +15,20 @@ import (
 // TestEveryFieldHasAProperty fails for a field of a lead that the CRM would not get.
 func TestEveryFieldHasAProperty(t *testing.T) {
 	t.Parallel()
-	leftOut := map[string]string{"sessionId": "means nothing outside this service", "locale": "the PDF is in the visitor's language"}
+	leftOut := map[string]string{
+		"sessionId": "means nothing outside this service",
+		"locale":    "the PDF is in the visitor's language",
+	}
 	for _, path := range quotetest.Fields() {
 		_, known := leftOut[path]
-		if known == slices.ContainsFunc(crm.Properties(), func(p crm.Property) bool { return p.Field == path }) {
-			t.Errorf("integrations/crm/property.go: Properties has no property for %s; add it, or say in this test why it is left out",
-				path)
+		if known == slices.ContainsFunc(
+			crm.Properties(),
+			func(p crm.Property) bool { return p.Field == path },
+		) {
+			t.Errorf(
+				"integrations/crm/property.go: Properties has no property for %s; add it, or say in this test why it is left out",
+				path,
+			)
 		}
 	}
 	for _, p := range crm.Properties() {

@@ -61,7 +61,11 @@ func New(o Options) (*Webhook, error) {
 	}
 	h := &Webhook{slack: o.Slack, signers: make([]*standardwebhooks.Webhook, len(o.Secrets))}
 	h.client = upstream.New(upstream.Options{
-		System: system, BaseURL: base, MaxBody: maxAnswer, Transport: hosts.Transport(), Observe: o.Observe,
+		System:    system,
+		BaseURL:   base,
+		MaxBody:   maxAnswer,
+		Transport: hosts.Transport(),
+		Observe:   o.Observe,
 	})
 	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
 	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path, Query: u.Query()}
@@ -101,7 +105,9 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 
 // addEvent gives a request the event as its body, and its id, time and signatures as header.
 func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
-	body, err := json.Marshal(map[string]any{"type": "lead.created", "timestamp": lead.SubmittedAt, "data": lead})
+	body, err := json.Marshal(
+		map[string]any{"type": "lead.created", "timestamp": lead.SubmittedAt, "data": lead},
+	)
 	if err != nil {
 		return fmt.Errorf("encoding an event: %w", err)
 	}

@@ -57,19 +57,34 @@ func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
 }
 
 func lead() leadwebhook.Lead {
-	return leadwebhook.Lead{Reference: "LR4LB5AK", PDFURL: "https://example.com/api/quote/pdf?id=lr4lb5ak9",
+	return leadwebhook.Lead{
+		Reference: "LR4LB5AK",
+		PDFURL:    "https://example.com/api/quote/pdf?id=lr4lb5ak9",
 		Submission: quote.Submission{
-			ID: "lr4lb5ak9", SessionID: "s", Trace: "00-11", SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Locale: "ro",
-			Contact:    quote.Contact{FirstName: "Ana", LastName: "<!channel> & Co", Email: "ana@example.com", Phone: "+40 721 000 000"},
+			ID:          "lr4lb5ak9",
+			SessionID:   "s",
+			Trace:       "00-11",
+			SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC),
+			Locale:      "ro",
+			Contact: quote.Contact{
+				FirstName: "Ana",
+				LastName:  "<!channel> & Co",
+				Email:     "ana@example.com",
+				Phone:     "+40 721 000 000",
+			},
 			Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
 			Estimate:   quote.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
-		}}
+		},
+	}
 }
 
 func TestEvent(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t, faulttest.Fault{Mode: faulttest.Answer, Status: 500})
-	h := webhook(t, leadwebhook.Options{URL: address + "/hooks/a%2Fb?sig=x", Secrets: []string{newSecret, oldSecret}})
+	h := webhook(
+		t,
+		leadwebhook.Options{URL: address + "/hooks/a%2Fb?sig=x", Secrets: []string{newSecret, oldSecret}},
+	)
 	if err := h.Announce(t.Context(), lead()); upstream.KindOf(err) != upstream.Unavailable {
 		t.Fatal(err)
 	}
@@ -79,9 +94,16 @@ func TestEvent(t *testing.T) {
 	first, again := <-got, <-got
 	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" || again.header.Get("Webhook-Id") != id ||
 		again.body != first.body {
-		t.Errorf("the repeated event differs: %v %s, %v %s", first.header, first.body, again.header, again.body)
+		t.Errorf(
+			"the repeated event differs: %v %s, %v %s",
+			first.header,
+			first.body,
+			again.header,
+			again.body,
+		)
 	}
-	if first.path != "/hooks/a%2Fb?sig=x" || !strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
+	if first.path != "/hooks/a%2Fb?sig=x" ||
+		!strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
 		t.Errorf("sent to %s with %v", first.path, first.header)
 	}
 	for _, secret := range []string{oldSecret, newSecret} {
@@ -105,7 +127,8 @@ func TestEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if event.Type != "lead.created" || !event.Timestamp.Equal(lead().SubmittedAt) || event.Data["reference"] != "LR4LB5AK" ||
-		event.Data["contact"].(map[string]any)["email"] != "ana@example.com" || event.Data["trace"] != nil {
+		event.Data["contact"].(map[string]any)["email"] != "ana@example.com" ||
+		event.Data["trace"] != nil {
 		t.Errorf("event %s", first.body)
 	}
 }
@@ -120,7 +143,8 @@ func TestMessage(t *testing.T) {
 		`to 14000 EUR\n` +
 		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
 	message := <-got
-	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want || message.header.Get("Webhook-Id") != "" {
+	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want ||
+		message.header.Get("Webhook-Id") != "" {
 		t.Errorf("sent %s", plain)
 	}
 }
@@ -135,10 +159,14 @@ func TestFaults(t *testing.T) {
 		fault faulttest.Fault
 		kind  upstream.Kind // empty: announced
 	}{
-		"redirect": {answer(307), upstream.Unavailable}, "400": {answer(400), upstream.Rejected},
-		"401": {answer(401), upstream.Refused},
-		"404": {answer(404), upstream.Refused}, "410": {answer(410), upstream.Refused}, "413": {answer(413), upstream.Rejected},
-		"429": {limited, upstream.Limited}, "502": {answer(502), upstream.Unavailable},
+		"redirect":  {answer(307), upstream.Unavailable},
+		"400":       {answer(400), upstream.Rejected},
+		"401":       {answer(401), upstream.Refused},
+		"404":       {answer(404), upstream.Refused},
+		"410":       {answer(410), upstream.Refused},
+		"413":       {answer(413), upstream.Rejected},
+		"429":       {limited, upstream.Limited},
+		"502":       {answer(502), upstream.Unavailable},
 		"hang":      {faulttest.Fault{Mode: faulttest.Hang}, upstream.Unavailable},
 		"reset":     {faulttest.Fault{Mode: faulttest.Reset}, upstream.Unavailable},
 		"page":      {faulttest.Fault{Mode: faulttest.HTML, Status: 503}, upstream.Unavailable},
@@ -151,7 +179,10 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, got := receiver(t, tc.fault)
-			err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).Announce(t.Context(), lead())
+			err := webhook(
+				t,
+				leadwebhook.Options{URL: address + "/secret", Slack: true},
+			).Announce(t.Context(), lead())
 			e, failed := errors.AsType[*upstream.Error](err)
 			if failed != (tc.kind != "") || failed && e.Kind != tc.kind || len(got) != 1 {
 				t.Fatalf("%d requests: %v, want kind %q", len(got), err, tc.kind)

@@ -26,9 +26,12 @@ func newPalette(text string) *palette {
 		strong = mix(strong, props.Color{}, 0.06)
 	}
 	return &palette{
-		ink: props.Color{Red: 23, Green: 27, Blue: 34}, muted: props.Color{Red: 95, Green: 103, Blue: 115},
+		ink:    props.Color{Red: 23, Green: 27, Blue: 34},
+		muted:  props.Color{Red: 95, Green: 103, Blue: 115},
 		rule:   props.Color{Red: 218, Green: 222, Blue: 228},
-		accent: accent, strong: strong, tint: mix(accent, props.WhiteColor, 0.93),
+		accent: accent,
+		strong: strong,
+		tint:   mix(accent, props.WhiteColor, 0.93),
 	}
 }
 
@@ -41,7 +44,11 @@ func parseColour(text string) (props.Color, bool) {
 // mix moves a colour towards another by share, 0 to 1.
 func mix(from, to props.Color, share float64) props.Color {
 	blend := func(a, b int) int { return a + int(math.Round(float64(b-a)*share)) }
-	return props.Color{Red: blend(from.Red, to.Red), Green: blend(from.Green, to.Green), Blue: blend(from.Blue, to.Blue)}
+	return props.Color{
+		Red:   blend(from.Red, to.Red),
+		Green: blend(from.Green, to.Green),
+		Blue:  blend(from.Blue, to.Blue),
+	}
 }
 
 // contrast returns the contrast of a colour on white as WCAG 2 defines it, 1 to 21.

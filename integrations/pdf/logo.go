@@ -45,7 +45,11 @@ func PrepareLogo(raw []byte) ([]byte, error) {
 	if visible.Empty() {
 		return nil, errors.New("the image is empty")
 	}
-	scale := min(1, logoWidth*logoDPI/25.4/float64(visible.Dx()), logoHeight*logoDPI/25.4/float64(visible.Dy()))
+	scale := min(
+		1,
+		logoWidth*logoDPI/25.4/float64(visible.Dx()),
+		logoHeight*logoDPI/25.4/float64(visible.Dy()),
+	)
 	return encode(onGround(src, visible, scale, light))
 }
 
@@ -125,7 +129,12 @@ func encode(img image.Image) ([]byte, error) {
 func (b *block) logo(data []byte) {
 	width, height, format := printed(data)
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		p.AddImageFromBytes(data, &entity.Cell{Y: top, Width: width, Height: height}, &props.Rect{Percent: 100}, format)
+		p.AddImageFromBytes(
+			data,
+			&entity.Cell{Y: top, Width: width, Height: height},
+			&props.Rect{Percent: 100},
+			format,
+		)
 	})
 }
 

@@ -108,7 +108,9 @@ func TestLinesOfSVG(t *testing.T) {
 		`<path d="M10 20h80" stroke="#0f766e" stroke-width="20"/>`,
 		`<g transform="scale(.5)"><path d="M20 20h160v40H20z" fill="#0f766e" stroke="none"/></g>`,
 	} {
-		got, err := PrepareLogo([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` + inner + `</svg>`))
+		got, err := PrepareLogo(
+			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` + inner + `</svg>`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

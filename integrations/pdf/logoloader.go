@@ -37,12 +37,15 @@ func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 	if o.Transport == nil {
 		o.Transport = hosts.Transport()
 	}
-	client := &http.Client{Transport: o.Transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		if len(via) > 3 {
-			return errors.New("too many redirects")
-		}
-		return hosts.Check(next.URL)
-	}}
+	client := &http.Client{
+		Transport: o.Transport,
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			if len(via) > 3 {
+				return errors.New("too many redirects")
+			}
+			return hosts.Check(next.URL)
+		},
+	}
 	return &LogoLoader{hosts, client}, nil
 }
 

@@ -22,7 +22,8 @@ func newHost(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *LogoLoad
 	host := httptest.NewTLSServer(answer)
 	t.Cleanup(host.Close)
 	l, err := NewLogoLoader(LogoOptions{
-		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")}, Transport: host.Client().Transport,
+		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")},
+		Transport:    host.Client().Transport,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,10 @@ func TestDialerRefusesPrivateAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := named.Load(t.Context(), "http://localhost:"+port+"/"); !errors.Is(err, upstream.ErrHostNotAllowed) {
+	if _, err := named.Load(t.Context(), "http://localhost:"+port+"/"); !errors.Is(
+		err,
+		upstream.ErrHostNotAllowed,
+	) {
 		t.Errorf("by name: %v", err)
 	}
 	addressed, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"http://127.0.0.1:" + port}})
@@ -175,7 +179,8 @@ func TestLoadFallsBackToTheUploadedFile(t *testing.T) {
 	if _, err := l.Load(t.Context(), "https://cdn.sanity.io/images/p/d/abc-1x1.svg"); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.asked) != 2 || !strings.HasSuffix(p.asked[0], "?fit=max&fm=png&w=900") || p.asked[1] != "/images/p/d/abc-1x1.svg" {
+	if len(p.asked) != 2 || !strings.HasSuffix(p.asked[0], "?fit=max&fm=png&w=900") ||
+		p.asked[1] != "/images/p/d/abc-1x1.svg" {
 		t.Errorf("it asked for %q", p.asked)
 	}
 }

@@ -74,7 +74,11 @@ func (b *block) line(s style, x, y float64, line string, link *string) {
 	y += (s.leading+capital*size)/2 - size
 	b.items = append(b.items, func(p core.Provider, top float64) {
 		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000} // too wide for maroto to break
-		p.AddText(line, room, &props.Text{Family: s.family, Size: s.size, Color: &s.colour, Align: align.Left, Hyperlink: link})
+		p.AddText(
+			line,
+			room,
+			&props.Text{Family: s.family, Size: s.size, Color: &s.colour, Align: align.Left, Hyperlink: link},
+		)
 	})
 }
 
@@ -129,8 +133,13 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	}
 	p := newPalette(d.Company.Accent)
 	s := &sheet{
-		doc: d, reference: Reference(d.Submission.ID), words: words,
-		family: f, palette: p, scale: newTypescale(f, p), missing: map[string]bool{},
+		doc:       d,
+		reference: Reference(d.Submission.ID),
+		words:     words,
+		family:    f,
+		palette:   p,
+		scale:     newTypescale(f, p),
+		missing:   map[string]bool{},
 	}
 	s.company = s.print(d.Company.Name)
 	for _, line := range d.Company.Lines {

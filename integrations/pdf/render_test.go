@@ -87,7 +87,10 @@ func TestSamples(t *testing.T) {
 
 func checkSyntax(t *testing.T, file []byte) {
 	t.Helper()
-	if out := tool(t, file, "qpdf", "--check", "FILE"); !strings.Contains(out, "No syntax or stream encoding errors") {
+	if out := tool(t, file, "qpdf", "--check", "FILE"); !strings.Contains(
+		out,
+		"No syntax or stream encoding errors",
+	) {
 		t.Errorf("qpdf says: %s", out)
 	}
 }
@@ -116,7 +119,8 @@ func checkInformation(t *testing.T, file []byte, d pdf.Document, pages int) {
 		`Title: +` + title + ` F81D4FAE`, `Author: +` + d.Company.Name, `A4`, `Pages: +` + strconv.Itoa(pages),
 		`CreationDate: +2026-03-04T10:30:15`, `ModDate: +2026-03-04T10:30:15`,
 	} {
-		if !regexp.MustCompile(`(?m)`+want).MatchString(out) && (d.Company.Name != "" || !strings.HasPrefix(want, "Author")) {
+		if !regexp.MustCompile(`(?m)`+want).MatchString(out) &&
+			(d.Company.Name != "" || !strings.HasPrefix(want, "Author")) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
@@ -162,7 +166,8 @@ func checkPlaces(t *testing.T, file []byte) {
 			for _, other := range page[:i] {
 				// Boxes are as high as the type's body: only the middle of a line counts.
 				high, otherHigh := (w.Y1-w.Y0)/4, (other.Y1-other.Y0)/4
-				if w.X0 < other.X1-0.3 && other.X0 < w.X1-0.3 && w.Y0+high < other.Y1-otherHigh && other.Y0+otherHigh < w.Y1-high {
+				if w.X0 < other.X1-0.3 && other.X0 < w.X1-0.3 && w.Y0+high < other.Y1-otherHigh &&
+					other.Y0+otherHigh < w.Y1-high {
 					t.Errorf("page %d: %q lies on %q", number+1, w.Text, other.Text)
 				}
 			}
@@ -175,7 +180,14 @@ func checkPlaces(t *testing.T, file []byte) {
 
 func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	t.Parallel()
-	text := tool(t, render(t, renderer(t), pdftest.Sample("ro", "typical")), "pdftotext", "-layout", "FILE", "-")
+	text := tool(
+		t,
+		render(t, renderer(t), pdftest.Sample("ro", "typical")),
+		"pdftotext",
+		"-layout",
+		"FILE",
+		"-",
+	)
 	for _, want := range []string{
 		"Estimare de preț", "Ștefania Núñez Țurcanu", "București", "Funcționalități",
 		"Pașii următori", "Între trei și șase luni",
@@ -194,7 +206,11 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
 	for _, path := range quotetest.Fields() {
 		switch path {
-		case "id", "submittedAt", "estimate.min", "estimate.max", "locale": // its reference, date, range and language
+		case "id",
+			"submittedAt",
+			"estimate.min",
+			"estimate.max",
+			"locale": // its reference, date, range and language
 		case "sessionId": // of the browser, not of the visitor
 		default:
 			if !strings.Contains(strings.ToLower(text), strings.ToLower(path)) {
@@ -227,7 +243,10 @@ func TestTheNoteIsNeverAlone(t *testing.T) {
 	for n := 8; n <= 50; n += 3 {
 		d := pdftest.Sample("ro", "typical")
 		for i := len(d.Submission.Selections.Features); i < n; i++ {
-			d.Submission.Selections.Features = append(d.Submission.Selections.Features, "feature-"+strconv.Itoa(i))
+			d.Submission.Selections.Features = append(
+				d.Submission.Selections.Features,
+				"feature-"+strconv.Itoa(i),
+			)
 		}
 		pages := words(t, render(t, r, d))
 		var last []string
@@ -260,7 +279,8 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	if !strings.Contains(text, "□□□ □□□□ Ω") {
 		t.Errorf("the name is not there:\n%s", text)
 	}
-	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) || strings.Contains(got, "李") {
+	if got := log.String(); !strings.Contains(got, `"scripts":["Arabic","Han"]`) ||
+		strings.Contains(got, "李") {
 		t.Errorf("the log says %s", got)
 	}
 	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "🦄", "★"
@@ -291,7 +311,10 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := pdftest.Sample("es", "typical")
-			d.Company.Name, d.Company.Lines = text, []pdf.Line{{Text: text, Link: "https://example.com/" + text}, {Text: text}}
+			d.Company.Name, d.Company.Lines = text, []pdf.Line{
+				{Text: text, Link: "https://example.com/" + text},
+				{Text: text},
+			}
 			c := &d.Submission.Contact
 			c.FirstName, c.LastName, c.Company, c.Email, c.Phone = text, text, text, text, text
 			d.Labels = map[string]string{"blog": text, "online-shop": text, "moderate": text}

@@ -72,7 +72,8 @@ func (s *sheet) draw() ([]byte, error) {
 	created := s.doc.CreatedAt.UTC()
 	m := maroto.New(config.NewBuilder().
 		WithPageSize(pagesize.A4).
-		WithLeftMargin(marginSide).WithRightMargin(marginSide).WithTopMargin(marginTop).WithBottomMargin(marginBottom).
+		WithLeftMargin(marginSide).
+		WithRightMargin(marginSide).WithTopMargin(marginTop).WithBottomMargin(marginBottom).
 		WithCompression(true).
 		WithTitle(strings.TrimSpace(s.words.Title+" "+s.reference), true).
 		WithAuthor(s.company, true).

@@ -48,7 +48,10 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	for i := range icon.SVGPaths {
 		icon.SVGPaths[i].LineWidth *= scale // SetTarget scales outlines but not strokes
 	}
-	scanner := &boundedScanner{ScannerGV: rasterx.NewScannerGV(width, height, canvas, canvas.Bounds()), pixels: width * height}
+	scanner := &boundedScanner{
+		ScannerGV: rasterx.NewScannerGV(width, height, canvas, canvas.Bounds()),
+		pixels:    width * height,
+	}
 	icon.Draw(rasterx.NewDasher(width, height, scanner), 1)
 	return canvas, nil
 }
@@ -150,12 +153,16 @@ const (
 
 // unknownToOksvg are forms that it would leave out or misread.
 var unknownToOksvg = map[string]*regexp.Regexp{
-	"dashed lines":    regexp.MustCompile(`dasharray`),
-	"markers":         regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]\s*["']?\s*url`),
-	"hidden elements": regexp.MustCompile(`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`),
+	"dashed lines": regexp.MustCompile(`dasharray`),
+	"markers":      regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]\s*["']?\s*url`),
+	"hidden elements": regexp.MustCompile(
+		`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`,
+	),
 	"shapes of relative size": regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*` +
 		`\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
-	"styles other than by class": regexp.MustCompile(`<style\b[^<]*(?:<!\[CDATA\[[^<]*)?[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`),
+	"styles other than by class": regexp.MustCompile(
+		`<style\b[^<]*(?:<!\[CDATA\[[^<]*)?[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`,
+	),
 }
 
 var (
@@ -167,8 +174,10 @@ var (
 	cornerRadius  = regexp.MustCompile(`\srx\s*=\s*("[^"]*"|'[^']*')`)
 	verticalRound = regexp.MustCompile(`\sry\s*=`)
 	arcSegment    = regexp.MustCompile(`[aA](?:[^a-zA-Z"']|[eE][+-]?\d)*`)
-	arcArguments  = regexp.MustCompile(strings.Repeat(svgNumber, 3) + strings.Repeat(svgFlag, 2) + strings.Repeat(svgNumber, 2))
-	pathData      = regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
+	arcArguments  = regexp.MustCompile(
+		strings.Repeat(svgNumber, 3) + strings.Repeat(svgFlag, 2) + strings.Repeat(svgNumber, 2),
+	)
+	pathData = regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
 )
 
 // normalizeSVG rewrites what oksvg misreads: relative sizes beside a view box, the
@@ -181,7 +190,12 @@ func normalizeSVG(raw []byte) []byte {
 		switch {
 		case bytes.HasPrefix(tag, []byte("<svg")):
 			tag = relativeSize.ReplaceAll(tag, nil)
-			return bytes.Replace(tag, []byte("<svg"), []byte(`<svg stroke-width="1" stroke-linejoin="miter"`), 1)
+			return bytes.Replace(
+				tag,
+				[]byte("<svg"),
+				[]byte(`<svg stroke-width="1" stroke-linejoin="miter"`),
+				1,
+			)
 		case bytes.HasPrefix(tag, []byte("<path")):
 			return pathData.ReplaceAllFunc(tag, func(data []byte) []byte {
 				return arcSegment.ReplaceAllFunc(data, func(arc []byte) []byte {

@@ -35,8 +35,14 @@ func TestClean(t *testing.T) {
 	t.Parallel()
 	f := family(t)
 	for in, want := range map[string]string{
-		"  Ana \t Pop\n": "Ana Pop", "\u0053\u0326tefan": "Ștefan", "e\ufb03cient": "efficient", "李 Ω": "□ Ω",
-		"a\u202eb\x00c": "abc", "🚀 go": "go", "": "", strings.Repeat("x", 500): strings.Repeat("x", longest) + "…",
+		"  Ana \t Pop\n":         "Ana Pop",
+		"\u0053\u0326tefan":      "Ștefan",
+		"e\ufb03cient":           "efficient",
+		"李 Ω":                    "□ Ω",
+		"a\u202eb\x00c":          "abc",
+		"🚀 go":                   "go",
+		"":                       "",
+		strings.Repeat("x", 500): strings.Repeat("x", longest) + "…",
 	} {
 		if got := clean(in, f, map[string]bool{}); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
@@ -48,7 +54,9 @@ func TestWrap(t *testing.T) {
 	t.Parallel()
 	s := newTypescale(family(t), newPalette("")).body
 	for text, want := range map[string]string{
-		"one two three four": "one two/three four", strings.Repeat("m", 14): "mmmmmmm/mmmmmmm", "": "",
+		"one two three four":     "one two/three four",
+		strings.Repeat("m", 14):  "mmmmmmm/mmmmmmm",
+		"":                       "",
 		"first.name@example.com": "first.name@/example.com",
 	} {
 		if got := strings.Join(s.wrap(text, 20), "/"); got != want {
@@ -151,7 +159,12 @@ func TestLabel(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{"blog": "Jurnal", "empty": "  "}
 	for slug, want := range map[string]string{
-		"blog": "Jurnal", "empty": "Empty", "web-app": "Web app", "e_mail-list": "E mail list", "3d": "3d", "": "",
+		"blog":        "Jurnal",
+		"empty":       "Empty",
+		"web-app":     "Web app",
+		"e_mail-list": "E mail list",
+		"3d":          "3d",
+		"":            "",
 	} {
 		if got := label(slug, labels); got != want {
 			t.Errorf("label(%q) = %q, want %q", slug, got, want)
@@ -162,7 +175,10 @@ func TestLabel(t *testing.T) {
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
-		"f81d4fae-7dec-41d0": "F81D4FAE", "ab-cd": "ABCD", "": "", "-": "",
+		"f81d4fae-7dec-41d0": "F81D4FAE",
+		"ab-cd":              "ABCD",
+		"":                   "",
+		"-":                  "",
 	} {
 		if got := Reference(id); got != want {
 			t.Errorf("Reference(%q) = %q, want %q", id, got, want)

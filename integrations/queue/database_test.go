@@ -140,7 +140,10 @@ func migrated(t *testing.T, db database) {
 }
 
 func newSubject[TTx any](
-	t *testing.T, driver riverdriver.Driver[TTx], o queue.Options, inTx func(commit bool, f func(tx TTx) error) error,
+	t *testing.T,
+	driver riverdriver.Driver[TTx],
+	o queue.Options,
+	inTx func(commit bool, f func(tx TTx) error) error,
 ) *subject {
 	t.Helper()
 	if testing.Verbose() {
@@ -157,7 +160,10 @@ func newSubject[TTx any](
 			return inTx(commit, func(tx TTx) error { return hooks(tx).Enqueue(ctx, ids) })
 		},
 		unfinished: func(ids ...string) (found []string) {
-			err := inTx(true, func(tx TTx) (err error) { found, err = hooks(tx).Unfinished(ctx, ids); return err })
+			err := inTx(
+				true,
+				func(tx TTx) (err error) { found, err = hooks(tx).Unfinished(ctx, ids); return err },
+			)
 			if err != nil {
 				t.Error(err)
 			}
@@ -226,7 +232,10 @@ func (s *subject) stop(t *testing.T, patience time.Duration) {
 // the returns the one delivery of a submission to the CMS.
 func (s *subject) the(t *testing.T, id string) queue.Delivery {
 	t.Helper()
-	list, err := s.List(context.WithoutCancel(t.Context()), queue.Filter{Submissions: []string{id}, Target: queue.CMS})
+	list, err := s.List(
+		context.WithoutCancel(t.Context()),
+		queue.Filter{Submissions: []string{id}, Target: queue.CMS},
+	)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("deliveries of %s: %+v, %v", id, list, err)
 	}

@@ -130,11 +130,20 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 		return Delivery{}, fmt.Errorf("reading the arguments of delivery %d: %w", job.ID, err)
 	}
 	d := Delivery{
-		ID: job.ID, SubmissionID: a.Submission, Target: Target(job.Queue), State: stateOf(job.State, job.Attempt),
-		Attempts: job.Attempt, MaxAttempts: job.MaxAttempts, CreatedAt: job.CreatedAt.UTC(), Errors: []Attempt{},
+		ID:           job.ID,
+		SubmissionID: a.Submission,
+		Target:       Target(job.Queue),
+		State:        stateOf(job.State, job.Attempt),
+		Attempts:     job.Attempt,
+		MaxAttempts:  job.MaxAttempts,
+		CreatedAt:    job.CreatedAt.UTC(),
+		Errors:       []Attempt{},
 	}
 	for _, e := range job.Errors {
-		d.Errors = append(d.Errors, Attempt{e.Attempt, e.At.UTC(), strings.TrimPrefix(e.Error, "JobCancelError: ")})
+		d.Errors = append(
+			d.Errors,
+			Attempt{e.Attempt, e.At.UTC(), strings.TrimPrefix(e.Error, "JobCancelError: ")},
+		)
 	}
 	if job.FinalizedAt != nil {
 		d.FinishedAt = job.FinalizedAt.UTC()

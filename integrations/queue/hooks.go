@@ -23,7 +23,10 @@ func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
 			continue
 		}
 		for _, id := range submissionIDs {
-			params = append(params, river.InsertManyParams{Args: args{id}, InsertOpts: h.queue.targets[c.Name].insertOpts(id)})
+			params = append(
+				params,
+				river.InsertManyParams{Args: args{id}, InsertOpts: h.queue.targets[c.Name].insertOpts(id)},
+			)
 		}
 	}
 	if len(params) == 0 {

@@ -85,7 +85,11 @@ type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
-	Insert(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
+	Insert(
+		ctx context.Context,
+		args river.JobArgs,
+		opts *river.InsertOpts,
+	) (*rivertype.JobInsertResult, error)
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
@@ -136,7 +140,10 @@ func riverLog(log zerolog.Logger) zerolog.Logger {
 }
 
 // replaceStuckWorker keeps a Send that ignores the end of its context from blocking others.
-func (q *Queue) replaceStuckWorker(_ context.Context, p river.JobStuckHandlerParams) river.JobStuckHandlerResult {
+func (q *Queue) replaceStuckWorker(
+	_ context.Context,
+	p river.JobStuckHandlerParams,
+) river.JobStuckHandlerResult {
 	q.Log.Error().Str("target", p.Queue).Int64("delivery", p.ID).Msg("a delivery ignores its deadline")
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }

@@ -39,12 +39,16 @@ func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
 		o := options(func(ctx context.Context, s *quote.Submission) error {
-			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 25*time.Second || s.Contact.Email != s.ID+"@example.org" {
+			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 25*time.Second ||
+				s.Contact.Email != s.ID+"@example.org" {
 				t.Errorf("sent %+v with a deadline in %v", s, time.Until(d))
 			}
 			return cms.send(ctx, s)
 		})
-		o.Targets = append(o.Targets, queue.TargetConfig{Name: queue.CRM, Send: crm.send, MaxAttempts: 1, MaxWorkers: 1})
+		o.Targets = append(
+			o.Targets,
+			queue.TargetConfig{Name: queue.CRM, Send: crm.send, MaxAttempts: 1, MaxWorkers: 1},
+		)
 		q := db(t, o)
 		q.start(t)
 		if err := q.enqueue(false, "never"); err != nil {
@@ -61,7 +65,8 @@ func TestEnqueue(t *testing.T) {
 		if calls, taken := cms.total(); calls != 20 || taken != 20 {
 			t.Errorf("%d calls, %d taken, want 20", calls, taken)
 		}
-		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"never"}}); err != nil || len(list) != 0 {
+		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"never"}}); err != nil ||
+			len(list) != 0 {
 			t.Errorf("rolled back: %+v, %v", list, err)
 		}
 		first := q.the(t, "lead-000")
@@ -80,14 +85,30 @@ func TestFaults(t *testing.T) {
 			state queue.State
 			text  string // of the first error
 		}{
-			"unavailable": {trouble(upstream.Unavailable), queue.Delivered, "fake: storing: unavailable (HTTP 500)"},
-			"limited":     {trouble(upstream.Limited), queue.Delivered, "fake: storing: limited"},
-			"refused":     {trouble(upstream.Refused), queue.Delivered, "fake: storing: refused"},
-			"foreign":     {errors.New(secret), queue.Delivered, "unexpected error of type *errors.errorString"},
-			"panic":       {nil, queue.Delivered, "cms: delivering: unavailable: panic with a value of type string"},
-			"late":        {context.DeadlineExceeded, queue.Delivered, "context deadline exceeded"},
-			"rejected": {fmt.Errorf("of %s: %w", secret, &upstream.Error{System: "crm", Op: "storing", Kind: upstream.Rejected,
-				Detail: "no\x00such\xffthing " + secret}), queue.Failed, "crm: storing: rejected: no such thing [e-mail]"},
+			"unavailable": {
+				trouble(upstream.Unavailable),
+				queue.Delivered,
+				"fake: storing: unavailable (HTTP 500)",
+			},
+			"limited": {trouble(upstream.Limited), queue.Delivered, "fake: storing: limited"},
+			"refused": {trouble(upstream.Refused), queue.Delivered, "fake: storing: refused"},
+			"foreign": {
+				errors.New(secret),
+				queue.Delivered,
+				"unexpected error of type *errors.errorString",
+			},
+			"panic": {
+				nil,
+				queue.Delivered,
+				"cms: delivering: unavailable: panic with a value of type string",
+			},
+			"late": {context.DeadlineExceeded, queue.Delivered, "context deadline exceeded"},
+			"rejected": {fmt.Errorf("of %s: %w", secret, &upstream.Error{
+				System: "crm",
+				Op:     "storing",
+				Kind:   upstream.Rejected,
+				Detail: "no\x00such\xffthing " + secret,
+			}), queue.Failed, "crm: storing: rejected: no such thing [e-mail]"},
 		}
 		tg := newFake(func(_ context.Context, id string, call int) error {
 			if call > 1 {
@@ -101,8 +122,12 @@ func TestFaults(t *testing.T) {
 		var outcomes [4]atomic.Int64
 		o := options(tg.send)
 		o.Observe = func(_ queue.Target, outcome queue.Outcome) {
-			all := []queue.Outcome{queue.OutcomeDelivered, queue.Outcome(upstream.Unavailable), queue.OutcomeUnexpected,
-				queue.Outcome(upstream.Rejected)}
+			all := []queue.Outcome{
+				queue.OutcomeDelivered,
+				queue.Outcome(upstream.Unavailable),
+				queue.OutcomeUnexpected,
+				queue.Outcome(upstream.Rejected),
+			}
 			if i := slices.Index(all, outcome); i >= 0 {
 				outcomes[i].Add(1)
 			}
@@ -114,7 +139,8 @@ func TestFaults(t *testing.T) {
 		q.start(t)
 		for id, f := range faults {
 			d := q.becomes(t, id, f.state)
-			if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) || strings.Contains(d.Errors[0].Error, secret) {
+			if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) ||
+				strings.Contains(d.Errors[0].Error, secret) {
 				t.Errorf("%s: kept %+v", id, d.Errors)
 			}
 		}
@@ -171,12 +197,17 @@ func TestRetryAfter(t *testing.T) {
 		q := db(t, o)
 		q.start(t)
 		q.add(t, "first")
-		eventually(t, "the target asks for a pause", func() bool { calls, _ := tg.total(); return calls == 1 })
+		eventually(
+			t,
+			"the target asks for a pause",
+			func() bool { calls, _ := tg.total(); return calls == 1 },
+		)
 		paused := time.Now()
 		q.add(t, ids(10)...)
 		eventually(t, "it is shown", func() bool {
 			d := q.the(t, "first")
-			return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) && d.Attempts == 0
+			return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
+				d.Attempts == 0
 		})
 		eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 11 })
 		if after := tg.times[1].Sub(paused); after < pause-200*time.Millisecond {
@@ -318,7 +349,8 @@ func TestErase(t *testing.T) {
 		q.becomes(t, "waiting", queue.Retrying)
 		erased.Store(true)
 		q.remove("running", "waiting")
-		if removed, running, err := q.Withdraw(t.Context(), "running"); removed != 0 || running != 1 || err != nil {
+		if removed, running, err := q.Withdraw(t.Context(), "running"); removed != 0 || running != 1 ||
+			err != nil {
 			t.Errorf("withdrawing a running one: %d, %d, %v", removed, running, err)
 		}
 		close(release)
@@ -326,7 +358,8 @@ func TestErase(t *testing.T) {
 		if calls, _ := tg.count("running"); calls != 1 {
 			t.Errorf("it was sent %d times", calls)
 		}
-		if removed, running, err := q.Withdraw(t.Context(), "other"); removed != 1 || running != 0 || err != nil {
+		if removed, running, err := q.Withdraw(t.Context(), "other"); removed != 1 || running != 0 ||
+			err != nil {
 			t.Errorf("withdrawing a waiting one: %d, %d, %v", removed, running, err)
 		}
 		list, err := q.List(t.Context(), queue.Filter{})
@@ -345,7 +378,8 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
 			t.Errorf("unfinished: %v", found)
 		}
-		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil || len(list) != 1 ||
+		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil ||
+			len(list) != 1 ||
 			list[0].SubmissionID != "old" {
 			t.Errorf("of its submission are listed: %+v, %v", list, err)
 		}
@@ -396,7 +430,9 @@ func TestOperate(t *testing.T) {
 			fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("counted %v, %v", got, err)
 		}
-		if found := q.unfinished("rejected", "retrying", "delivered", "pending", "unknown"); len(found) != 3 ||
+		if found := q.unfinished("rejected", "retrying", "delivered", "pending", "unknown"); len(
+			found,
+		) != 3 ||
 			slices.Contains(found, "delivered") {
 			t.Errorf("unfinished: %v", found)
 		}
@@ -446,6 +482,10 @@ func TestOperate(t *testing.T) {
 		q.becomes(t, "rejected", queue.Delivered)
 		q.becomes(t, "retrying", queue.Delivered)
 		q.becomes(t, "pending", queue.Delivered)
-		eventually(t, "the delivered one is sent again", func() bool { calls, _ := tg.count("delivered"); return calls == 2 })
+		eventually(
+			t,
+			"the delivered one is sent again",
+			func() bool { calls, _ := tg.count("delivered"); return calls == 2 },
+		)
 	})
 }

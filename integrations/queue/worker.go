@@ -58,8 +58,16 @@ func (w *worker) send(ctx context.Context, t *target, submissionID string) (err 
 	defer func() {
 		if v := recover(); v != nil {
 			detail := fmt.Sprintf("panic with a value of type %T", v) // the value may quote what was sent
-			err = &upstream.Error{System: string(t.Name), Op: "delivering", Kind: upstream.Unavailable, Detail: detail}
-			w.Log.Error().Str("target", string(t.Name)).Bytes("stack", debug.Stack()).Msg("a delivery panicked")
+			err = &upstream.Error{
+				System: string(t.Name),
+				Op:     "delivering",
+				Kind:   upstream.Unavailable,
+				Detail: detail,
+			}
+			w.Log.Error().
+				Str("target", string(t.Name)).
+				Bytes("stack", debug.Stack()).
+				Msg("a delivery panicked")
 		}
 	}()
 	s, err := w.Load(ctx, submissionID)
@@ -159,6 +167,9 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
 	}
-	line.Str("target", string(t.Name)).Int64("delivery", job.ID).Int("attempt", job.Attempt).Str("outcome", string(outcome)).
+	line.Str("target", string(t.Name)).
+		Int64("delivery", job.ID).
+		Int("attempt", job.Attempt).
+		Str("outcome", string(outcome)).
 		Msg(message)
 }

@@ -50,7 +50,14 @@ type Submission struct {
 
 // Personal lists the personal data of the submission, which must not appear in logs and errors.
 func (s *Submission) Personal() []string {
-	return []string{s.SessionID, s.Contact.FirstName, s.Contact.LastName, s.Contact.Email, s.Contact.Phone, s.Contact.Company}
+	return []string{
+		s.SessionID,
+		s.Contact.FirstName,
+		s.Contact.LastName,
+		s.Contact.Email,
+		s.Contact.Phone,
+		s.Contact.Company,
+	}
 }
 
 // Signal is a sign that a program may have filled in the form.

@@ -45,10 +45,16 @@ type Verifier struct {
 
 // New returns a verifier. It does no I/O.
 func New(o Options) *Verifier {
-	return &Verifier{secret: o.Secret, client: upstream.New(upstream.Options{
-		System: system, BaseURL: cmp.Or(o.URL, "https://challenges.cloudflare.com"),
-		Timeout: cmp.Or(o.Timeout, 2*time.Second), MaxBody: maxReply, Observe: o.Observe,
-	})}
+	return &Verifier{
+		secret: o.Secret,
+		client: upstream.New(upstream.Options{
+			System:  system,
+			BaseURL: cmp.Or(o.URL, "https://challenges.cloudflare.com"),
+			Timeout: cmp.Or(o.Timeout, 2*time.Second),
+			MaxBody: maxReply,
+			Observe: o.Observe,
+		}),
+	}
 }
 
 // reply is an answer of siteverify. Its status is always 200.
@@ -66,8 +72,10 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	}
 	key := uuid.NewSHA1(uuid.NameSpaceOID, []byte(token+"\x00"+attempt))
 	resp, err := v.client.Do(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: path,
-		Body: map[string]string{"secret": v.secret, "response": token, "idempotency_key": key.String()},
+		Op:     op,
+		Method: http.MethodPost,
+		Path:   path,
+		Body:   map[string]string{"secret": v.secret, "response": token, "idempotency_key": key.String()},
 	})
 	if err != nil {
 		return false, err

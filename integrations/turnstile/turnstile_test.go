@@ -23,11 +23,26 @@ func TestVerify(t *testing.T) {
 		want   bool
 		kind   upstream.Kind // empty: the token was judged
 	}{
-		"solved":            {200, `{"success":true,"error-codes":[],"challenge_ts":"2026-03-01T12:00:00Z","hostname":"x"}`, true, ""},
-		"forged":            {200, `{"success":false,"error-codes":["invalid-input-response"]}`, false, ""},
-		"used up":           {200, `{"success":false,"error-codes":["timeout-or-duplicate"]}`, false, ""},
-		"wrong secret":      {200, `{"success":false,"error-codes":["invalid-input-secret"]}`, false, upstream.Refused},
-		"their fault":       {200, `{"success":false,"error-codes":["internal-error"]}`, false, upstream.Unavailable},
+		"solved": {
+			200,
+			`{"success":true,"error-codes":[],"challenge_ts":"2026-03-01T12:00:00Z","hostname":"x"}`,
+			true,
+			"",
+		},
+		"forged":  {200, `{"success":false,"error-codes":["invalid-input-response"]}`, false, ""},
+		"used up": {200, `{"success":false,"error-codes":["timeout-or-duplicate"]}`, false, ""},
+		"wrong secret": {
+			200,
+			`{"success":false,"error-codes":["invalid-input-secret"]}`,
+			false,
+			upstream.Refused,
+		},
+		"their fault": {
+			200,
+			`{"success":false,"error-codes":["internal-error"]}`,
+			false,
+			upstream.Unavailable,
+		},
 		"no reason":         {200, `{"success":false}`, false, upstream.Unavailable},
 		"not their answer":  {200, `{"ok":true}`, false, upstream.Unavailable},
 		"a page":            {200, `<html>`, false, upstream.Unavailable},
@@ -55,13 +70,17 @@ func TestVerify(t *testing.T) {
 			t.Cleanup(vendor.Close)
 			var calls []upstream.Call
 			v := turnstile.New(turnstile.Options{
-				Secret: "hush", URL: vendor.URL, Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) },
+				Secret:  "hush",
+				URL:     vendor.URL,
+				Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) },
 			})
 			got, err := v.Verify(t.Context(), "token-1", "attempt")
 			if got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if asked["secret"] != "hush" || asked["response"] != "token-1" || len(asked["idempotency_key"]) != 36 || len(asked) != 3 {
+			if asked["secret"] != "hush" || asked["response"] != "token-1" ||
+				len(asked["idempotency_key"]) != 36 ||
+				len(asked) != 3 {
 				t.Errorf("the vendor was sent %v", asked)
 			}
 			if len(calls) != 1 || calls[0].System != "turnstile" {

@@ -76,7 +76,9 @@ func New(opts Options) *Client {
 	}
 	// Without a cookie jar, and with a redirect handed back as the answer it is.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	rc := resty.NewWithClient(&http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay})
+	rc := resty.NewWithClient(
+		&http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay},
+	)
 	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/")).SetResponseBodyLimit(opts.MaxBody)
 	rc.SetHeader("User-Agent", "siteapi").SetHeader("Accept", "application/json")
 	rc.SetLogger(silent{}).SetDisableWarn(true)
@@ -125,7 +127,12 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
 	body, err := encode(req.Body)
 	if err != nil || !strings.HasPrefix(req.Path, "/") { // such a path would send the token to another host
-		return nil, &Error{System: c.opts.System, Op: req.Op, Kind: Rejected, Detail: "the request can't be made"}
+		return nil, &Error{
+			System: c.opts.System,
+			Op:     req.Op,
+			Kind:   Rejected,
+			Detail: "the request can't be made",
+		}
 	}
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
 	defer cancel()
@@ -173,7 +180,10 @@ func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response,
 	case ctx.Err() != nil:
 		e.Detail, e.Err = "given up by the caller", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Err = fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
+		e.Detail, e.Err = fmt.Sprintf(
+			"no complete answer within %s",
+			c.opts.Timeout,
+		), context.DeadlineExceeded
 	case errors.As(err, &address):
 		e.Detail = Redact(address.Err.Error())
 	default:

@@ -47,14 +47,20 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 	})
 	c := upstream.New(upstream.Options{System: "stub", BaseURL: base + "/v1/", Token: "secret-token"})
 	resp, err := c.Do(t.Context(), upstream.Request{
-		Op: "asking", Method: "PATCH", Path: "/contacts/a%2Fb", Query: url.Values{"$locale": {`"es"`}},
-		Header: http.Header{"idempotency-key": {"k"}}, Body: map[string]string{"a": "ș"},
+		Op:     "asking",
+		Method: "PATCH",
+		Path:   "/contacts/a%2Fb",
+		Query:  url.Values{"$locale": {`"es"`}},
+		Header: http.Header{"idempotency-key": {"k"}},
+		Body:   map[string]string{"a": "ș"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var answer struct{ N int }
-	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" || resp.Decode(&answer) != nil || answer.N != 1 {
+	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" ||
+		resp.Decode(&answer) != nil ||
+		answer.N != 1 {
 		t.Errorf("answer %+v", resp)
 	}
 	for what, pair := range map[string][2]string{
@@ -76,10 +82,12 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 func TestDoRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	for name, req := range map[string]upstream.Request{
-		"foreign address": {Path: "http://evil/"}, "another host": {Path: "@evil/"},
-		"body": {Path: "/", Method: "POST", Body: func() {}},
+		"foreign address": {Path: "http://evil/"},
+		"another host":    {Path: "@evil/"},
+		"body":            {Path: "/", Method: "POST", Body: func() {}},
 	} {
-		_, err := upstream.New(upstream.Options{BaseURL: "http://x", Token: "secret-token"}).Do(t.Context(), req)
+		_, err := upstream.New(upstream.Options{BaseURL: "http://x", Token: "secret-token"}).
+			Do(t.Context(), req)
 		if e := failure(t, err); e.Kind != upstream.Rejected || e.Detail == "" {
 			t.Errorf("%s: got %v", name, e)
 		}
@@ -130,7 +138,9 @@ func TestDoTransportTrouble(t *testing.T) {
 			if tc.detail == "no complete answer within" {
 				patience = 2 * time.Second
 			}
-			c := upstream.New(upstream.Options{System: "stub", BaseURL: serve(t, tc.h), Timeout: patience, MaxBody: 1000})
+			c := upstream.New(
+				upstream.Options{System: "stub", BaseURL: serve(t, tc.h), Timeout: patience, MaxBody: 1000},
+			)
 			start := time.Now()
 			_, err := c.Do(t.Context(), upstream.Request{Op: "asking", Path: "/x?email=ana@example.com"})
 			e := failure(t, err)
@@ -162,7 +172,10 @@ func TestDoOnAClosedConnection(t *testing.T) {
 		c := upstream.New(upstream.Options{System: "stub", BaseURL: base})
 		var err error
 		for range 2 {
-			_, err = c.Do(t.Context(), upstream.Request{Op: "asking", Method: "POST", Path: "/", Body: 1, Safe: safe})
+			_, err = c.Do(
+				t.Context(),
+				upstream.Request{Op: "asking", Method: "POST", Path: "/", Body: 1, Safe: safe},
+			)
 		}
 		if calls.Load() != want || (err == nil) != safe {
 			t.Errorf("safe %v: %d requests, %v", safe, calls.Load(), err)
@@ -173,10 +186,16 @@ func TestDoOnAClosedConnection(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	status := 200
-	base := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") })
+	base := serve(
+		t,
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") },
+	)
 	var calls []upstream.Call
-	c := upstream.New(upstream.Options{System: "stub", BaseURL: base,
-		Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) }})
+	c := upstream.New(upstream.Options{
+		System:  "stub",
+		BaseURL: base,
+		Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) },
+	})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "a", Path: "/"})
 	status = 401
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})

@@ -13,8 +13,13 @@ import (
 func TestError(t *testing.T) {
 	t.Parallel()
 	e := &upstream.Error{
-		System: "sanity", Op: "storing a submission", Kind: upstream.Limited, Status: 429,
-		RetryAfter: time.Minute, Detail: "slow down", Err: context.DeadlineExceeded,
+		System:     "sanity",
+		Op:         "storing a submission",
+		Kind:       upstream.Limited,
+		Status:     429,
+		RetryAfter: time.Minute,
+		Detail:     "slow down",
+		Err:        context.DeadlineExceeded,
 	}
 	wrapped := fmt.Errorf("delivering: %w", e)
 	want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: context deadline exceeded"

@@ -31,7 +31,8 @@ func ParseAllowedHosts(texts []string) (*AllowedHosts, error) {
 		}
 		u, err := url.Parse(strings.Replace(address, "://*.", "://.", 1))
 		if err != nil || strings.Trim(u.Hostname(), ".") == "" || strings.Contains(address, "://.") || strings.Contains(u.Host, "*") ||
-			u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+			u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil ||
+			u.Scheme != "https" && u.Scheme != "http" {
 			return nil, fmt.Errorf("%q is not a host, such as cdn.example.com or *.example.com", text)
 		}
 		a.hosts = append(a.hosts, u)
@@ -44,7 +45,8 @@ func (a *AllowedHosts) Check(u *url.URL) error {
 	name := strings.ToLower(u.Hostname())
 	for _, host := range a.hosts {
 		subdomain := strings.HasPrefix(host.Host, ".") && strings.HasSuffix(name, host.Hostname())
-		if u.Scheme == host.Scheme && u.Port() == host.Port() && u.User == nil && (subdomain || name == host.Hostname()) {
+		if u.Scheme == host.Scheme && u.Port() == host.Port() && u.User == nil &&
+			(subdomain || name == host.Hostname()) {
 			return nil
 		}
 	}

@@ -50,10 +50,19 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	check := (&AllowedHosts{}).publicOnly
 	for address, ok := range map[string]bool{
-		"93.184.216.34:443": true, "[2606:2800:220:1::1]:443": true,
-		"10.0.0.1:443": false, "192.168.1.1:443": false, "172.16.0.1:443": false, "127.0.0.1:443": false, "169.254.169.254:80": false,
-		"0.0.0.0:443": false, "[::1]:443": false, "[fe80::1]:443": false, "[fd00::1]:443": false, "[::ffff:10.0.0.1]:443": false,
-		"nonsense": false,
+		"93.184.216.34:443":        true,
+		"[2606:2800:220:1::1]:443": true,
+		"10.0.0.1:443":             false,
+		"192.168.1.1:443":          false,
+		"172.16.0.1:443":           false,
+		"127.0.0.1:443":            false,
+		"169.254.169.254:80":       false,
+		"0.0.0.0:443":              false,
+		"[::1]:443":                false,
+		"[fe80::1]:443":            false,
+		"[fd00::1]:443":            false,
+		"[::ffff:10.0.0.1]:443":    false,
+		"nonsense":                 false,
 	} {
 		if err := check("tcp", address, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)

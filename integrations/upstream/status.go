@@ -25,7 +25,9 @@ func StatusKind(status int) Kind {
 	switch {
 	case status >= 200 && status < 300:
 		return ""
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
+	case status == http.StatusUnauthorized,
+		status == http.StatusForbidden,
+		status == http.StatusProxyAuthRequired:
 		return Refused
 	case status == http.StatusTooManyRequests:
 		return Limited
@@ -43,8 +45,12 @@ func StatusKind(status int) Kind {
 // Detail is redacted; personal values the system may echo are given as private.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	return &Error{
-		System: c.opts.System, Op: op, Kind: cmp.Or(kind, StatusKind(resp.Status), Unavailable), Status: resp.Status,
-		RetryAfter: retryAfter(resp.Header, time.Now()), Detail: Redact(detail, append(private, c.opts.Token)...),
+		System:     c.opts.System,
+		Op:         op,
+		Kind:       cmp.Or(kind, StatusKind(resp.Status), Unavailable),
+		Status:     resp.Status,
+		RetryAfter: retryAfter(resp.Header, time.Now()),
+		Detail:     Redact(detail, append(private, c.opts.Token)...),
 	}
 }
 

@@ -11,9 +11,16 @@ import (
 
 // traced makes a span of each request to a system that is sent within a trace, and passes the trace on.
 func traced(system string, next http.RoundTripper) http.RoundTripper {
-	return otelhttp.NewTransport(described{next}, otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanContextFromContext(r.Context()).IsValid() }),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + system }))
+	return otelhttp.NewTransport(
+		described{next},
+		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(
+			func(r *http.Request) bool { return trace.SpanContextFromContext(r.Context()).IsValid() },
+		),
+		otelhttp.WithSpanNameFormatter(
+			func(_ string, r *http.Request) string { return r.Method + " " + system },
+		),
+	)
 }
 
 // described describes the span of a request by its purpose, in place of its address, which may contain an e-mail address.

@@ -61,8 +61,10 @@ func Open(ctx context.Context, url string, onState func(up bool, err error)) (*C
 func parse(text string) (valkey.ClientOption, error) {
 	o, err := valkey.ParseURL(text)
 	if _, unreadable := errors.AsType[*url.Error](err); unreadable {
-		return o, errors.New("the address can't be read: it should look like valkey://user:password@host:6379/0, " +
-			"with special characters of a password percent-encoded")
+		return o, errors.New(
+			"the address can't be read: it should look like valkey://user:password@host:6379/0, " +
+				"with special characters of a password percent-encoded",
+		)
 	}
 	if err != nil {
 		return o, fmt.Errorf("reading the address: %w", err)

@@ -65,7 +65,8 @@ func (p *preference) take(other preference) {
 // isJSON reports whether a body is plain JSON in UTF-8. Bodies that a page of another site can send without
 // a CORS preflight (forms, text, no type at all) are not.
 func isJSON(header http.Header) bool {
-	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if encoding := header.Get("Content-Encoding"); encoding != "" &&
+		!strings.EqualFold(encoding, "identity") {
 		return false
 	}
 	value := strings.Join(header["Content-Type"], ",") // of two headers it is no media type
@@ -74,5 +75,6 @@ func isJSON(header http.Header) bool {
 	}
 	name, params, err := mime.ParseMediaType(value)
 	charset := strings.ToLower(params["charset"])
-	return err == nil && name == string(typeJSON) && (charset == "" || charset == "utf-8" || charset == "utf8")
+	return err == nil && name == string(typeJSON) &&
+		(charset == "" || charset == "utf-8" || charset == "utf8")
 }

@@ -53,29 +53,64 @@ func attacks() []attack {
 			`a%d: trackQuote(input: {sessionId: "a"}) { success } `)+"}"),
 		document("selections 10,000 deep", strings.Repeat("{ a ", 10_000)+strings.Repeat("}", 10_000)),
 		document("selections 900 deep", strings.Repeat("{ a ", 900)+strings.Repeat("}", 900)),
-		document("inline fragments 500 deep", settings(strings.Repeat("... { contactPhone ", 320)+strings.Repeat("}", 320))),
+		document(
+			"inline fragments 500 deep",
+			settings(strings.Repeat("... { contactPhone ", 320)+strings.Repeat("}", 320)),
+		),
 		document("100,000 tokens", "{ "+strings.Repeat("a ", 100_000)+"}"),
 		document("100,000 comments", strings.Repeat("#\n", 100_000)+"{ __typename }"),
 		document("a field 1,900 times", settings(strings.Repeat("contactPhone ", 1900))),
 		document("a field 900 times", settings(strings.Repeat("contactPhone ", 900))),
-		document("selections that overlap", settings(strings.Repeat("contactPhones { "+strings.Repeat("number ", 28)+"} ", 30))),
+		document(
+			"selections that overlap",
+			settings(strings.Repeat("contactPhones { "+strings.Repeat("number ", 28)+"} ", 30)),
+		),
 		document("1,000 directives", settings("contactPhone "+strings.Repeat("@skip(if: false) ", 1000))),
 		document("300 directives on the operation", "query "+strings.Repeat("@a ", 300)+"{ __typename }"),
-		document("500 fragments", "{ "+numbered(500, "...F%d ")+"} "+numbered(500, "fragment F%d on Query { __typename } ")),
+		document(
+			"500 fragments",
+			"{ "+numbered(500, "...F%d ")+"} "+numbered(500, "fragment F%d on Query { __typename } "),
+		),
 		document("fragments that double 40 times", doubling(40)),
 		document("a fragment in itself", "{ ...A } fragment A on Query { ...A }"),
-		document("fragments in a circle",
-			"{ ...A } fragment A on Query { ...B } fragment B on Query { ...C } fragment C on Query { ...A }"),
+		document(
+			"fragments in a circle",
+			"{ ...A } fragment A on Query { ...B } fragment B on Query { ...C } fragment C on Query { ...A }",
+		),
 		document("1,000 unknown fields", settings(numbered(900, "x%d "))),
 		document("a name of 900,000 characters", "{ "+strings.Repeat("a", 900_000)+" }"),
-		document("a type of 900,000 characters", "{ __typename } fragment F on "+strings.Repeat("T", 900_000)+" { a }"),
-		document("an argument of 900,000 characters", "{ content("+strings.Repeat("a", 900_000)+": 1) { id } }"),
-		document("an enum value of 900,000 characters", "{ content(locale: "+strings.Repeat("a", 900_000)+") { id } }"),
-		document("a string of 900,000 characters", `{ content(wrong: "`+strings.Repeat("a", 900_000)+`") { id } }`),
-		document("list values 900 deep", `{ content(documentType: `+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`) { id } }`),
-		document("nested introspection", "{ __schema { types { fields { type { fields { type { fields { type { name } } } } } } } } }"),
-		document("100 times introspection", "{ "+numbered(100, "a%d: __schema { types { name fields { name } } } ")+"}"),
-		{"a batch of 1,000", "[" + strings.Repeat(`{"query":"{ __typename }"},`, 1000) + `{"query":"{ __typename }"}]`},
+		document(
+			"a type of 900,000 characters",
+			"{ __typename } fragment F on "+strings.Repeat("T", 900_000)+" { a }",
+		),
+		document(
+			"an argument of 900,000 characters",
+			"{ content("+strings.Repeat("a", 900_000)+": 1) { id } }",
+		),
+		document(
+			"an enum value of 900,000 characters",
+			"{ content(locale: "+strings.Repeat("a", 900_000)+") { id } }",
+		),
+		document(
+			"a string of 900,000 characters",
+			`{ content(wrong: "`+strings.Repeat("a", 900_000)+`") { id } }`,
+		),
+		document(
+			"list values 900 deep",
+			`{ content(documentType: `+strings.Repeat("[", 900)+strings.Repeat("]", 900)+`) { id } }`,
+		),
+		document(
+			"nested introspection",
+			"{ __schema { types { fields { type { fields { type { fields { type { name } } } } } } } } }",
+		),
+		document(
+			"100 times introspection",
+			"{ "+numbered(100, "a%d: __schema { types { name fields { name } } } ")+"}",
+		),
+		{
+			"a batch of 1,000",
+			"[" + strings.Repeat(`{"query":"{ __typename }"},`, 1000) + `{"query":"{ __typename }"}]`,
+		},
 		{"variables 200,000 deep", variables(strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000))},
 		{"400,000 variables", variables("[" + strings.Repeat("1,", 400_000) + "1]")},
 	}
@@ -102,6 +137,8 @@ func numbered(n int, format string) string {
 
 // doubling is a document whose fragments, spread out, are 2^n fields.
 func doubling(n int) string {
-	return settings("...F0") + numbered(n,
-		"fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } fragment G%[1]d on SiteSettings { ...F%[1]d } ")
+	return settings("...F0") + numbered(
+		n,
+		"fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } fragment G%[1]d on SiteSettings { ...F%[1]d } ",
+	)
 }

@@ -119,7 +119,9 @@ func (d *Documents) check(doc *document) gqlerror.List {
 		case op.introspects && !d.Introspection:
 			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "Introspection is off.")}
 		case op.cost > maxCost:
-			return gqlerror.List{gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost)}
+			return gqlerror.List{
+				gqlerror.ErrorPosf(op.Position, "The operation costs %d; the limit is %d.", op.cost, maxCost),
+			}
 		}
 		operations = append(operations, op)
 	}

@@ -52,7 +52,11 @@ func (s *site) set(phone string) {
 		ContactPhone: &phone,
 		ContactEmail: ptr("hello@example.com"),
 		ContactPhones: []*schema.ContactPhoneNumber{
-			{Number: phone, Label: &schema.LocalizedString{En: ptr("Office")}, DisplayLocation: []string{"contact", "footer"}},
+			{
+				Number:          phone,
+				Label:           &schema.LocalizedString{En: ptr("Office")},
+				DisplayLocation: []string{"contact", "footer"},
+			},
 		},
 	}
 	s.revision.Add(1)
@@ -99,17 +103,26 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 	return found, nil
 }
 
-func (q queries) Content(_ context.Context, documentType string, locale schema.Locale) ([]*schema.ContentDocument, error) {
+func (q queries) Content(
+	_ context.Context,
+	documentType string,
+	locale schema.Locale,
+) ([]*schema.ContentDocument, error) {
 	q.runs.Add(1)
 	return []*schema.ContentDocument{{
-		ID: "hero." + string(locale), Type: documentType, Locale: &locale,
+		ID:     "hero." + string(locale),
+		Type:   documentType,
+		Locale: &locale,
 		Fields: json.RawMessage(fmt.Sprintf(`{"title":"%s (%d)"}`, locale, q.revision.Load())),
 	}}, nil
 }
 
 func (q queries) CacheStats(context.Context) (*schema.CacheStatsPayload, error) {
 	q.runs.Add(1)
-	return &schema.CacheStatsPayload{Success: true, Stats: &schema.CacheStats{Type: "memory", Available: true}}, nil
+	return &schema.CacheStatsPayload{
+		Success: true,
+		Stats:   &schema.CacheStats{Type: "memory", Available: true},
+	}, nil
 }
 
 func (q queries) QuotePDF(context.Context, string, *schema.Locale) (*schema.QuotePDF, error) {
@@ -130,21 +143,27 @@ func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.
 	return &schema.ClearCachePayload{Success: true, Cleared: 3}, nil
 }
 
-func (m mutations) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
+func (m mutations) TrackQuote(
+	ctx context.Context,
+	in schema.TrackQuoteInput,
+) (*schema.TrackQuotePayload, error) {
 	m.seen(ctx)
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
 // executable is the real schema over a site, with a guard that lets one token in.
 func (s *site) executable() graphql.ExecutableSchema {
-	return schema.NewExecutableSchema(schema.Config{Resolvers: s, Directives: schema.DirectiveRoot{
-		Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
-			if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
-				return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
-			}
-			return next(ctx)
+	return schema.NewExecutableSchema(schema.Config{
+		Resolvers: s,
+		Directives: schema.DirectiveRoot{
+			Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
+				if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
+					return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
+				}
+				return next(ctx)
+			},
 		},
-	}})
+	})
 }
 
 // present is an error presenter like the service's.
@@ -161,9 +180,15 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	case errors.As(err, &plain) && plain.Err == nil:
 		code, message = schema.CodeBadUserInput, plain.Message
 	}
-	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations, Extensions: map[string]any{
-		"code": code, "requestId": schema.CallerFrom(ctx).RequestID,
-	}}
+	return &gqlerror.Error{
+		Message:   message,
+		Path:      shown.Path,
+		Locations: shown.Locations,
+		Extensions: map[string]any{
+			"code":      code,
+			"requestId": schema.CallerFrom(ctx).RequestID,
+		},
+	}
 }
 
 // endpoint is a running server.

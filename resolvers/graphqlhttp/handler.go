@@ -22,7 +22,12 @@ import (
 type Executor interface {
 	graphql.GraphExecutor
 	// Admit returns why an operation may not run with these variables, to which it adds defaults.
-	Admit(ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool) error
+	Admit(
+		ctx context.Context,
+		op *ast.OperationDefinition,
+		variables map[string]any,
+		ignoreUnknown bool,
+	) error
 }
 
 // Options configures a handler.
@@ -62,7 +67,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !acceptable {
 		writeError(w, r, m, http.StatusNotAcceptable, &schema.Error{
-			Code: schema.CodeUnsupportedMediaType, Message: "Answers are " + string(typeGraphQL) + " or " + string(typeJSON) + ".",
+			Code:    schema.CodeUnsupportedMediaType,
+			Message: "Answers are " + string(typeGraphQL) + " or " + string(typeJSON) + ".",
 		})
 		return
 	}
@@ -74,7 +80,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
 		schema.CallerFrom(r.Context()).Summary = schema.Summary{
-			Operation: string(ast.Query), OperationName: cached.name, RootFields: cached.rootFields, Public: true, Cached: true,
+			Operation:     string(ast.Query),
+			OperationName: cached.name,
+			RootFields:    cached.rootFields,
+			Public:        true,
+			Cached:        true,
 		}
 		cached.write(w, r)
 		return
@@ -126,7 +136,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	switch {
 	case result == nil:
 		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
-			Code: schema.CodeUpstreamUnavailable, Message: "The operation took too long.", RetryAfter: time.Second,
+			Code:       schema.CodeUpstreamUnavailable,
+			Message:    "The operation took too long.",
+			RetryAfter: time.Second,
 		})
 		return
 	case len(result.Data) == 0 && len(result.Errors) > 0: // nothing ran
@@ -146,7 +158,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	caller.Summary.Public = !op.cache.private && !missing
 	res := newResponse(m, op.cache.header(), body)
 	h.responses.set(key, &cachedResponse{
-		response: res, name: caller.Summary.OperationName, rootFields: op.rootFields, revisions: revisions,
+		response:   res,
+		name:       caller.Summary.OperationName,
+		rootFields: op.rootFields,
+		revisions:  revisions,
 	})
 	res.write(w, r)
 }
@@ -164,7 +179,9 @@ func (h *Handler) prepare(req *request, hash string, summary *schema.Summary) (*
 	}
 	op := doc.operation(req.OperationName)
 	if op == nil {
-		return nil, gqlerror.List{gqlerror.Wrap(badInput("operationName must name an operation of the document."))}
+		return nil, gqlerror.List{
+			gqlerror.Wrap(badInput("operationName must name an operation of the document.")),
+		}
 	}
 	summary.RootFields = op.rootFields
 	if hash != "" && len(errs) == 0 {
@@ -194,5 +211,11 @@ func statusFor(m mediaType, code schema.Code) int {
 
 func methodNotAllowed(w http.ResponseWriter, r *http.Request, m mediaType, allow, message string) {
 	w.Header().Set("Allow", allow)
-	writeError(w, r, m, http.StatusMethodNotAllowed, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: message})
+	writeError(
+		w,
+		r,
+		m,
+		http.StatusMethodNotAllowed,
+		&schema.Error{Code: schema.CodeMethodNotAllowed, Message: message},
+	)
 }

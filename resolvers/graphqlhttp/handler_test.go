@@ -17,13 +17,36 @@ func TestAnswers(t *testing.T) {
 		name, accept, query, want string
 	}{
 		{"success has no errors key", "", `{ SiteSettings(id: "siteSettings") { contactPhone } }`, phone},
-		{"success as graphql-response", typeGraphQL, `{ SiteSettings(id: "siteSettings") { contactPhone } }`, phone},
-		{"no such document", "", `{ SiteSettings(id: "other") { contactPhone } }`, `{"data":{"SiteSettings":null},"errors":[]}`},
-		{"no such document as graphql-response", typeGraphQL, `{ SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"SiteSettings":null}}`},
-		{"under an alias", "", `{ s: SiteSettings(id: "other") { contactPhone } }`, `{"data":{"s":null},"errors":[]}`},
-		{"through a fragment", "", `{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"SiteSettings":null},"errors":[]}`},
+		{
+			"success as graphql-response",
+			typeGraphQL,
+			`{ SiteSettings(id: "siteSettings") { contactPhone } }`,
+			phone,
+		},
+		{
+			"no such document",
+			"",
+			`{ SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"SiteSettings":null},"errors":[]}`,
+		},
+		{
+			"no such document as graphql-response",
+			typeGraphQL,
+			`{ SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"SiteSettings":null}}`,
+		},
+		{
+			"under an alias",
+			"",
+			`{ s: SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"s":null},"errors":[]}`,
+		},
+		{
+			"through a fragment",
+			"",
+			`{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"SiteSettings":null},"errors":[]}`,
+		},
 		{"one of two is null", "",
 			`{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`,
 			`{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`},
@@ -32,8 +55,12 @@ func TestAnswers(t *testing.T) {
 		{"a null further down is no missing document", "",
 			`{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`,
 			`{"data":{"SiteSettings":{"SiteSettings":null}}}`},
-		{"left out by a directive", "", `{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`,
-			`{"data":{"__typename":"Query"}}`},
+		{
+			"left out by a directive",
+			"",
+			`{ __typename SiteSettings(id: "other") @skip(if: true) { contactPhone } }`,
+			`{"data":{"__typename":"Query"}}`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,8 +84,12 @@ func TestGet(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	query := url.Values{
-		"query":         {`query A($id: ID!) { SiteSettings(id: $id) { contactPhone } } query B { __typename }`},
-		"operationName": {"A"}, "variables": {`{"id":"siteSettings"}`}, "extensions": {""},
+		"query": {
+			`query A($id: ID!) { SiteSettings(id: $id) { contactPhone } } query B { __typename }`,
+		},
+		"operationName": {"A"},
+		"variables":     {`{"id":"siteSettings"}`},
+		"extensions":    {""},
 	}
 	got := d.do(t, http.MethodGet, query.Encode(), nil, nil)
 	if want := `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100"}}}`; got.body != want {
@@ -112,7 +143,10 @@ func TestRefusals(t *testing.T) {
 		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
 		"a GET with more after the variables":   "query=%7B__typename%7D&variables=%7B%7D%7B%7D",
 	} {
-		cases = append(cases, refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
+		cases = append(
+			cases,
+			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"},
+		)
 	}
 	for name, body := range map[string]string{ // well-formed
 		"a deferred part": asBody(t,
@@ -131,7 +165,10 @@ func TestRefusals(t *testing.T) {
 			map[string]any{"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`}),
 		"an unknown operation": `{"query":"query A { __typename }","operationName":"B"}`,
 	} {
-		cases = append(cases, refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"})
+		cases = append(
+			cases,
+			refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"},
+		)
 	}
 	for name, header := range map[string]http.Header{ // of a POST
 		"a form":                       {"Content-Type": {"application/x-www-form-urlencoded"}},
@@ -142,12 +179,30 @@ func TestRefusals(t *testing.T) {
 		"another charset":              {"Content-Type": {"application/json; charset=utf-16"}},
 		"gzip":                         {"Content-Encoding": {"gzip"}},
 	} {
-		cases = append(cases, refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})
+		cases = append(
+			cases,
+			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		)
 	}
 	mutation := url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()
-	cases = append(cases,
-		refusal{name: "PUT", method: "PUT", body: valid, status: 405, code: "METHOD_NOT_ALLOWED", allow: "GET, HEAD, OPTIONS, POST"},
-		refusal{name: "a mutation by GET", method: "GET", query: mutation, status: 405, code: "METHOD_NOT_ALLOWED", allow: "POST"},
+	cases = append(
+		cases,
+		refusal{
+			name:   "PUT",
+			method: "PUT",
+			body:   valid,
+			status: 405,
+			code:   "METHOD_NOT_ALLOWED",
+			allow:  "GET, HEAD, OPTIONS, POST",
+		},
+		refusal{
+			name:   "a mutation by GET",
+			method: "GET",
+			query:  mutation,
+			status: 405,
+			code:   "METHOD_NOT_ALLOWED",
+			allow:  "POST",
+		},
 	)
 	for _, c := range cases {
 		for _, accept := range []string{typeJSON, typeGraphQL} {
@@ -172,7 +227,8 @@ func TestRefusals(t *testing.T) {
 				if ct := got.header.Get("Content-Type"); ct != accept+"; charset=utf-8" {
 					t.Errorf("content type %q", ct)
 				}
-				if got.header.Get("Allow") != c.allow || got.header.Get("Cache-Control") != "no-store" || got.header.Get("Vary") != "Accept" {
+				if got.header.Get("Allow") != c.allow || got.header.Get("Cache-Control") != "no-store" ||
+					got.header.Get("Vary") != "Accept" {
 					t.Errorf("headers %v", got.header)
 				}
 			})
@@ -183,11 +239,13 @@ func TestRefusals(t *testing.T) {
 func TestOptionsAndNotAcceptable(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	if got := d.do(t, http.MethodOptions, "", nil, nil); got.status != http.StatusNoContent || got.header.Get("Allow") == "" {
+	if got := d.do(t, http.MethodOptions, "", nil, nil); got.status != http.StatusNoContent ||
+		got.header.Get("Allow") == "" {
 		t.Errorf("OPTIONS: %d %v", got.status, got.header)
 	}
 	got := d.post(t, "text/html", `{"query":"{ __typename }"}`)
-	if _, code := got.firstError(t); got.status != http.StatusNotAcceptable || code != "UNSUPPORTED_MEDIA_TYPE" {
+	if _, code := got.firstError(t); got.status != http.StatusNotAcceptable ||
+		code != "UNSUPPORTED_MEDIA_TYPE" {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 }

@@ -50,7 +50,9 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		return tooMany("fragments", maxFragments)
 	}
 	m := &measurement{
-		fragments: map[string]*ast.FragmentDefinition{}, sizes: map[string]*size{}, below: map[*ast.Field]int{},
+		fragments: map[string]*ast.FragmentDefinition{},
+		sizes:     map[string]*size{},
+		below:     map[*ast.Field]int{},
 	}
 	for _, f := range doc.Fragments {
 		if m.fragments[f.Name] != nil {
@@ -74,7 +76,11 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	}
 	switch {
 	case m.cycle != nil:
-		return gqlerror.ErrorPosf(m.cycle.Position, `Cannot spread fragment "%s" within itself.`, m.cycle.Name)
+		return gqlerror.ErrorPosf(
+			m.cycle.Position,
+			`Cannot spread fragment "%s" within itself.`,
+			m.cycle.Name,
+		)
 	case roots > maxRootFields:
 		return tooMany("root fields", maxRootFields)
 	case m.aliases > maxAliases:
@@ -93,7 +99,10 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		m.merge(f.SelectionSet)
 	}
 	if m.steps > maxMergeSteps {
-		return gqlerror.Errorf("The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
+		return gqlerror.Errorf(
+			"The document repeats fields too often: merging them takes more than %d steps.",
+			maxMergeSteps,
+		)
 	}
 	return nil
 }

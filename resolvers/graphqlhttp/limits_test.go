@@ -19,18 +19,32 @@ func TestLimits(t *testing.T) {
 	cases := []struct{ name, most, more, want string }{
 		{"root fields", "{" + fields(20) + "}", "{" + fields(21) + "}", "more than 20 root fields"},
 		{"aliases", settings(fields(51)), settings(fields(52)), "more than 50 aliases"},
-		{"directives", settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 50)),
-			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51)), "more than 50 directives"},
+		{
+			"directives",
+			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 50)),
+			settings(
+				"contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51),
+			),
+			"more than 50 directives",
+		},
 		{"cost", "{" + numbered(4, "...F%d ") + "} " + numbered(4,
 			"fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
-			"{" + numbered(5, "...F%d ") + "} " + numbered(5, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+			"{" + numbered(
+				5,
+				"...F%d ",
+			) + "} " + numbered(
+				5,
+				"fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } ",
+			),
 			"The operation costs 2005; the limit is 2000"},
 	}
 	for _, c := range cases {
-		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "more than") || strings.Contains(got, "costs") {
+		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "more than") ||
+			strings.Contains(got, "costs") {
 			t.Errorf("%s: the most is refused: %s", c.name, got)
 		}
-		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) || code != "BAD_USER_INPUT" {
+		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) ||
+			code != "BAD_USER_INPUT" {
 			t.Errorf("%s: one more: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -52,7 +66,8 @@ func TestLargeBodies(t *testing.T) {
 	} {
 		start := time.Now()
 		got := d.do(t, http.MethodPost, "", header, body)
-		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge || code != "PAYLOAD_TOO_LARGE" {
+		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge ||
+			code != "PAYLOAD_TOO_LARGE" {
 			t.Errorf("%s: %d %.200s", name, got.status, got.body)
 		}
 		if took := time.Since(start); took > 10*time.Second {
@@ -69,7 +84,9 @@ func TestLargeBodies(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	s := newSetup(func(s *setup) { s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } })
+	s := newSetup(
+		func(s *setup) { s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } },
+	)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	w, body := httptest.NewRecorder(), asBody(t, map[string]any{"query": phoneQuery})
@@ -102,8 +119,9 @@ func TestIntrospectionPassesTheLimits(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
 	got := d.ask(t, "", introspection())
-	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) || strings.Contains(got.body,
-		`"errors"`) {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) ||
+		strings.Contains(got.body,
+			`"errors"`) {
 		t.Errorf("got %d %.300s", got.status, got.body)
 	}
 }

@@ -43,7 +43,10 @@ func (p cachePolicy) header() string {
 
 // newOperation analyses a valid operation. Fields with @skip or @include count.
 func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
-	op := &operation{OperationDefinition: def, cache: cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1}}
+	op := &operation{
+		OperationDefinition: def,
+		cache:               cachePolicy{cacheable: def.Operation == ast.Query, maxAge: -1},
+	}
 	op.visit(s, def.SelectionSet, true)
 	op.cost = cost(def.SelectionSet, false)
 	if len(op.locales) == 0 {

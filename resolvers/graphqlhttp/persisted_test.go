@@ -36,7 +36,11 @@ func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
 // register posts a document with its hash.
 func (d *endpoint) register(t *testing.T, hash, text string) reply {
 	t.Helper()
-	return d.post(t, "", asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}))
+	return d.post(
+		t,
+		"",
+		asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}),
+	)
 }
 
 // A GET leaves its document in memory, but not the rest of its query string; a cached response leaves no document. (It
@@ -60,8 +64,11 @@ func TestMemory(t *testing.T) {
 	}
 	before = heap()
 	for i := range 600 {
-		text := fmt.Sprintf(`query Q%d($b: Boolean!) { SiteSettings(id: "siteSettings") { contactPhone @include(if: $b) } } #%s`,
-			i, pad+pad)
+		text := fmt.Sprintf(
+			`query Q%d($b: Boolean!) { SiteSettings(id: "siteSettings") { contactPhone @include(if: $b) } } #%s`,
+			i,
+			pad+pad,
+		)
 		d.register(t, sha(text), text) // without the variable, so that nothing is cached yet
 		got := d.post(t, "", `{"variables":{"b":true},"extensions":`+persistedExtension(sha(text))+`}`)
 		if got.body != phoneAnswer("+1 555 0100") {
@@ -80,7 +87,8 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	for accept, status := range map[string]int{typeJSON: http.StatusOK, typeGraphQL: http.StatusBadRequest} {
 		got := d.byHash(t, accept, hash)
 		message, code := got.firstError(t)
-		if got.status != status || message != "PersistedQueryNotFound" || code != "PERSISTED_QUERY_NOT_FOUND" ||
+		if got.status != status || message != "PersistedQueryNotFound" ||
+			code != "PERSISTED_QUERY_NOT_FOUND" ||
 			got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("a miss: %d %s %v", got.status, got.body, got.header)
 		}
@@ -90,7 +98,8 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	}
 	for range 4 {
 		got := d.byHash(t, typeJSON, hash)
-		if got.body != phoneAnswer("+1 555 0100") || got.header.Get("ETag") == "" || got.header.Get("Cache-Control") == "no-store" {
+		if got.body != phoneAnswer("+1 555 0100") || got.header.Get("ETag") == "" ||
+			got.header.Get("Cache-Control") == "no-store" {
 			t.Errorf("a hit: %d %s %v", got.status, got.body, got.header)
 		}
 	}
@@ -114,7 +123,10 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 func TestPersistedQueriesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	mismatch := asBody(t, map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))})
+	mismatch := asBody(
+		t,
+		map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))},
+	)
 	for accept, status := range map[string]int{typeJSON: 200, typeGraphQL: 400} {
 		got := d.post(t, accept, mismatch)
 		if _, code := got.firstError(t); got.status != status || code != "BAD_USER_INPUT" {
@@ -122,7 +134,10 @@ func TestPersistedQueriesThatAreRefused(t *testing.T) {
 		}
 	}
 	cases := []struct{ name, body string }{
-		{"another version", `{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
+		{
+			"another version",
+			`{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + sha(phoneQuery) + `"}}}`,
+		},
 		{"no version", `{"extensions":{"persistedQuery":{"sha256Hash":"` + sha(phoneQuery) + `"}}}`},
 		{"no hash", `{"extensions":{"persistedQuery":{"version":1}}}`},
 		{"a hash of the wrong type", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":7}}}`},
@@ -136,8 +151,10 @@ func TestPersistedQueriesThatAreRefused(t *testing.T) {
 	}
 	// What does not pass the checks is not kept.
 	for name, text := range map[string]string{
-		"invalid": `{ nothing }`, "too large": `{ ` + numbered(100, "a%d: __typename") + `}`, "not a document": `{`,
-		"wrong values": `{ content(documentType: 7) { id } }`,
+		"invalid":        `{ nothing }`,
+		"too large":      `{ ` + numbered(100, "a%d: __typename") + `}`,
+		"not a document": `{`,
+		"wrong values":   `{ content(documentType: 7) { id } }`,
 	} {
 		d.register(t, sha(text), text)
 		if message, _ := d.byHash(t, typeJSON, sha(text)).firstError(t); message != "PersistedQueryNotFound" {
@@ -163,8 +180,11 @@ func TestTrustedDocuments(t *testing.T) {
 	write("folder/notes.txt", "not a document")
 	write("saved/phone.gql", phoneQuery+"\n") // as an editor saves it
 	apollo := write("apollo.json", asBody(t, map[string]any{
-		"format": "apollo-persisted-query-manifest", "version": 1,
-		"operations": []any{map[string]any{"id": sha(phoneQuery), "name": "Phone", "type": "query", "body": phoneQuery}},
+		"format":  "apollo-persisted-query-manifest",
+		"version": 1,
+		"operations": []any{
+			map[string]any{"id": sha(phoneQuery), "name": "Phone", "type": "query", "body": phoneQuery},
+		},
 	}))
 	plain := write("plain.json", asBody(t, map[string]string{sha(phoneQuery): phoneQuery}))
 	for _, path := range []string{filepath.Join(dir, "folder"), filepath.Join(dir, "saved"), apollo, plain} {
@@ -178,16 +198,20 @@ func TestTrustedDocuments(t *testing.T) {
 			want := phoneAnswer("+1 555 0100")
 			spaced := strings.ReplaceAll(phoneQuery, " ", "\n  ,") + "# as a client may print it"
 			for name, got := range map[string]reply{
-				"by its hash": d.byHash(t, typeJSON, sha(phoneQuery)), "by its text": d.ask(t, "", phoneQuery),
-				"with both": d.register(t, sha(phoneQuery), phoneQuery), "spaced otherwise": d.ask(t, "", spaced),
+				"by its hash":      d.byHash(t, typeJSON, sha(phoneQuery)),
+				"by its text":      d.ask(t, "", phoneQuery),
+				"with both":        d.register(t, sha(phoneQuery), phoneQuery),
+				"spaced otherwise": d.ask(t, "", spaced),
 			} {
 				if got.body != want {
 					t.Errorf("%s: %s", name, got.body)
 				}
 			}
 			for name, got := range map[string]reply{
-				"another document": d.ask(t, "", `{ __typename }`), "another hash": d.byHash(t, typeJSON, sha("x")),
-				"registering": d.register(t, sha(`{ __typename }`), `{ __typename }`), "no document": d.ask(t, "", `{`),
+				"another document":          d.ask(t, "", `{ __typename }`),
+				"another hash":              d.byHash(t, typeJSON, sha("x")),
+				"registering":               d.register(t, sha(`{ __typename }`), `{ __typename }`),
+				"no document":               d.ask(t, "", `{`),
 				"too long a document":       d.ask(t, "", strings.Repeat("a ", 100_000)),
 				"a trusted document's hash": d.register(t, sha(phoneQuery), `{ __typename }`),
 				"with a string changed":     d.ask(t, "", strings.ReplaceAll(phoneQuery, `"siteSettings"`, `"other"`)),
@@ -205,7 +229,11 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "list.json")
 	for name, text := range map[string]string{
-		"not JSON": `{`, "a list": `[]`, "numbers": `{"a":1}`, "empty": `{}`, "an id twice": `{"a":"{x}","a":"{y}"}`,
+		"not JSON":        `{`,
+		"a list":          `[]`,
+		"numbers":         `{"a":1}`,
+		"empty":           `{}`,
+		"an id twice":     `{"a":"{x}","a":"{y}"}`,
 		"another version": `{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -221,12 +249,22 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 		}
 	}
 	// Every document that is not valid is named.
-	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: schema.AST(), Trusted: []graphqlhttp.TrustedDocument{
-		{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`}, {IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
-		{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
-		{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`}, {IDs: []string{"4"}, Name: "five.graphql",
-			Text: `{ a: __typename }`},
-	}})
+	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
+		Schema: schema.AST(),
+		Trusted: []graphqlhttp.TrustedDocument{
+			{
+				IDs:  []string{"1"},
+				Name: "one.graphql",
+				Text: `{ nothing }`,
+			}, {IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
+			{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
+			{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`}, {
+				IDs:  []string{"4"},
+				Name: "five.graphql",
+				Text: `{ a: __typename }`,
+			},
+		},
+	})
 	for _, name := range []string{"one", "two", "three", "five"} {
 		if err == nil || !strings.Contains(err.Error(), name+".graphql") {
 			t.Errorf("the error does not name %s: %v", name, err)

@@ -30,7 +30,10 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, *schema.Error) {
 			Message: "The body of a POST must be application/json in UTF-8, without a content encoding.",
 		}
 	case len(r.URL.RawQuery) > maxBody:
-		return nil, &schema.Error{Code: schema.CodePayloadTooLarge, Message: "The query string is larger than 1 MiB."}
+		return nil, &schema.Error{
+			Code:    schema.CodePayloadTooLarge,
+			Message: "The query string is larger than 1 MiB.",
+		}
 	}
 	return []byte(r.URL.RawQuery), nil
 }
@@ -111,7 +114,9 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 	}
 	members := map[string]any{}
 	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
-		text := strings.Clone(values.Get(name)) // it may be cached, and would keep the whole query string in memory
+		text := strings.Clone(
+			values.Get(name),
+		) // it may be cached, and would keep the whole query string in memory
 		switch {
 		case len(values[name]) > 1:
 			return nil, badInput("The query string has " + name + " more than once.")

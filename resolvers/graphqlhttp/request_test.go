@@ -64,7 +64,13 @@ func TestAcceptedContentTypes(t *testing.T) {
 	d := newEndpoint(t, nil)
 	for _, ct := range []string{"application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON",
 		"application/json; charset=utf8"} {
-		got := d.do(t, http.MethodPost, "", http.Header{"Content-Type": {ct}}, strings.NewReader(`{"query":"{ __typename }"}`))
+		got := d.do(
+			t,
+			http.MethodPost,
+			"",
+			http.Header{"Content-Type": {ct}},
+			strings.NewReader(`{"query":"{ __typename }"}`),
+		)
 		if got.status != http.StatusOK {
 			t.Errorf("%s: %d", ct, got.status)
 		}
@@ -82,7 +88,8 @@ func TestErrorsOfExecution(t *testing.T) {
 		if got.status != http.StatusOK || !strings.HasPrefix(got.body, want) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
-		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Operation != "query" || said.Cached {
+		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Operation != "query" ||
+			said.Cached {
 			t.Errorf("summary %+v", said)
 		}
 	}
@@ -92,8 +99,13 @@ func TestMutationsSeeTheirCallerAndBody(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	body := asBody(t, map[string]any{"query": `mutation { clearCache(all: true) { cleared } }`})
-	got := d.do(t, http.MethodPost, "", http.Header{"Content-Type": {typeJSON}, "Authorization": {"Bearer secret"}},
-		strings.NewReader(body))
+	got := d.do(
+		t,
+		http.MethodPost,
+		"",
+		http.Header{"Content-Type": {typeJSON}, "Authorization": {"Bearer secret"}},
+		strings.NewReader(body),
+	)
 	if got.body != `{"data":{"clearCache":{"cleared":3}}}` {
 		t.Errorf("with a token: %s", got.body)
 	}
@@ -109,8 +121,13 @@ func TestMutationsSeeTheirCallerAndBody(t *testing.T) {
 func TestWrongValuesAreLeftToTheExecutor(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	got := d.ask(t, typeGraphQL, `mutation { trackQuote(input: {sessionId: 7, estimate: {min: "x"}}) { success } }`)
-	if got.status != http.StatusBadRequest || strings.Count(got.body, `"message"`) != 2 || d.runs.Load() != 0 {
+	got := d.ask(
+		t,
+		typeGraphQL,
+		`mutation { trackQuote(input: {sessionId: 7, estimate: {min: "x"}}) { success } }`,
+	)
+	if got.status != http.StatusBadRequest || strings.Count(got.body, `"message"`) != 2 ||
+		d.runs.Load() != 0 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if said := <-d.said; said.Operation != "mutation" || fmt.Sprint(said.RootFields) != "[trackQuote]" ||
@@ -118,8 +135,9 @@ func TestWrongValuesAreLeftToTheExecutor(t *testing.T) {
 		t.Errorf("summary %+v", said)
 	}
 	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {}) { nothing } }`)
-	if message, _ := got.firstError(t); !strings.HasPrefix(message, "Cannot query field") && !strings.Contains(got.body,
-		"Cannot query field") {
+	if message, _ := got.firstError(t); !strings.HasPrefix(message, "Cannot query field") &&
+		!strings.Contains(got.body,
+			"Cannot query field") {
 		t.Errorf("got %s", got.body)
 	}
 }
@@ -130,10 +148,18 @@ func TestWriteError(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 		r.Header.Set("Accept", accept)
-		graphqlhttp.WriteError(w, r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "req-1"})),
-			&schema.Error{Code: schema.CodeRateLimited, Message: `Too "many".`, RetryAfter: 1500 * time.Millisecond})
+		graphqlhttp.WriteError(
+			w,
+			r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "req-1"})),
+			&schema.Error{
+				Code:       schema.CodeRateLimited,
+				Message:    `Too "many".`,
+				RetryAfter: 1500 * time.Millisecond,
+			},
+		)
 		const body = `{"errors":[{"message":"Too \"many\".","extensions":{"code":"RATE_LIMITED","requestId":"req-1","retryAfter":2}}]}`
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" || w.Body.String() != body ||
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" ||
+			w.Body.String() != body ||
 			w.Header().Get("Content-Type") != want+"; charset=utf-8" {
 			t.Errorf("Accept %q: %d %v %s", accept, w.Code, w.Header(), w.Body)
 		}

@@ -28,10 +28,16 @@ func newResponse(m mediaType, cacheControl string, body []byte) response {
 	hash.Write([]byte(m)) // the same bytes as another media type are another representation
 	hash.Write(body)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`
-	return response{etag: etag, body: body, header: http.Header{
-		"Etag": {etag}, "Cache-Control": {cacheControl},
-		"Content-Type": {string(m) + "; charset=utf-8"}, "Content-Length": {strconv.Itoa(len(body))},
-	}}
+	return response{
+		etag: etag,
+		body: body,
+		header: http.Header{
+			"Etag":           {etag},
+			"Cache-Control":  {cacheControl},
+			"Content-Type":   {string(m) + "; charset=utf-8"},
+			"Content-Length": {strconv.Itoa(len(body))},
+		},
+	}
 }
 
 // write sends the response, or 304 if the client's copy is current.
@@ -107,7 +113,13 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 
 func writeError(w http.ResponseWriter, r *http.Request, m mediaType, status int, e *schema.Error) {
 	caller := schema.CallerFrom(r.Context())
-	writeErrors(w, r, m, status, gqlerror.List{{Message: e.Message, Extensions: e.Extensions(caller.RequestID)}})
+	writeErrors(
+		w,
+		r,
+		m,
+		status,
+		gqlerror.List{{Message: e.Message, Extensions: e.Extensions(caller.RequestID)}},
+	)
 }
 
 // writeErrors answers with errors that kept an operation from running, and summarizes them for the access log.

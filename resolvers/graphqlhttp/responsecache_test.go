@@ -22,12 +22,14 @@ func TestHotResponseIsCached(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	first := d.ask(t, "", phoneQuery)
-	if said := <-d.said; said.Cached || said.Operation != "query" || fmt.Sprint(said.RootFields) != "[SiteSettings]" {
+	if said := <-d.said; said.Cached || said.Operation != "query" ||
+		fmt.Sprint(said.RootFields) != "[SiteSettings]" {
 		t.Errorf("the first request: %+v", said)
 	}
 	for range 3 {
 		got := d.ask(t, "", phoneQuery)
-		if said := <-d.said; !said.Cached || said.Operation != "query" || fmt.Sprint(said.RootFields) != "[SiteSettings]" ||
+		if said := <-d.said; !said.Cached || said.Operation != "query" ||
+			fmt.Sprint(said.RootFields) != "[SiteSettings]" ||
 			said.Code != "" {
 			t.Errorf("the next: %+v", said)
 		}
@@ -73,7 +75,8 @@ func TestConcurrentReadsNeverGoBack(t *testing.T) {
 			for range 300 {
 				got := d.ask(t, "", phoneQuery)
 				var n int
-				if _, err := fmt.Sscanf(got.body, `{"data":{"SiteSettings":{"contactPhone":"%d"}}}`, &n); err != nil || n < last {
+				if _, err := fmt.Sscanf(got.body, `{"data":{"SiteSettings":{"contactPhone":"%d"}}}`, &n); err != nil ||
+					n < last {
 					t.Errorf("after %d came %s (%v)", last, got.body, err)
 					return
 				}
@@ -97,10 +100,18 @@ func TestWhatIsNeverCached(t *testing.T) {
 		adjust      func(*setup)
 	}{
 		{"a field without a hint", `{ cacheStats { success } }`, nil},
-		{"a hinted field beside one without", `{ cacheStats { success } SiteSettings(id: "siteSettings") { contactPhone } }`, nil},
+		{
+			"a hinted field beside one without",
+			`{ cacheStats { success } SiteSettings(id: "siteSettings") { contactPhone } }`,
+			nil,
+		},
 		{"a mutation", `mutation { trackQuote(input: {sessionId: "a"}) { success } }`, nil},
 		{"nothing but the type's name", `{ __typename }`, nil},
-		{"the schema", `{ __schema { queryType { name } } }`, func(s *setup) { s.documents.Introspection = true }},
+		{
+			"the schema",
+			`{ __schema { queryType { name } } }`,
+			func(s *setup) { s.documents.Introspection = true },
+		},
 		{"an error", phoneQuery, func(s *setup) {
 			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable,
 				Message: "Away."}
@@ -134,8 +145,11 @@ func TestContentByLocale(t *testing.T) {
 	body := asBody(t, map[string]any{"query": query, "variables": map[string]any{"l": "ro"}})
 	for revision := 1; revision <= 2; revision++ {
 		for range 2 {
-			want := fmt.Sprintf(`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],"b":[{"fields":{"title":"es (%[1]d)"}}],`+
-				`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`, revision)
+			want := fmt.Sprintf(
+				`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],"b":[{"fields":{"title":"es (%[1]d)"}}],`+
+					`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`,
+				revision,
+			)
 			if got := d.post(t, "", body); got.body != want {
 				t.Errorf("got %s, want %s", got.body, want)
 			}
@@ -158,13 +172,16 @@ func TestHeadersForCaches(t *testing.T) {
 	for range 2 { // executed, cached
 		page := get(phoneQuery, nil)
 		etag := page.header.Get("ETag")
-		if page.header.Get("Cache-Control") != public || page.header.Get("Vary") != "Accept" || !strings.HasPrefix(etag, `"`) {
+		if page.header.Get("Cache-Control") != public || page.header.Get("Vary") != "Accept" ||
+			!strings.HasPrefix(etag, `"`) {
 			t.Fatalf("headers %v", page.header)
 		}
 		for _, match := range []string{etag, "W/" + etag, `"other", ` + etag, "*"} {
 			got := get(phoneQuery, http.Header{"If-None-Match": {match}})
 			if got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != etag ||
-				got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "Accept" || got.header.Get("Content-Type") != "" {
+				got.header.Get(
+					"Cache-Control",
+				) != public || got.header.Get("Vary") != "Accept" || got.header.Get("Content-Type") != "" {
 				t.Errorf("If-None-Match %s: %d %q %v", match, got.status, got.body, got.header)
 			}
 		}
@@ -178,7 +195,8 @@ func TestHeadersForCaches(t *testing.T) {
 		got.body != phoneAnswer("new") {
 		t.Errorf("after a change: %d %s", got.status, got.body)
 	}
-	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public || got.header.Get("ETag") == "" ||
+	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public ||
+		got.header.Get("ETag") == "" ||
 		got.header.Get("Vary") != "" {
 		t.Errorf("POST: %v", got.header)
 	}
@@ -193,7 +211,8 @@ func TestHeadersForCaches(t *testing.T) {
 		"an error": `{ quotePdf(id: "x") { fileName } }`,
 		"refused":  `{ nothing }`,
 	} {
-		if got := get(query, nil); got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
+		if got := get(query, nil); got.header.Get("Cache-Control") != "no-store" ||
+			got.header.Get("ETag") != "" {
 			t.Errorf("%s: %v", name, got.header)
 		}
 	}
@@ -209,7 +228,14 @@ func TestFillingTheResponseCache(t *testing.T) {
 	padding := strings.Repeat("x", 256<<10)
 	cached, asked := 0, 0
 	for i := range 200 { // three times what fits, each once
-		d.post(t, "", asBody(t, map[string]any{"query": phoneQuery, "extensions": map[string]any{"n": i, "padding": padding}}))
+		d.post(
+			t,
+			"",
+			asBody(
+				t,
+				map[string]any{"query": phoneQuery, "extensions": map[string]any{"n": i, "padding": padding}},
+			),
+		)
 		<-d.said
 		d.ask(t, "", phoneQuery) // and one that is used
 		if asked++; (<-d.said).Cached {

@@ -86,13 +86,21 @@ func readManifest(path string) ([]TrustedDocument, error) {
 			return nil, fmt.Errorf("%s: only version 1 of %s can be read", path, apolloFormat)
 		}
 		for _, op := range manifest.Operations {
-			list = append(list, TrustedDocument{IDs: []string{op.ID}, Name: path + ": " + op.Name, Text: op.Body})
+			list = append(
+				list,
+				TrustedDocument{IDs: []string{op.ID}, Name: path + ": " + op.Name, Text: op.Body},
+			)
 		}
 		return list, nil
 	}
 	var texts map[string]string
 	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf("%s: neither %s nor an object from id to document: %w", path, apolloFormat, err)
+		return nil, fmt.Errorf(
+			"%s: neither %s nor an object from id to document: %w",
+			path,
+			apolloFormat,
+			err,
+		)
 	}
 	for id, text := range texts {
 		list = append(list, TrustedDocument{IDs: []string{id}, Name: path + ": " + id, Text: text})

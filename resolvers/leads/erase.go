@@ -43,12 +43,16 @@ type erasure struct {
 // so that no request fills it again.
 func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email)}
-	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: []string{
-		"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
-		"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
-		"PDFs in the memory of other instances, for an hour at most",
-	}}
+	e.receipt = &schema.ErasureReceipt{
+		Email:  e.email,
+		DryRun: dryRun,
+		Remains: []string{
+			"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
+			"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
+			"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
+			"PDFs in the memory of other instances, for an hour at most",
+		},
+	}
 	var err error
 	if e.stored, err = e.findLeads(ctx); err != nil {
 		return nil, err
@@ -56,7 +60,12 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
 	documents := e.search(ctx, "cms", "documents", e.findDocuments)
 	contact := e.search(ctx, "crm", "contacts", e.findContact)
-	submissions := e.search(ctx, "database", "submissions", func(context.Context) (int, error) { return len(e.stored), nil })
+	submissions := e.search(
+		ctx,
+		"database",
+		"submissions",
+		func(context.Context) (int, error) { return len(e.stored), nil },
+	)
 	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
 		n, err := s.Archive.CountHints(ctx, e.email)
 		return int(n), err
@@ -78,7 +87,10 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	}
 	erased(submissions)(e.eraseLeads(ctx))
 	n, err := s.Archive.EraseHints(ctx, e.email)
-	err = errors.Join(err, e.Truncate(ctx))             // what was erased before is overwritten in the log only
+	err = errors.Join(
+		err,
+		e.Truncate(ctx),
+	) // what was erased before is overwritten in the log only
 	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
 	erased(pdfs)(s.ClearPDFs(ctx, pdfPattern(e.known)))
 	e.receipt.Complete = !e.failed()
@@ -86,7 +98,11 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 }
 
 // search adds a place to the receipt, with what find counts there.
-func (e *erasure) search(ctx context.Context, place, unit string, find func(context.Context) (int, error)) *schema.ErasurePlace {
+func (e *erasure) search(
+	ctx context.Context,
+	place, unit string,
+	find func(context.Context) (int, error),
+) *schema.ErasurePlace {
 	p := &schema.ErasurePlace{Place: place, Unit: unit, State: stateUnknown}
 	e.receipt.Places = append(e.receipt.Places, p)
 	if find == nil {
@@ -128,7 +144,10 @@ func fail(p *schema.ErasurePlace, err error) {
 }
 
 func (e *erasure) failed() bool {
-	return slices.ContainsFunc(e.receipt.Places, func(p *schema.ErasurePlace) bool { return p.State == stateFailed })
+	return slices.ContainsFunc(
+		e.receipt.Places,
+		func(p *schema.ErasurePlace) bool { return p.State == stateFailed },
+	)
 }
 
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {

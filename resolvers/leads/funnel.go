@@ -43,11 +43,18 @@ type week struct {
 }
 
 // Funnel reads all leads and sessions once. Zero times don't narrow.
-func (s *Service) Funnel(ctx context.Context, since, until time.Time, locale *schema.Locale) (*schema.Funnel, error) {
+func (s *Service) Funnel(
+	ctx context.Context,
+	since, until time.Time,
+	locale *schema.Locale,
+) (*schema.Funnel, error) {
 	r := &report{
-		Funnel: &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}}, locale: locale,
-		within: func(at time.Time) bool { return !at.Before(since) && (until.IsZero() || at.Before(until)) },
-		leads:  map[string]lead{}, weeks: map[week]*[5]int{}, choices: map[string]map[string]*schema.FunnelChoice{},
+		Funnel:  &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}},
+		locale:  locale,
+		within:  func(at time.Time) bool { return !at.Before(since) && (until.IsZero() || at.Before(until)) },
+		leads:   map[string]lead{},
+		weeks:   map[week]*[5]int{},
+		choices: map[string]map[string]*schema.FunnelChoice{},
 	}
 	f := store.Filter{}
 	if locale != nil {
@@ -150,7 +157,11 @@ func (r *report) finish() {
 	})
 	for _, key := range weeks {
 		year, number := key.start.ISOWeek()
-		w := &schema.FunnelWeek{Week: fmt.Sprintf("%d-W%02d", year, number), Start: key.start, Steps: steps(*r.weeks[key])}
+		w := &schema.FunnelWeek{
+			Week:  fmt.Sprintf("%d-W%02d", year, number),
+			Start: key.start,
+			Steps: steps(*r.weeks[key]),
+		}
 		if key.locale != "" {
 			w.Locale = &key.locale
 		}

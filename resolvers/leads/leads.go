@@ -61,7 +61,8 @@ func (s *Service) Leads(
 ) (leads []*schema.Lead, more bool, err error) {
 	var states map[string]schema.LeadState
 	f.InReview, f.Rejected = state == schema.LeadStateInReview, state == schema.LeadStateRejected
-	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed || state == schema.LeadStateDelivered {
+	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed ||
+		state == schema.LeadStateDelivered {
 		if states, err = s.undelivered(ctx, nil); err != nil {
 			return nil, false, err
 		}
@@ -98,7 +99,10 @@ func (s *Service) Leads(
 }
 
 // undelivered returns the state of each lead with a delivery that has not arrived: of some leads, or of all.
-func (s *Service) undelivered(ctx context.Context, of []quote.Submission) (map[string]schema.LeadState, error) {
+func (s *Service) undelivered(
+	ctx context.Context,
+	of []quote.Submission,
+) (map[string]schema.LeadState, error) {
 	f := queue.Filter{States: Undelivered()}
 	for _, submission := range of {
 		f.Submissions = append(f.Submissions, submission.ID)
@@ -190,7 +194,10 @@ func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Ta
 }
 
 // DeliveryPage returns deliveries with their leads, up to the limit of a filter, and whether there are more.
-func (s *Service) DeliveryPage(ctx context.Context, f queue.Filter) (page []*schema.Delivery, more bool, err error) {
+func (s *Service) DeliveryPage(
+	ctx context.Context,
+	f queue.Filter,
+) (page []*schema.Delivery, more bool, err error) {
 	most := f.Limit
 	f.Limit++
 	list, err := s.Deliveries.List(ctx, f)
@@ -221,17 +228,32 @@ func (s *Service) DeliveryPage(ctx context.Context, f queue.Filter) (page []*sch
 // New returns a submission as operators see it, without its deliveries.
 func New(s quote.Submission, state schema.LeadState) *schema.Lead {
 	lead := &schema.Lead{
-		ID: s.ID, Reference: pdf.Reference(s.ID), State: state, SubmittedAt: s.SubmittedAt, SessionID: s.SessionID, PDFURL: s.PDFPath(),
+		ID:          s.ID,
+		Reference:   pdf.Reference(s.ID),
+		State:       state,
+		SubmittedAt: s.SubmittedAt,
+		SessionID:   s.SessionID,
+		PDFURL:      s.PDFPath(),
 		Contact: &schema.LeadContact{
-			FirstName: s.Contact.FirstName, LastName: s.Contact.LastName, Email: s.Contact.Email,
-			Phone: optional(s.Contact.Phone), Company: optional(s.Contact.Company),
+			FirstName: s.Contact.FirstName,
+			LastName:  s.Contact.LastName,
+			Email:     s.Contact.Email,
+			Phone:     optional(s.Contact.Phone),
+			Company:   optional(s.Contact.Company),
 		},
 		Selections: &schema.LeadSelections{
-			ProjectType: s.Selections.ProjectType, Features: append([]string{}, s.Selections.Features...),
-			Complexity: optional(s.Selections.Complexity), Timeline: optional(s.Selections.Timeline),
+			ProjectType: s.Selections.ProjectType,
+			Features:    append([]string{}, s.Selections.Features...),
+			Complexity:  optional(s.Selections.Complexity),
+			Timeline:    optional(s.Selections.Timeline),
 		},
-		Estimate: &schema.LeadEstimate{Min: s.Estimate.Min, Max: s.Estimate.Max, Currency: s.Estimate.Currency},
-		Signals:  []schema.LeadSignal{}, Deliveries: []*schema.Delivery{},
+		Estimate: &schema.LeadEstimate{
+			Min:      s.Estimate.Min,
+			Max:      s.Estimate.Max,
+			Currency: s.Estimate.Currency,
+		},
+		Signals:    []schema.LeadSignal{},
+		Deliveries: []*schema.Delivery{},
 	}
 	if locale, ok := schema.ParseLocale(s.Locale); ok {
 		lead.Locale = &locale
@@ -244,9 +266,14 @@ func New(s quote.Submission, state schema.LeadState) *schema.Lead {
 
 func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 	delivery := &schema.Delivery{
-		ID: strconv.FormatInt(d.ID, 10), Target: schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
-		State: schema.DeliveryState(strings.ToUpper(string(d.State))), CreatedAt: d.CreatedAt, Attempts: []*schema.DeliveryAttempt{},
-		AttemptCount: d.Attempts, MaxAttempts: d.MaxAttempts, Lead: lead,
+		ID:           strconv.FormatInt(d.ID, 10),
+		Target:       schema.DeliveryTarget(strings.ToUpper(string(d.Target))),
+		State:        schema.DeliveryState(strings.ToUpper(string(d.State))),
+		CreatedAt:    d.CreatedAt,
+		Attempts:     []*schema.DeliveryAttempt{},
+		AttemptCount: d.Attempts,
+		MaxAttempts:  d.MaxAttempts,
+		Lead:         lead,
 	}
 	for _, e := range d.Errors {
 		delivery.Attempts = append(delivery.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})

@@ -41,12 +41,28 @@ type VerifiedTarget struct {
 }
 
 // Verify looks for the leads submitted since a time at one target, or at both, and with fix sends again what is missing.
-func (s *Service) Verify(ctx context.Context, since time.Time, only queue.Target, fix bool) (*Verification, error) {
-	v := &Verification{rules: s, fix: fix, Targets: []*VerifiedTarget{
-		{Target: queue.CMS, key: func(s quote.Submission) string { return s.ID }, missing: s.CMS.Missing},
-		{Target: queue.CRM, key: func(s quote.Submission) string { return crm.Address(s.Contact.Email) }, missing: s.CRM.Missing},
-	}}
-	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool { return only != "" && t.Target != only })
+func (s *Service) Verify(
+	ctx context.Context,
+	since time.Time,
+	only queue.Target,
+	fix bool,
+) (*Verification, error) {
+	v := &Verification{
+		rules: s,
+		fix:   fix,
+		Targets: []*VerifiedTarget{
+			{Target: queue.CMS, key: func(s quote.Submission) string { return s.ID }, missing: s.CMS.Missing},
+			{
+				Target:  queue.CRM,
+				key:     func(s quote.Submission) string { return crm.Address(s.Contact.Email) },
+				missing: s.CRM.Missing,
+			},
+		},
+	}
+	v.Targets = slices.DeleteFunc(
+		v.Targets,
+		func(t *VerifiedTarget) bool { return only != "" && t.Target != only },
+	)
 	var batch []quote.Submission
 	compare := func() error {
 		for _, t := range v.Targets {
@@ -99,8 +115,16 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []q
 }
 
 // absent decides what to do about a lead that a target does not have. One that is under way is left alone.
-func (v *Verification) absent(ctx context.Context, t *VerifiedTarget, submission string, asked time.Time) error {
-	list, err := v.rules.Deliveries.List(ctx, queue.Filter{Submissions: []string{submission}, Target: t.Target})
+func (v *Verification) absent(
+	ctx context.Context,
+	t *VerifiedTarget,
+	submission string,
+	asked time.Time,
+) error {
+	list, err := v.rules.Deliveries.List(
+		ctx,
+		queue.Filter{Submissions: []string{submission}, Target: t.Target},
+	)
 	if err != nil {
 		return err
 	}

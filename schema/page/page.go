@@ -102,13 +102,20 @@ func (h *handler) servePage(w http.ResponseWriter) {
 		images += " https://" + host
 	}
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
-	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce)) // fails only if the client is gone
+	_, _ = io.WriteString(
+		w,
+		strings.ReplaceAll(h.page, "{{nonce}}", nonce),
+	) // fails only if the client is gone
 }
 
 // contentTypes are fixed, since the types that package mime knows differ between systems.
 var contentTypes = map[string]string{
-	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
-	".ttf": "font/ttf", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".ttf":   "font/ttf",
+	".woff2": "font/woff2",
+	".txt":   "text/plain; charset=utf-8",
 }
 
 // serveFile sends a file, or returns false if there is none of the name.

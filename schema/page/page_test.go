@@ -38,8 +38,12 @@ func built(t *testing.T) fstest.MapFS {
 		"static/operations.js": {Data: []byte("list()")},
 		"static/icon.svg":      {Data: []byte("<svg/>")},
 	}
-	for name, text := range map[string]string{"page-A.js": "run()", "page-B.css": "a{}", "terms-C.txt": "MIT",
-		"icons-D.ttf": "font"} {
+	for name, text := range map[string]string{
+		"page-A.js":   "run()",
+		"page-B.css":  "a{}",
+		"terms-C.txt": "MIT",
+		"icons-D.ttf": "font",
+	} {
 		var packed strings.Builder
 		w := gzip.NewWriter(&packed)
 		_, _ = io.WriteString(w, text)
@@ -56,16 +60,26 @@ func TestPage(t *testing.T) {
 		options Options
 		says    string
 	}{
-		"built": {Options{Path: "/try", Files: built(t), Policy: "worker-src 'self'", ImageHosts: []string{"cdn.example"},
-			Values: map[string]string{"token": "<token>"}}, "&lt;token&gt;"},
-		"not built": {Options{Path: "/try", Files: Files("no such page"), Policy: "worker-src 'self'",
-			ImageHosts: []string{"cdn.example"}}, "make pages"},
+		"built": {Options{
+			Path:       "/try",
+			Files:      built(t),
+			Policy:     "worker-src 'self'",
+			ImageHosts: []string{"cdn.example"},
+			Values:     map[string]string{"token": "<token>"},
+		}, "&lt;token&gt;"},
+		"not built": {Options{
+			Path:       "/try",
+			Files:      Files("no such page"),
+			Policy:     "worker-src 'self'",
+			ImageHosts: []string{"cdn.example"},
+		}, "make pages"},
 	} {
 		h, nonces := open(t, c.options), map[string]bool{}
 		for _, path := range []string{"/try", "/try/"} {
 			r := get(h, path)
 			text, policy := r.Body.String(), r.Header().Get("Content-Security-Policy")
-			if !strings.Contains(text, c.says) || regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
+			if !strings.Contains(text, c.says) ||
+				regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
 				t.Errorf("%s: %s says %s", name, path, text)
 			}
 			found := nonce.FindStringSubmatch(policy)
@@ -82,7 +96,9 @@ func TestPage(t *testing.T) {
 				}
 			}
 			for header, want := range map[string]string{
-				"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+				"Content-Type":                 "text/html; charset=utf-8",
+				"Cache-Control":                "no-store",
+				"X-Frame-Options":              "DENY",
 				"Cross-Origin-Resource-Policy": "same-origin",
 			} {
 				if got := r.Header().Get(header); got != want {
@@ -97,16 +113,21 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	const script, forGood = "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
 	for prefix, h := range map[string]http.Handler{
-		"/try/assets/": open(t, Options{Path: "/try", Files: built(t)}), "/assets/": open(t, Options{Path: "/", Files: built(t)}),
+		"/try/assets/": open(t, Options{Path: "/try", Files: built(t)}),
+		"/assets/":     open(t, Options{Path: "/", Files: built(t)}),
 	} {
 		for name, want := range map[string]struct{ contentType, caching, encoding, text string }{
-			"page-A.js": {script, forGood, "gzip", "run()"}, "page-B.css": {"text/css; charset=utf-8", forGood, "gzip", "a{}"},
-			"icons-D.ttf": {"font/ttf", forGood, "gzip", "font"}, "terms-C.txt": {"text/plain; charset=utf-8", forGood, "gzip", "MIT"},
-			"operations.js": {script, "no-cache", "", "list()"}, "icon.svg": {"image/svg+xml", "no-cache", "", "<svg/>"},
+			"page-A.js":     {script, forGood, "gzip", "run()"},
+			"page-B.css":    {"text/css; charset=utf-8", forGood, "gzip", "a{}"},
+			"icons-D.ttf":   {"font/ttf", forGood, "gzip", "font"},
+			"terms-C.txt":   {"text/plain; charset=utf-8", forGood, "gzip", "MIT"},
+			"operations.js": {script, "no-cache", "", "list()"},
+			"icon.svg":      {"image/svg+xml", "no-cache", "", "<svg/>"},
 		} {
 			r := get(h, prefix+name)
 			header := r.Header()
-			if header.Get("Content-Type") != want.contentType || header.Get("Cache-Control") != want.caching ||
+			if header.Get("Content-Type") != want.contentType ||
+				header.Get("Cache-Control") != want.caching ||
 				header.Get("Content-Encoding") != want.encoding {
 				t.Errorf("%s: %v", name, header)
 			}

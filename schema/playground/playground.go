@@ -24,6 +24,8 @@ func Page() page.Options {
 	return page.Options{
 		// GraphiQL's editor adds <style> elements, which it gives the page's nonce, and places each line by a style
 		// attribute, which no nonce can cover; style attributes run nothing.
-		Path: Path, Files: files, Policy: "worker-src 'self'; style-src-attr 'unsafe-inline'",
+		Path:   Path,
+		Files:  files,
+		Policy: "worker-src 'self'; style-src-attr 'unsafe-inline'",
 	}
 }

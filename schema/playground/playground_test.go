@@ -30,7 +30,10 @@ func TestPages(t *testing.T) {
 		}
 		o := Page()
 		o.Files, o.Values = fstest.MapFS{"index.html": {Data: text}}, map[string]string{
-			"graphql-path": "/graphql", "introspection": "off", "cache-token": "cache-word", "webhook-token": "<webhook>",
+			"graphql-path":  "/graphql",
+			"introspection": "off",
+			"cache-token":   "cache-word",
+			"webhook-token": "<webhook>",
 		}
 		h, err := page.New(o)
 		if err != nil {
@@ -57,7 +60,8 @@ func TestOperations(t *testing.T) {
 	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
 		for _, f := range root.Fields {
 			auth := f.Directives.ForName("auth")
-			operators := auth != nil && auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
+			operators := auth != nil &&
+				auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
 			missing[f.Name] = !operators && !strings.HasPrefix(f.Name, "__")
 		}
 	}

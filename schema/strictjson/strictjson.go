@@ -38,7 +38,11 @@ func Decode(data []byte) (any, error) {
 		return nil, problem("not valid JSON: it is not UTF-8")
 	}
 	d := &decoder{
-		json:   jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
+		json: jsontext.NewDecoder(
+			bytes.NewBuffer(data),
+			jsontext.AllowInvalidUTF8(true),
+			jsontext.AllowDuplicateNames(true),
+		),
 		budget: maxGrowth*len(data) + allowance,
 	}
 	value, err := d.value(0)

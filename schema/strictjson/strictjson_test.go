@@ -57,9 +57,15 @@ func TestDecode(t *testing.T) {
 func TestMemory(t *testing.T) {
 	const size = 1 << 20
 	for name, part := range map[string]string{
-		"small objects": `{"":0},`, "empty objects": `{},`, "zeros": `0,`, "empty lists": `[],`, "nulls": `null,`,
-		"texts": `"a",`, "long texts": `"` + strings.Repeat("a", 1000) + `",`, "escapes": `"` + strings.Repeat(`\u0041`, 200) + `",`,
-		"a document": `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],"text":"As long as what an editor writes in one go."},`,
+		"small objects": `{"":0},`,
+		"empty objects": `{},`,
+		"zeros":         `0,`,
+		"empty lists":   `[],`,
+		"nulls":         `null,`,
+		"texts":         `"a",`,
+		"long texts":    `"` + strings.Repeat("a", 1000) + `",`,
+		"escapes":       `"` + strings.Repeat(`\u0041`, 200) + `",`,
+		"a document":    `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],"text":"As long as what an editor writes in one go."},`,
 	} {
 		in := []byte("[" + strings.Repeat(part, size/len(part)) + "0]")
 		var before, after runtime.MemStats

@@ -44,7 +44,10 @@ func New(binary, dir string, env ...string) *Service {
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
 	addr, admin := freeAddress(), freeAddress()
 	return &Service{
-		binary: path, Dir: dir, Base: "http://" + addr, Admin: "http://" + admin,
+		binary: path,
+		Dir:    dir,
+		Base:   "http://" + addr,
+		Admin:  "http://" + admin,
 		env: append([]string{
 			"LISTEN_ADDR=" + addr, "ADMIN_ADDR=" + admin, "DATA_DIR=" + filepath.Join(dir, "data"),
 			"CACHE_API_TOKEN=" + CacheToken, "CMS_WEBHOOK_SECRET=" + WebhookToken, "RATE_LIMITS=off",
@@ -78,7 +81,8 @@ func (s *Service) Ready(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		if status, _, err := Do(ctx, http.MethodGet, s.Base+"/healthz", "", ""); err == nil && status == http.StatusOK {
+		if status, _, err := Do(ctx, http.MethodGet, s.Base+"/healthz", "", ""); err == nil &&
+			status == http.StatusOK {
 			return
 		}
 		select {

@@ -23,13 +23,19 @@ type Open func(t *testing.T) (a, b cache.Cache)
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, run := range map[string]func(t *testing.T, a, b cache.Cache){
-		"a value is filled once and kept": unchangedValue, "any bytes come back": anyBytes, "the revision follows the value": revision,
-		"an error is returned and not stored": failedFill, "a panic is an error": panickingFill,
-		"an entry expires": expiry, "an expired entry is served once more": refresh,
+		"a value is filled once and kept":                              unchangedValue,
+		"any bytes come back":                                          anyBytes,
+		"the revision follows the value":                               revision,
+		"an error is returned and not stored":                          failedFill,
+		"a panic is an error":                                          panickingFill,
+		"an entry expires":                                             expiry,
+		"an expired entry is served once more":                         refresh,
 		"a failed refresh keeps the value and is not repeated at once": failedRefresh,
-		"many misses cause one fill":                                   manyMisses, "keys don't wait for each other": otherKeys,
-		"a fill outlives the request that caused it": detachedFill, "a clear removes what matches": clearMatching,
-		"statistics count entries": statistics,
+		"many misses cause one fill":                                   manyMisses,
+		"keys don't wait for each other":                               otherKeys,
+		"a fill outlives the request that caused it":                   detachedFill,
+		"a clear removes what matches":                                 clearMatching,
+		"statistics count entries":                                     statistics,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +45,9 @@ func Run(t *testing.T, open Open) {
 	}
 	for name, remove := range removals() {
 		for suffix, run := range map[string]func(t *testing.T, a, b cache.Cache, remove removal){
-			"is gone everywhere": goneEverywhere, "overtakes a fill": overtakenFill, "overtakes a refresh": overtakenRefresh,
+			"is gone everywhere":          goneEverywhere,
+			"overtakes a fill":            overtakenFill,
+			"overtakes a refresh":         overtakenRefresh,
 			"is followed by no old value": neverThePast,
 		} {
 			t.Run(name+" "+suffix, func(t *testing.T) {
@@ -234,7 +242,8 @@ func failedFill(t *testing.T, a, b cache.Cache) {
 
 func panickingFill(t *testing.T, c, _ cache.Cache) {
 	_, err := c.Get(t.Context(), "k", func(context.Context) ([]byte, cache.Lifetime, error) { panic("boom") })
-	if err == nil || !strings.Contains(err.Error(), "boom") || !strings.Contains(err.Error(), "cachetest.go") {
+	if err == nil || !strings.Contains(err.Error(), "boom") ||
+		!strings.Contains(err.Error(), "cachetest.go") {
 		t.Errorf("got %v, want what it panicked with and where", err)
 	}
 	get(t, c, "k", newSource("v"), "v")

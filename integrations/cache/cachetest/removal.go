@@ -125,5 +125,9 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 	close(stop)
 	readers.Wait()
 	last := version.Load()
-	eventually(t, "both instances serve the last version", func() bool { return read(a) == last && read(b) == last })
+	eventually(
+		t,
+		"both instances serve the last version",
+		func() bool { return read(a) == last && read(b) == last },
+	)
 }

@@ -46,15 +46,18 @@ type inFlight struct{ key string }
 
 // New returns an empty cache.
 func New() *Cache {
-	return &Cache{inFlight: map[string]*inFlight{}, entries: otter.Must(&otter.Options[string, *record]{
-		MaximumWeight: maxBytes,
-		Weigher: func(key string, r *record) uint32 {
-			return uint32(min(len(key)+len(r.Value)+overhead, math.MaxUint32))
-		},
-		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *record]) time.Duration {
-			return e.Value.life.Fresh + e.Value.life.Stale
+	return &Cache{
+		inFlight: map[string]*inFlight{},
+		entries: otter.Must(&otter.Options[string, *record]{
+			MaximumWeight: maxBytes,
+			Weigher: func(key string, r *record) uint32 {
+				return uint32(min(len(key)+len(r.Value)+overhead, math.MaxUint32))
+			},
+			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *record]) time.Duration {
+				return e.Value.life.Fresh + e.Value.life.Stale
+			}),
 		}),
-	})}
+	}
 }
 
 // Get implements [cache.Cache].

@@ -102,7 +102,14 @@ func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fi
 		return filled{}, err
 	}
 	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
-	reply, err := c.run("storing in the cache", storeScript, key, token, text, milliseconds(life.Fresh+life.Stale))
+	reply, err := c.run(
+		"storing in the cache",
+		storeScript,
+		key,
+		token,
+		text,
+		milliseconds(life.Fresh+life.Stale),
+	)
 	stored, _ := reply.AsBool()
 	return filled{entry, err == nil && stored}, nil
 }
@@ -113,7 +120,8 @@ func (c *Cache) run(op string, script *valkey.Lua, key string, args ...string) (
 	if !up {
 		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
 	}
-	reply, err := script.Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).ToMessage()
+	reply, err := script.Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).
+		ToMessage()
 	return reply, c.failed(op, err)
 }
 

@@ -49,6 +49,10 @@ func decode(m *valkey.ValkeyMessage) (record, error) {
 	}
 	revision := text[2*timeLength+2 : headerLength-1]
 	return record{
-		cache.Entry{Value: value[headerLength:], Revision: revision, StoredAt: time.UnixMilli(storedAt)}, time.UnixMilli(until),
+		cache.Entry{
+			Value:    value[headerLength:],
+			Revision: revision,
+			StoredAt: time.UnixMilli(storedAt),
+		}, time.UnixMilli(until),
 	}, nil
 }

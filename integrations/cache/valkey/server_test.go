@@ -84,7 +84,11 @@ func TestServerAway(t *testing.T) {
 			read(t, a, "k", s, "before")
 			read(t, b, "k", s, "before")
 			back := leave(t, server)
-			eventually(t, "statistics say that it is away", func() bool { return !a.Stats(t.Context()).Available })
+			eventually(
+				t,
+				"statistics say that it is away",
+				func() bool { return !a.Stats(t.Context()).Available },
+			)
 			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) {
 				t.Errorf("Invalidate while away: %v", err)
 			}
@@ -102,7 +106,11 @@ func TestServerAway(t *testing.T) {
 			}
 			back()
 			s.value.Store("after")
-			eventually(t, "an invalidation succeeds again", func() bool { return a.Invalidate(t.Context(), "k") == nil })
+			eventually(
+				t,
+				"an invalidation succeeds again",
+				func() bool { return a.Invalidate(t.Context(), "k") == nil },
+			)
 			read(t, a, "k", s, "after")
 			eventually(t, "the other has it too", func() bool {
 				e, ok := b.Peek(t.Context(), "k")
@@ -133,7 +141,11 @@ func TestFillAcrossAnOutage(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server is used again", func() bool { return c.Invalidate(t.Context(), "other") == nil })
+	eventually(
+		t,
+		"the server is used again",
+		func() bool { return c.Invalidate(t.Context(), "other") == nil },
+	)
 	close(release)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -210,7 +222,17 @@ func TestLeastPrivileges(t *testing.T) {
 	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"},
 		strings.Fields(privileges)...)
 	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
-	ask(t, server, "MSET", "content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
+	ask(
+		t,
+		server,
+		"MSET",
+		"content:locale:en",
+		"theirs",
+		"siteapi2:entry:k",
+		"theirs",
+		"siteapi:rate:192.0.2.1",
+		"1",
+	)
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
 	s := newContent("v")
 	read(t, c, "content:locale:en", s, "v")

@@ -97,7 +97,8 @@ func (c *Cache) read(key string) (r record, found bool, err error) {
 		return record{}, false, cache.ErrUnavailable
 	}
 	// Others may wait for the same reply, so it doesn't end with the request that asked first.
-	reply, err := client.DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).ToMessage()
+	reply, err := client.DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).
+		ToMessage()
 	if valkey.IsValkeyNil(err) {
 		return record{}, false, nil
 	}
@@ -135,8 +136,14 @@ func (c *Cache) remove(op string, keys []string) (int, error) {
 	}
 	commands := make(valkey.Commands, 0, 2*len(keys)+1)
 	for _, key := range keys {
-		commands = append(commands,
-			client.B().Unlink().Key(c.leaseName(key)).Build(), client.B().Unlink().Key(c.entryName(key)).Build())
+		commands = append(
+			commands,
+			client.B().
+				Unlink().
+				Key(c.leaseName(key)).
+				Build(),
+			client.B().Unlink().Key(c.entryName(key)).Build(),
+		)
 	}
 	// The server pushes our own changes behind their replies: when the last reply is here,
 	// so are all pushes.

@@ -37,8 +37,12 @@ type Subject struct {
 // Run runs the suite.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	cases := map[string]func(*testing.T, Subject){
-		"Fetch": fetch, "Fetch sees changes": fetchChanges, "Put": put, "Put repeated": putRepeated, "Put odd ids": putOddIDs,
-		"Cancelled": cancelled,
+		"Fetch":              fetch,
+		"Fetch sees changes": fetchChanges,
+		"Put":                put,
+		"Put repeated":       putRepeated,
+		"Put odd ids":        putOddIDs,
+		"Cancelled":          cancelled,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,13 +60,24 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 // escaping visible.
 func Submission(id string) *quote.Submission {
 	return &quote.Submission{
-		ID: id, SessionID: "sess:" + id, Locale: "ro", SubmittedAt: time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC),
+		ID:          id,
+		SessionID:   "sess:" + id,
+		Locale:      "ro",
+		SubmittedAt: time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC),
 		Contact: quote.Contact{
-			FirstName: "Ștefania \"Ana\"", LastName: "O'Neill\\Țurcanu", Email: id + "@example.com",
-			Phone: "+44 20 7946 0018", Company: "Smith & <Söhne> 🦊\nLtd",
+			FirstName: "Ștefania \"Ana\"",
+			LastName:  "O'Neill\\Țurcanu",
+			Email:     id + "@example.com",
+			Phone:     "+44 20 7946 0018",
+			Company:   "Smith & <Söhne> 🦊\nLtd",
 		},
-		Selections: quote.Selections{ProjectType: "website", Features: []string{"blog"}, Complexity: "medium", Timeline: "1-3-months"},
-		Estimate:   quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
+		Selections: quote.Selections{
+			ProjectType: "website",
+			Features:    []string{"blog"},
+			Complexity:  "medium",
+			Timeline:    "1-3-months",
+		},
+		Estimate: quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 	}
 }
 
@@ -133,9 +148,12 @@ func fetchChanges(t *testing.T, s Subject) {
 func put(t *testing.T, s Subject) {
 	full := Submission("0b5bd1f2-full")
 	bare := &quote.Submission{
-		ID: "0b5bd1f2-bare", SessionID: "s", SubmittedAt: full.SubmittedAt,
-		Contact:    quote.Contact{FirstName: "A", LastName: "B", Email: "a@example.com"},
-		Selections: quote.Selections{ProjectType: "website"}, Estimate: quote.Estimate{Currency: "EUR"},
+		ID:          "0b5bd1f2-bare",
+		SessionID:   "s",
+		SubmittedAt: full.SubmittedAt,
+		Contact:     quote.Contact{FirstName: "A", LastName: "B", Email: "a@example.com"},
+		Selections:  quote.Selections{ProjectType: "website"},
+		Estimate:    quote.Estimate{Currency: "EUR"},
 	}
 	for _, submission := range []*quote.Submission{full, bare} {
 		ok(t, "Put", s.Put(t.Context(), submission))
@@ -186,7 +204,10 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		t.Skip("the driver cannot look up and erase")
 	}
 	addresses := map[string]string{
-		"f1": "Ana@Example.com", "f2": "ana@example.com", "f3": "xana@example.com", "f4": "ana@example.com.evil.org",
+		"f1": "Ana@Example.com",
+		"f2": "ana@example.com",
+		"f3": "xana@example.com",
+		"f4": "ana@example.com.evil.org",
 		"f5": "ANA@EXAMPLE.COM",
 	}
 	for id, email := range addresses {

@@ -46,7 +46,10 @@ func (d *Driver) read() error {
 	if err := d.readLocked(); err != nil {
 		if text := err.Error(); text != d.broken {
 			d.broken = text
-			d.log.Error().Err(err).Str("file", d.path).Msg("cannot use the content file, serving the earlier content")
+			d.log.Error().
+				Err(err).
+				Str("file", d.path).
+				Msg("cannot use the content file, serving the earlier content")
 		}
 		return err
 	}

@@ -74,7 +74,9 @@ func (d *Driver) writeSample() error {
 	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	d.log.Warn().Str("file", d.path).Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
+	d.log.Warn().
+		Str("file", d.path).
+		Msg("serving sample content: edit this file, or set CMS_FILE or CMS_DRIVER")
 	return os.WriteFile(d.path, sample, 0o600)
 }
 

@@ -131,7 +131,8 @@ func TestContentForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, _, out := open(t, tc.text)
-			if got := pages(t, d); !slices.Equal(got, tc.want) || tc.malformed != "" && out.count(tc.malformed) != 1 {
+			if got := pages(t, d); !slices.Equal(got, tc.want) ||
+				tc.malformed != "" && out.count(tc.malformed) != 1 {
 				t.Errorf("%q, want %q; logged %s", got, tc.want, out.b.String())
 			}
 		})
@@ -250,8 +251,11 @@ func TestWatch(t *testing.T) {
 
 func TestAssetsOfAnExport(t *testing.T) {
 	t.Parallel()
-	d, _, _ := open(t, `{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}
-{"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},"other":{"asset":{"_ref":"image-b-1x1-png"}}}`)
+	d, _, _ := open(
+		t,
+		`{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}
+{"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},"other":{"asset":{"_ref":"image-b-1x1-png"}}}`,
+	)
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Locale: "en"})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("%d documents, %v", len(docs), err)
@@ -270,7 +274,8 @@ func TestSubmissionFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]os.FileMode{
-		filepath.Join(dir, "cms"): 0o700, filepath.Join(dir, "cms", "quoteSubmission.abc.json"): 0o600,
+		filepath.Join(dir, "cms"):                             0o700,
+		filepath.Join(dir, "cms", "quoteSubmission.abc.json"): 0o600,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -284,8 +289,9 @@ func TestSubmissionFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"Put": d.Put(t.Context(), cmstest.Submission("abc")), "Erase": d.Erase(t.Context(), []string{"abc"}),
-		"Ping": d.Ping(t.Context()),
+		"Put":   d.Put(t.Context(), cmstest.Submission("abc")),
+		"Erase": d.Erase(t.Context(), []string{"abc"}),
+		"Ping":  d.Ping(t.Context()),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", what, err)
@@ -305,9 +311,11 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	d, path, _ := open(t, "[]")
 	dir := filepath.Dir(path)
 	for name, content := range map[string]string{
-		"quoteSubmission.cut.json": `{"contact":{"email":"Ana@Example.com"`, "quoteSubmission.cut.json.tmp": `{"contact":`,
-		"quoteSubmission.other.json": `{"contact":`, "quoteSubmission.odd.json": `["ana@example.com"]`,
-		"notes.json": `"ana@example.com"`,
+		"quoteSubmission.cut.json":     `{"contact":{"email":"Ana@Example.com"`,
+		"quoteSubmission.cut.json.tmp": `{"contact":`,
+		"quoteSubmission.other.json":   `{"contact":`,
+		"quoteSubmission.odd.json":     `["ana@example.com"]`,
+		"notes.json":                   `"ana@example.com"`,
 	} {
 		write(t, filepath.Join(dir, "cms", name), content)
 	}
@@ -326,7 +334,10 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 func TestSample(t *testing.T) {
 	t.Parallel()
 	d, _, _ := open(t, string(file.Sample()))
-	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"siteSettings", cms.OptionType}, Locale: "ro"})
+	docs, err := d.Fetch(
+		t.Context(),
+		cms.Query{Types: []string{"siteSettings", cms.OptionType}, Locale: "ro"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +346,8 @@ func TestSample(t *testing.T) {
 	}
 	for _, doc := range docs {
 		var option struct{ Price *float64 }
-		if err := json.Unmarshal(doc.Fields, &option); err != nil || doc.Type == cms.OptionType && option.Price == nil {
+		if err := json.Unmarshal(doc.Fields, &option); err != nil ||
+			doc.Type == cms.OptionType && option.Price == nil {
 			t.Errorf("%s has no price (%v)", doc.ID, err)
 		}
 	}

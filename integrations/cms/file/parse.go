@@ -45,7 +45,11 @@ func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 // lines that are JSON, with errors for those that are not.
 func split(data []byte) (entries []json.RawMessage, malformed []error, err error) {
 	if !utf8.Valid(data) {
-		return nil, nil, position(data, bytes.IndexRune(data, utf8.RuneError), errors.New("this is not UTF-8 text"))
+		return nil, nil, position(
+			data,
+			bytes.IndexRune(data, utf8.RuneError),
+			errors.New("this is not UTF-8 text"),
+		)
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
@@ -96,7 +100,8 @@ func assetURLs(entries []json.RawMessage) func(ref string) string {
 			Type string `json:"_type"`
 			URL  string `json:"url"`
 		}
-		if json.Unmarshal(entry, &doc) == nil && (doc.Type == "sanity.imageAsset" || doc.Type == "sanity.fileAsset") {
+		if json.Unmarshal(entry, &doc) == nil &&
+			(doc.Type == "sanity.imageAsset" || doc.Type == "sanity.fileAsset") {
 			known[doc.ID] = doc.URL
 		}
 	}

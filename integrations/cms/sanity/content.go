@@ -41,8 +41,11 @@ type groqQuery struct {
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.SubmissionType })
 	query := groqQuery{
-		op: "fetching content", text: contentQuery, perspective: published, anonymous: !d.token,
-		params: map[string]any{"types": types, "locale": q.Locale},
+		op:          "fetching content",
+		text:        contentQuery,
+		perspective: published,
+		anonymous:   !d.token,
+		params:      map[string]any{"types": types, "locale": q.Locale},
 	}
 	if len(types) == 0 {
 		return []cms.Document{}, nil
@@ -62,7 +65,10 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	}
 	docs, malformed := make([]cms.Document, 0, len(raws)), 0
 	for _, text := range raws {
-		doc, err := cms.Decode(text, func(ref string) string { return cms.AssetURL(assetCDN, d.project, d.dataset, ref) })
+		doc, err := cms.Decode(
+			text,
+			func(ref string) string { return cms.AssetURL(assetCDN, d.project, d.dataset, ref) },
+		)
 		if err != nil {
 			malformed++
 			d.log.Warn().Err(err).Msg("leaving out a malformed document of the CMS")
@@ -82,8 +88,11 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 func (d *Driver) Ping(ctx context.Context) error {
 	var n int
 	return d.query(ctx, groqQuery{
-		op: "counting the site settings", text: pingQuery, perspective: published, anonymous: !d.token,
-		params: map[string]any{"id": "siteSettings"},
+		op:          "counting the site settings",
+		text:        pingQuery,
+		perspective: published,
+		anonymous:   !d.token,
+		params:      map[string]any{"id": "siteSettings"},
 	}, &n)
 }
 
@@ -95,9 +104,13 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		Result json.RawMessage `json:"result"`
 	}
 	err := d.call(ctx, upstream.Request{
-		Op: q.op, Method: http.MethodPost, Path: d.path("query"), Anonymous: q.anonymous, Safe: true,
-		Query: url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
-		Body:  map[string]any{"query": q.text, "params": q.params},
+		Op:        q.op,
+		Method:    http.MethodPost,
+		Path:      d.path("query"),
+		Anonymous: q.anonymous,
+		Safe:      true,
+		Query:     url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
+		Body:      map[string]any{"query": q.text, "params": q.params},
 	}, &answer, email)
 	switch {
 	case err != nil:

@@ -74,11 +74,19 @@ type Driver struct {
 func New(opts Options) *Driver {
 	return &Driver{
 		client: upstream.New(upstream.Options{
-			System: system, BaseURL: cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"), Token: opts.Token,
-			Timeout: opts.Timeout, MaxBody: maxAnswer, Transport: opts.Transport, Observe: opts.Observe,
+			System:    system,
+			BaseURL:   cmp.Or(opts.APIURL, "https://"+opts.ProjectID+".api.sanity.io"),
+			Token:     opts.Token,
+			Timeout:   opts.Timeout,
+			MaxBody:   maxAnswer,
+			Transport: opts.Transport,
+			Observe:   opts.Observe,
 		}),
-		project: opts.ProjectID, dataset: opts.Dataset, version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
-		token: opts.Token != "", log: opts.Log,
+		project: opts.ProjectID,
+		dataset: opts.Dataset,
+		version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
+		token:   opts.Token != "",
+		log:     opts.Log,
 	}
 }
 
@@ -95,7 +103,12 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private 
 	case resp.Status < 200 || resp.Status >= 300:
 		return d.failure(req.Op, resp, private...)
 	case !utf8.Valid(resp.Body) || resp.Decode(v) != nil:
-		return d.client.Failure(req.Op, resp, upstream.Unavailable, "the answer is not JSON of the expected shape")
+		return d.client.Failure(
+			req.Op,
+			resp,
+			upstream.Unavailable,
+			"the answer is not JSON of the expected shape",
+		)
 	}
 	return nil
 }

@@ -109,9 +109,20 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
-	d := sanity.New(sanity.Options{ProjectID: "abc123", Dataset: "production", APIVersion: "2025-02-19", Token: "t", Transport: r})
+	d := sanity.New(
+		sanity.Options{
+			ProjectID:  "abc123",
+			Dataset:    "production",
+			APIVersion: "2025-02-19",
+			Token:      "t",
+			Transport:  r,
+		},
+	)
 	_ = d.Put(t.Context(), cmstest.Submission("a"))
-	if want := "https://abc123.api.sanity.io/v2025-02-19/data/mutate/production"; !slices.Equal(r.seen, []string{want}) {
+	if want := "https://abc123.api.sanity.io/v2025-02-19/data/mutate/production"; !slices.Equal(
+		r.seen,
+		[]string{want},
+	) {
 		t.Errorf("asked %q", r.seen)
 	}
 
@@ -130,7 +141,8 @@ func TestRequests(t *testing.T) {
 	if found, err := d.Find(t.Context(), "ABC@example.com"); err != nil || len(found) != 1 {
 		t.Errorf("%q, %v", found, err)
 	}
-	if find := stub.Requests()[1]; strings.Contains(find.Params.Encode(), "abc") || find.Params.Get("perspective") != "raw" {
+	if find := stub.Requests()[1]; strings.Contains(find.Params.Encode(), "abc") ||
+		find.Params.Get("perspective") != "raw" {
 		t.Errorf("the address is in the URL: %+v", find)
 	}
 }
@@ -145,15 +157,48 @@ type outcome struct {
 func outcomes() []outcome {
 	const exists = `{"error":{"type":"mutationError","items":[{"error":{"type":"documentAlreadyExistsError"},"index":0}]}}`
 	all := []outcome{
-		{"partial success", sanitytest.Fault{Mode: sanitytest.Partial}, upstream.Unavailable, upstream.Unavailable},
-		{"partial answer after storing", sanitytest.Fault{Mode: sanitytest.Partial, Acted: true}, "", upstream.Unavailable},
-		{"409, it exists", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true}, "", upstream.Unavailable},
-		{"409, it does not exist", sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists}, upstream.Unavailable,
-			upstream.Unavailable},
-		{"a proxy's 429", sanitytest.Fault{Mode: sanitytest.HTML, Status: 429}, upstream.Limited, upstream.Limited},
-		{"500 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`}, upstream.Unavailable,
-			upstream.Unavailable},
-		{"401 of no shape", sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `}, upstream.Refused, upstream.Refused},
+		{
+			"partial success",
+			sanitytest.Fault{Mode: sanitytest.Partial},
+			upstream.Unavailable,
+			upstream.Unavailable,
+		},
+		{
+			"partial answer after storing",
+			sanitytest.Fault{Mode: sanitytest.Partial, Acted: true},
+			"",
+			upstream.Unavailable,
+		},
+		{
+			"409, it exists",
+			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true},
+			"",
+			upstream.Unavailable,
+		},
+		{
+			"409, it does not exist",
+			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists},
+			upstream.Unavailable,
+			upstream.Unavailable,
+		},
+		{
+			"a proxy's 429",
+			sanitytest.Fault{Mode: sanitytest.HTML, Status: 429},
+			upstream.Limited,
+			upstream.Limited,
+		},
+		{
+			"500 of no shape",
+			sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`},
+			upstream.Unavailable,
+			upstream.Unavailable,
+		},
+		{
+			"401 of no shape",
+			sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `},
+			upstream.Refused,
+			upstream.Refused,
+		},
 	}
 	for _, mode := range []sanitytest.Mode{
 		sanitytest.Hang, sanitytest.Reset, sanitytest.Truncated, sanitytest.Drip, sanitytest.Oversized, sanitytest.BrokenJSON,
@@ -163,12 +208,28 @@ func outcomes() []outcome {
 			if acted {
 				name += " after storing"
 			}
-			all = append(all, outcome{name, sanitytest.Fault{Mode: mode, Acted: acted}, upstream.Unavailable, upstream.Unavailable})
+			all = append(
+				all,
+				outcome{
+					name,
+					sanitytest.Fault{Mode: mode, Acted: acted},
+					upstream.Unavailable,
+					upstream.Unavailable,
+				},
+			)
 		}
 	}
 	for _, status := range []int{200, 302, 403, 413, 502} {
 		fault := sanitytest.Fault{Mode: sanitytest.HTML, Status: status}
-		all = append(all, outcome{"a proxy's " + http.StatusText(status), fault, upstream.Unavailable, upstream.Unavailable})
+		all = append(
+			all,
+			outcome{
+				"a proxy's " + http.StatusText(status),
+				fault,
+				upstream.Unavailable,
+				upstream.Unavailable,
+			},
+		)
 	}
 	for kind, statuses := range map[upstream.Kind][]int{
 		upstream.Unavailable: {301, 408, 409, 421, 423, 425, 500, 502, 503, 504},
@@ -177,7 +238,15 @@ func outcomes() []outcome {
 		upstream.Limited:     {429},
 	} {
 		for _, status := range statuses {
-			all = append(all, outcome{http.StatusText(status), sanitytest.Fault{Mode: sanitytest.Answer, Status: status}, kind, kind})
+			all = append(
+				all,
+				outcome{
+					http.StatusText(status),
+					sanitytest.Fault{Mode: sanitytest.Answer, Status: status},
+					kind,
+					kind,
+				},
+			)
 		}
 	}
 	return all
@@ -220,7 +289,11 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	t.Run("content is public, the token wrong", func(t *testing.T) {
 		t.Parallel()
-		d := driver(t, start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`), sanity.Options{Token: "revoked"})
+		d := driver(
+			t,
+			start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`),
+			sanity.Options{Token: "revoked"},
+		)
 		if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
 			t.Errorf("%d documents, %v", len(docs), err)
 		}
@@ -255,10 +328,14 @@ func TestToken(t *testing.T) {
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"null": `{"result":null}`, "no result": `{"ms":1}`, "an object": `{"result":{}}`,
+		"null":          `{"result":null}`,
+		"no result":     `{"ms":1}`,
+		"an object":     `{"result":{}}`,
 		"an error":      `{"error":{"type":"queryParseError"}}`,
-		"not documents": `{"result":[1]}`, "blank": ` `, "more than one": `{"result":[]}{"result":[]}`,
-		"not UTF-8": "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
+		"not documents": `{"result":[1]}`,
+		"blank":         ` `,
+		"more than one": `{"result":[]}{"result":[]}`,
+		"not UTF-8":     "{\"result\":[{\"_id\":\"a\",\"_type\":\"page\",\"t\":\"\xff\"}]}",
 	} {
 		stub := start(t, sanitytest.Options{})
 		stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: body})
@@ -274,8 +351,18 @@ func TestErase(t *testing.T) {
 	copyOf := func(id, of string) string {
 		return `{"_id":"` + id + `","_type":"quoteSubmission","submissionId":"` + of + `"}`
 	}
-	stub := start(t, sanitytest.Options{}, copyOf("quoteSubmission.a", "a"), copyOf("drafts.quoteSubmission.a", "a"),
-		copyOf("versions.r1.quoteSubmission.a", "a"), copyOf("quoteSubmission.b", "b"), `{"_id":"p","_type":"page","submissionId":"a"}`)
+	stub := start(
+		t,
+		sanitytest.Options{},
+		copyOf("quoteSubmission.a", "a"),
+		copyOf("drafts.quoteSubmission.a", "a"),
+		copyOf(
+			"versions.r1.quoteSubmission.a",
+			"a",
+		),
+		copyOf("quoteSubmission.b", "b"),
+		`{"_id":"p","_type":"page","submissionId":"a"}`,
+	)
 	d := driver(t, stub, sanity.Options{})
 	check(t, d.Erase(t.Context(), []string{"a"}), "")
 	if left := stub.Documents(); len(left) != 2 || left["p"] == nil || left["quoteSubmission.b"] == nil {

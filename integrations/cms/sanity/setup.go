@@ -46,14 +46,27 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 			continue
 		}
 		if e.IsDisabled || e.Rule.Filter != webhookFilter || e.Rule.Projection != webhookProjection {
-			return fmt.Sprintf("the webhook %q exists, disabled or with other settings: compare them", e.Name), nil
+			return fmt.Sprintf(
+				"the webhook %q exists, disabled or with other settings: compare them",
+				e.Name,
+			), nil
 		}
 		return fmt.Sprintf("the webhook %q exists already", e.Name), nil
 	}
 	body := map[string]any{
-		"type": "document", "name": "siteapi", "url": w.URL, "dataset": d.dataset, "httpMethod": http.MethodPost,
-		"apiVersion": "v2021-03-25", "includeDrafts": false, "headers": map[string]string{"Authorization": "Bearer " + w.Token},
-		"rule": map[string]any{"on": []string{"create", "update", "delete"}, "filter": webhookFilter, "projection": webhookProjection},
+		"type":          "document",
+		"name":          "siteapi",
+		"url":           w.URL,
+		"dataset":       d.dataset,
+		"httpMethod":    http.MethodPost,
+		"apiVersion":    "v2021-03-25",
+		"includeDrafts": false,
+		"headers":       map[string]string{"Authorization": "Bearer " + w.Token},
+		"rule": map[string]any{
+			"on":         []string{"create", "update", "delete"},
+			"filter":     webhookFilter,
+			"projection": webhookProjection,
+		},
 	}
 	if w.Secret != "" {
 		body["secret"] = w.Secret

@@ -91,7 +91,9 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	}
 	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckSubmissionID(id) != nil }) {
 		return nil, &upstream.Error{
-			System: system, Op: op, Kind: upstream.Rejected,
+			System: system,
+			Op:     op,
+			Kind:   upstream.Rejected,
 			Detail: "a document of the address has no submissionId: delete it in the studio",
 		}
 	}
@@ -143,16 +145,23 @@ func (d *Driver) ids(ctx context.Context, op, query string, params map[string]an
 
 // mutate runs one transaction, which takes effect whole or not at all, and waits until queries
 // see it. It returns the ids that the answer confirms.
-func (d *Driver) mutate(ctx context.Context, op string, mutations []mutation, private ...string) (confirmed []string, err error) {
+func (d *Driver) mutate(
+	ctx context.Context,
+	op string,
+	mutations []mutation,
+	private ...string,
+) (confirmed []string, err error) {
 	var answer struct {
 		Results []struct {
 			ID string `json:"id"`
 		} `json:"results"`
 	}
 	err = d.call(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: d.path("mutate"),
-		Query: url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
-		Body:  map[string]any{"mutations": mutations},
+		Op:     op,
+		Method: http.MethodPost,
+		Path:   d.path("mutate"),
+		Query:  url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
+		Body:   map[string]any{"mutations": mutations},
 	}, &answer, private...)
 	for _, r := range answer.Results {
 		confirmed = append(confirmed, r.ID)
@@ -168,7 +177,12 @@ func (d *Driver) ready(op string, ids ...string) error {
 		}
 	}
 	if !d.token {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Refused, Detail: "no token is configured"}
+		return &upstream.Error{
+			System: system,
+			Op:     op,
+			Kind:   upstream.Refused,
+			Detail: "no token is configured",
+		}
 	}
 	return nil
 }

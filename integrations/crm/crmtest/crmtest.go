@@ -28,8 +28,12 @@ type Subject struct {
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	t.Helper()
 	cases := map[string]func(*testing.T, Subject){
-		"Upsert": upsertCreatesAndUpdates, "Order of arrival": orderOfArrival, "Odd addresses": oddAddresses, "Concurrent": concurrent,
-		"Lookup and erasure": lookupAndErasure, "Cancelled": cancelled,
+		"Upsert":             upsertCreatesAndUpdates,
+		"Order of arrival":   orderOfArrival,
+		"Odd addresses":      oddAddresses,
+		"Concurrent":         concurrent,
+		"Lookup and erasure": lookupAndErasure,
+		"Cancelled":          cancelled,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,12 +49,21 @@ const Ana = "ana.pop@example.com"
 // Lead returns a lead with every field set, changed as a case needs it.
 func Lead(email string, change func(*quote.Submission)) crm.Lead {
 	s := &quote.Submission{
-		ID: "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01", SessionID: "session-1", Locale: "ro",
+		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
+		SessionID: "session-1",
+		Locale:    "ro",
 		Contact: quote.Contact{
-			FirstName: "Ștefania", LastName: "Núñez", Email: email, Phone: "+40 721 000 111", Company: "Brânză & Co",
+			FirstName: "Ștefania",
+			LastName:  "Núñez",
+			Email:     email,
+			Phone:     "+40 721 000 111",
+			Company:   "Brânză & Co",
 		},
 		Selections: quote.Selections{
-			ProjectType: "web-app", Features: []string{"login", "search"}, Complexity: "medium", Timeline: "3-months",
+			ProjectType: "web-app",
+			Features:    []string{"login", "search"},
+			Complexity:  "medium",
+			Timeline:    "3-months",
 		},
 		Estimate:    quote.Estimate{Min: 12500, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC),
@@ -65,9 +78,18 @@ func Lead(email string, change func(*quote.Submission)) crm.Lead {
 // quote_submitted_at, whose notation is the CRM's own.
 func Want(email string) map[string]string {
 	return map[string]string{
-		"email": crm.Address(email), "firstname": "Ștefania", "lastname": "Núñez", "phone": "+40 721 000 111",
-		"quote_project_type": "web-app", "quote_features": "login;search", "quote_complexity": "medium", "quote_timeline": "3-months",
-		"quote_min": "12500", "quote_max": "1000000000", "quote_currency": "EUR", "company": "Brânză & Co",
+		"email":               crm.Address(email),
+		"firstname":           "Ștefania",
+		"lastname":            "Núñez",
+		"phone":               "+40 721 000 111",
+		"quote_project_type":  "web-app",
+		"quote_features":      "login;search",
+		"quote_complexity":    "medium",
+		"quote_timeline":      "3-months",
+		"quote_min":           "12500",
+		"quote_max":           "1000000000",
+		"quote_currency":      "EUR",
+		"company":             "Brânză & Co",
 		"quote_submission_id": "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 		"quote_pdf_url":       "https://site.example/api/quote/pdf?id=5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 	}
@@ -124,7 +146,15 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 		q.Estimate = quote.Estimate{Min: 0, Max: 0.5, Currency: "RON"}
 	})
 	want = Want(Ana)
-	maps.Copy(want, map[string]string{"lastname": "Pop-Núñez", "quote_min": "0", "quote_max": "0.5", "quote_currency": "RON"})
+	maps.Copy(
+		want,
+		map[string]string{
+			"lastname":       "Pop-Núñez",
+			"quote_min":      "0",
+			"quote_max":      "0.5",
+			"quote_currency": "RON",
+		},
+	)
 	s.Expect(t, Ana, want)
 }
 
@@ -150,12 +180,17 @@ func oddAddresses(t *testing.T, s Subject) {
 		" Ana.POP@Example.COM ",
 	} {
 		for hours := range 2 { // the second time the contact exists
-			s.upsert(t, email, func(q *quote.Submission) { q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour) })
+			s.upsert(
+				t,
+				email,
+				func(q *quote.Submission) { q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour) },
+			)
 		}
 		s.Expect(t, crm.Address(email), Want(email))
 	}
 	for _, email := range []string{"", " ", "ana", "@example.com", "ana@"} {
-		if err := s.Upsert(t.Context(), Lead(email, nil)); err == nil || upstream.KindOf(err) != upstream.Rejected {
+		if err := s.Upsert(t.Context(), Lead(email, nil)); err == nil ||
+			upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("upserting %q: %v, want rejected", email, err)
 		}
 	}

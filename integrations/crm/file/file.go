@@ -47,7 +47,12 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 	const op = "storing the contact"
 	email := l.Submission.Contact.Email
 	if !crm.Addressable(email) {
-		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: "the lead has no e-mail address"}
+		return &upstream.Error{
+			System: "file",
+			Op:     op,
+			Kind:   upstream.Rejected,
+			Detail: "the lead has no e-mail address",
+		}
 	}
 	return d.locked(ctx, op, func() error {
 		contact, err := d.Contact(email)

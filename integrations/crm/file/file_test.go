@@ -50,13 +50,16 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
 		d := open(t, filepath.Join(t.TempDir(), "made", "crm"))
-		return crmtest.Subject{Contacts: d, Contact: func(email string) (map[string]string, bool) {
-			c, err := d.Contact(email)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("reading the contact: %v", err)
-			}
-			return c, err == nil
-		}}
+		return crmtest.Subject{
+			Contacts: d,
+			Contact: func(email string) (map[string]string, bool) {
+				c, err := d.Contact(email)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("reading the contact: %v", err)
+				}
+				return c, err == nil
+			},
+		}
 	})
 }
 
@@ -78,7 +81,8 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err != nil || strings.Contains(e.Name(), "ana") || info.Mode().Perm()&0o077 != 0 {
+		if info, err := e.Info(); err != nil || strings.Contains(e.Name(), "ana") ||
+			info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v, %v", e.Name(), info.Mode(), err)
 		}
 	}
@@ -97,8 +101,12 @@ func TestFiles(t *testing.T) {
 
 func TestDamagedContact(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]string{"cut short": `{"email":"ana@example`, "other JSON": `[1]`, "empty": ``,
-		"null": `null`} {
+	for name, content := range map[string]string{
+		"cut short":  `{"email":"ana@example`,
+		"other JSON": `[1]`,
+		"empty":      ``,
+		"null":       `null`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -108,7 +116,8 @@ func TestDamagedContact(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil))
-			if err == nil || upstream.KindOf(err) != upstream.Rejected || strings.Contains(err.Error(), "ana@") {
+			if err == nil || upstream.KindOf(err) != upstream.Rejected ||
+				strings.Contains(err.Error(), "ana@") {
 				t.Errorf("upserting: %v", err)
 			}
 			if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
@@ -126,8 +135,9 @@ func TestFolderLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for op, err := range map[string]error{
-		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)), "Ping": d.Ping(t.Context()),
-		"Erase": d.Erase(t.Context(), crmtest.Ana),
+		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)),
+		"Ping":   d.Ping(t.Context()),
+		"Erase":  d.Erase(t.Context(), crmtest.Ana),
 	} {
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, want unavailable", op, err)

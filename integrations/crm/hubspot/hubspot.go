@@ -80,8 +80,12 @@ type Driver struct {
 func New(o Options) *Driver {
 	return &Driver{
 		client: upstream.New(upstream.Options{
-			System: system, BaseURL: o.BaseURL, Token: o.Token,
-			MaxBody: 1 << 20, Transport: o.Transport, Observe: o.Observe,
+			System:    system,
+			BaseURL:   o.BaseURL,
+			Token:     o.Token,
+			MaxBody:   1 << 20,
+			Transport: o.Transport,
+			Observe:   o.Observe,
 		}),
 		contacts:   path("objects", o.Version),
 		properties: path("properties", o.Version),
@@ -109,7 +113,9 @@ func (d *Driver) lock(address string) (unlock func()) {
 func (d *Driver) Ping(ctx context.Context) error {
 	const op = "listing a contact"
 	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Path: d.contacts, Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
+		Op:    op,
+		Path:  d.contacts,
+		Query: url.Values{"limit": {"1"}, "properties": {crm.PropSubmittedAt}},
 	})
 	if err != nil {
 		return err

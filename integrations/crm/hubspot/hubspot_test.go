@@ -38,10 +38,13 @@ func (a *account) reported() []string {
 }
 
 func (a *account) subject() crmtest.Subject {
-	return crmtest.Subject{Contacts: a.Driver, Contact: func(email string) (map[string]string, bool) {
-		c, ok := a.stub.Contact(email)
-		return c.Properties, ok
-	}}
+	return crmtest.Subject{
+		Contacts: a.Driver,
+		Contact: func(email string) (map[string]string, bool) {
+			c, ok := a.stub.Contact(email)
+			return c.Properties, ok
+		},
+	}
 }
 
 // open starts a stub. Without kept connections Go's transport does not repeat a read whose
@@ -51,7 +54,9 @@ func open(t *testing.T, so ht.Options) *account {
 	a := &account{stub: ht.New(so)}
 	t.Cleanup(a.stub.Close)
 	a.Driver = hubspot.New(hubspot.Options{
-		BaseURL: a.stub.URL(), Token: ht.Token, Version: cmp.Or(so.Version, "v3"),
+		BaseURL:   a.stub.URL(),
+		Token:     ht.Token,
+		Version:   cmp.Or(so.Version, "v3"),
 		Transport: &http.Transport{DisableKeepAlives: true},
 		OnOmitted: func(text string) { a.mu.Lock(); a.omitted = append(a.omitted, text); a.mu.Unlock() },
 	})
@@ -86,7 +91,8 @@ func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]ht.Options{
-		"v3": {}, "version by date": {Version: "2026-03"},
+		"v3":              {},
+		"version by date": {Version: "2026-03"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +163,9 @@ func TestOutcomes(t *testing.T) {
 				a := prepared(t, ht.Options{})
 				want := crmtest.Want(ana)
 				if step.known {
-					a.stub.Add(map[string]string{"email": ana, "firstname": "Before", "lifecyclestage": "customer"})
+					a.stub.Add(
+						map[string]string{"email": ana, "firstname": "Before", "lifecyclestage": "customer"},
+					)
 					want["lifecyclestage"] = "customer"
 				}
 				fault := o.fault
@@ -173,7 +181,14 @@ func TestOutcomes(t *testing.T) {
 				e := expectKind(t, a.Upsert(ctx, crmtest.Lead(ana, nil)), o.want)
 				cancel()
 				if e.RetryAfter != o.after || e.Pause != o.pause {
-					t.Errorf("%s: Retry-After %v and pause %v, want %v and %v", o.fault, e.RetryAfter, e.Pause, o.after, o.pause)
+					t.Errorf(
+						"%s: Retry-After %v and pause %v, want %v and %v",
+						o.fault,
+						e.RetryAfter,
+						e.Pause,
+						o.after,
+						o.pause,
+					)
 				}
 				a.stub.Recover()
 				for range 2 {
@@ -224,7 +239,8 @@ func TestLookupAndErasureFail(t *testing.T) {
 		"no results":    `{"status":"PENDING"}`,
 	} {
 		a.stub.Fail(ht.Answer(http.StatusMultiStatus, []byte(body)))
-		if _, err := a.Missing(t.Context(), []string{ana}); upstream.KindOf(err) != upstream.Unavailable || err == nil {
+		if _, err := a.Missing(t.Context(), []string{ana}); upstream.KindOf(err) != upstream.Unavailable ||
+			err == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -239,7 +255,8 @@ func TestLookupAndErasureFail(t *testing.T) {
 	// What is no address is never sent.
 	before := len(a.stub.Requests())
 	missing, err := a.Missing(t.Context(), []string{"", "ana"})
-	if err != nil || len(missing) != 2 || a.Erase(t.Context(), "ana") != nil || len(a.stub.Requests()) != before {
+	if err != nil || len(missing) != 2 || a.Erase(t.Context(), "ana") != nil ||
+		len(a.stub.Requests()) != before {
 		t.Errorf("missing %q, %v", missing, err)
 	}
 }
@@ -296,7 +313,8 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 		c.Properties["firstname"] != "Ștefania" {
 		t.Errorf("contact: %v", c)
 	}
-	if missing, err := a.Missing(t.Context(), []string{"second@example.com"}); err != nil || len(missing) != 0 {
+	if missing, err := a.Missing(t.Context(), []string{"second@example.com"}); err != nil ||
+		len(missing) != 0 {
 		t.Errorf("missing: %q, %v", missing, err)
 	}
 }
@@ -307,7 +325,14 @@ func TestSeveralProcesses(t *testing.T) {
 	a := prepared(t, ht.Options{})
 	var all sync.WaitGroup
 	for range 8 {
-		d := hubspot.New(hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v3", OnOmitted: func(string) {}})
+		d := hubspot.New(
+			hubspot.Options{
+				BaseURL:   a.stub.URL(),
+				Token:     ht.Token,
+				Version:   "v3",
+				OnOmitted: func(string) {},
+			},
+		)
 		all.Go(func() {
 			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(ana, nil)); err != nil {
 				t.Error(err)
@@ -382,7 +407,8 @@ func TestRefusedValues(t *testing.T) {
 		c.Properties["quote_max"] != "1000000000" {
 		t.Errorf("contact: %v", c.Properties)
 	}
-	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") || !strings.Contains(got[1], "INVALID_OPTION") {
+	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") ||
+		!strings.Contains(got[1], "INVALID_OPTION") {
 		t.Errorf("omitted: %q", got)
 	}
 }
@@ -413,7 +439,8 @@ func TestPropertyNotKnownYet(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, ok := a.stub.Contact(ana)
-			if _, has := c.Properties["quote_min"]; !ok || has || c.Properties["firstname"] == "" || len(a.reported()) == 0 {
+			if _, has := c.Properties["quote_min"]; !ok || has || c.Properties["firstname"] == "" ||
+				len(a.reported()) == 0 {
 				t.Errorf("contact: %v, omitted: %q", c.Properties, a.reported())
 			}
 		})
@@ -471,14 +498,20 @@ func TestSetup(t *testing.T) {
 	expectKind(t, err, upstream.Unavailable) // and can be repeated
 	lines, err := a.Setup(t.Context())
 	own := slices.DeleteFunc(crm.Properties(), func(p crm.Property) bool { return !p.Quote() })
-	if err != nil || len(lines) != 1+len(own) || !slices.Contains(lines, "property quote_features: exists already") ||
+	if err != nil || len(lines) != 1+len(own) ||
+		!slices.Contains(lines, "property quote_features: exists already") ||
 		!slices.Contains(lines, "property quote_pdf_url: created") ||
-		!slices.ContainsFunc(lines, func(s string) bool { return strings.Contains(s, "as enumeration rather than string") }) {
+		!slices.ContainsFunc(
+			lines,
+			func(s string) bool { return strings.Contains(s, "as enumeration rather than string") },
+		) {
 		t.Errorf("%q, %v", lines, err)
 	}
 	for name, want := range map[string]string{
-		"quote_max": "number/number", crm.PropSubmittedAt: "datetime/date", "quote_features": "string/textarea",
-		"quote_currency": "string/text",
+		"quote_max":         "number/number",
+		crm.PropSubmittedAt: "datetime/date",
+		"quote_features":    "string/textarea",
+		"quote_currency":    "string/text",
 	} {
 		if got := a.stub.Defined(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -49,18 +49,31 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 			present[address] = err == nil
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool { return present[crm.Address(email)] }), nil
+	return slices.DeleteFunc(
+		slices.Clone(emails),
+		func(email string) bool { return present[crm.Address(email)] },
+	), nil
 }
 
-func (d *Driver) readBatch(ctx context.Context, op string, addresses []string, present map[string]bool) error {
+func (d *Driver) readBatch(
+	ctx context.Context,
+	op string,
+	addresses []string,
+	present map[string]bool,
+) error {
 	inputs := make([]map[string]string, len(addresses))
 	for i, address := range addresses {
 		inputs[i] = map[string]string{"id": address}
 	}
 	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: d.contacts + "/batch/read", Safe: true,
+		Op:     op,
+		Method: http.MethodPost,
+		Path:   d.contacts + "/batch/read",
+		Safe:   true,
 		Body: map[string]any{
-			"idProperty": crm.PropEmail, "properties": []string{crm.PropEmail, propSecondary}, "inputs": inputs,
+			"idProperty": crm.PropEmail,
+			"properties": []string{crm.PropEmail, propSecondary},
+			"inputs":     inputs,
 		},
 	})
 	if err != nil {
@@ -130,7 +143,10 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 		return err
 	}
 	resp, err := d.client.Do(ctx, upstream.Request{
-		Op: op, Method: http.MethodPost, Path: d.contacts + "/gdpr-delete", Body: map[string]string{"objectId": c.ID},
+		Op:     op,
+		Method: http.MethodPost,
+		Path:   d.contacts + "/gdpr-delete",
+		Body:   map[string]string{"objectId": c.ID},
 	})
 	if err != nil {
 		return err

@@ -28,13 +28,18 @@ type definition struct {
 // that prefers choices can define them before the set-up.
 func definitions() []definition {
 	types := map[crm.Kind][2]string{
-		crm.Text: {"string", "text"}, crm.LongText: {"string", "textarea"},
-		crm.Number: {"number", "number"}, crm.Time: {"datetime", "date"},
+		crm.Text:     {"string", "text"},
+		crm.LongText: {"string", "textarea"},
+		crm.Number:   {"number", "number"},
+		crm.Time:     {"datetime", "date"},
 	}
 	var all []definition
 	for _, p := range crm.Properties() {
 		if p.Quote() {
-			all = append(all, definition{p.Name, p.Label, p.Description, types[p.Kind][0], types[p.Kind][1], Group})
+			all = append(
+				all,
+				definition{p.Name, p.Label, p.Description, types[p.Kind][0], types[p.Kind][1], Group},
+			)
 		}
 	}
 	return all
@@ -68,7 +73,12 @@ func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 }
 
 func (d *Driver) defineGroup(ctx context.Context, op string) (created bool, err error) {
-	return d.define(ctx, op, d.properties+"/groups", map[string]string{"name": Group, "label": "Quote calculator"})
+	return d.define(
+		ctx,
+		op,
+		d.properties+"/groups",
+		map[string]string{"name": Group, "label": "Quote calculator"},
+	)
 }
 
 func outcome(created bool) string {
@@ -78,7 +88,10 @@ func outcome(created bool) string {
 // difference says how a property that exists differs from what it should be. A token that may
 // create but not read is not a failure.
 func (d *Driver) difference(ctx context.Context, op string, want definition) (string, error) {
-	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)})
+	resp, err := d.client.Do(
+		ctx,
+		upstream.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +102,11 @@ func (d *Driver) difference(ctx context.Context, op string, want definition) (st
 	if got.Type == "" || got.Type == want.Type {
 		return "", nil
 	}
-	return fmt.Sprintf(", as %s rather than %s: values it refuses are left out and reported", got.Type, want.Type), nil
+	return fmt.Sprintf(
+		", as %s rather than %s: values it refuses are left out and reported",
+		got.Type,
+		want.Type,
+	), nil
 }
 
 // createProperties creates the quote properties and returns the names of those that exist

@@ -51,7 +51,12 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 	const op = "storing the contact"
 	email := crm.Address(l.Submission.Contact.Email)
 	if !crm.Addressable(email) {
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Detail: "the lead has no e-mail address"}
+		return &upstream.Error{
+			System: system,
+			Op:     op,
+			Kind:   upstream.Rejected,
+			Detail: "the lead has no e-mail address",
+		}
 	}
 	defer d.lock(email)()
 	c, err := d.byEmail(ctx, op, email)
@@ -67,7 +72,12 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 	}
 	if errors.Is(err, errNoContact) {
 		// Deleted or merged since it was read: the next attempt handles it.
-		return &upstream.Error{System: system, Op: op, Kind: upstream.Unavailable, Detail: "the contact vanished meanwhile"}
+		return &upstream.Error{
+			System: system,
+			Op:     op,
+			Kind:   upstream.Unavailable,
+			Detail: "the contact vanished meanwhile",
+		}
 	}
 	return err
 }
@@ -82,7 +92,10 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*co
 	for _, p := range crm.Properties() {
 		query.Add("properties", p.Name)
 	}
-	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query})
+	resp, err := d.client.Do(
+		ctx,
+		upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +155,10 @@ func (d *Driver) write(
 	var existing map[string]bool   // after creating properties: those that the account has
 	for len(properties) > 0 {
 		resp, err := d.client.Do(ctx, upstream.Request{
-			Op: op, Method: method, Path: path, Body: map[string]any{"properties": properties},
+			Op:     op,
+			Method: method,
+			Path:   path,
+			Body:   map[string]any{"properties": properties},
 		})
 		if err != nil {
 			return nil, err
@@ -163,9 +179,13 @@ func (d *Driver) write(
 			}
 		}
 		for name, code := range refused {
-			if code == codeUnknown && existing[name] && time.Since(l.Submission.SubmittedAt) < newPropertyPatience {
+			if code == codeUnknown && existing[name] &&
+				time.Since(l.Submission.SubmittedAt) < newPropertyPatience {
 				return nil, &upstream.Error{
-					System: system, Op: op, Kind: upstream.Unavailable, Detail: "a new property is not known everywhere yet",
+					System: system,
+					Op:     op,
+					Kind:   upstream.Unavailable,
+					Detail: "a new property is not known everywhere yet",
 				}
 			}
 			delete(properties, name)

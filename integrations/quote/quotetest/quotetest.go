@@ -26,7 +26,13 @@ func Filled() *quote.Submission {
 	var s quote.Submission
 	Fill(&s, func(string) {})
 	s.Locale = "ro"
-	s.Signals = []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge, quote.Untracked, quote.Unchecked}
+	s.Signals = []quote.Signal{
+		quote.Honeypot,
+		quote.TooFast,
+		quote.NoChallenge,
+		quote.Untracked,
+		quote.Unchecked,
+	}
 	return &s
 }
 

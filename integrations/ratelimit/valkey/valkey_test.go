@@ -27,11 +27,18 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	var n atomic.Int32
-	ratelimittest.Run(t, func(t *testing.T) ratelimit.Limiter { return open(t, server, fmt.Sprintf("test%d:", n.Add(1))) })
+	ratelimittest.Run(
+		t,
+		func(t *testing.T) ratelimit.Limiter { return open(t, server, fmt.Sprintf("test%d:", n.Add(1))) },
+	)
 	t.Run("two instances count together", func(t *testing.T) {
 		t.Parallel()
-		served := ratelimittest.Together(t, ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50}, open(t, server, "two:"),
-			open(t, server, "two:"))
+		served := ratelimittest.Together(
+			t,
+			ratelimit.Rule{Limit: 50, Period: time.Hour, Burst: 50},
+			open(t, server, "two:"),
+			open(t, server, "two:"),
+		)
 		if served != 50 {
 			t.Errorf("%d served by two of a limit of 50", served)
 		}

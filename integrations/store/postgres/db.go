@@ -81,7 +81,11 @@ func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Co
 	}
 }
 
-func (d *database) once(ctx context.Context, deadline time.Time, fn func(context.Context, *pgxpool.Conn) error) error {
+func (d *database) once(
+	ctx context.Context,
+	deadline time.Time,
+	fn func(context.Context, *pgxpool.Conn) error,
+) error {
 	wait, cancel := context.WithTimeout(ctx, AcquireTimeout)
 	conn, err := d.pool.Acquire(wait)
 	cancel()
@@ -163,5 +167,6 @@ func again(err error) bool {
 func broken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+		pgconn.SafeToRetry(err) ||
+		pgconn.Timeout(err)
 }

@@ -33,12 +33,18 @@ func subject(url string) storetest.Subject {
 		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
 			queue := func(tx pgx.Tx) store.Deliveries {
-				return storetest.Queue{Jobs: jobs, Exec: func(ctx context.Context, query string) error {
-					_, err := tx.Exec(ctx, query)
-					return err
-				}}
+				return storetest.Queue{
+					Jobs: jobs,
+					Exec: func(ctx context.Context, query string) error {
+						_, err := tx.Exec(ctx, query)
+						return err
+					},
+				}
 			}
-			return postgres.Open(ctx, postgres.Options{URL: url, Queue: queue, Log: slog.New(slog.DiscardHandler)})
+			return postgres.Open(
+				ctx,
+				postgres.Options{URL: url, Queue: queue, Log: slog.New(slog.DiscardHandler)},
+			)
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()

@@ -51,7 +51,9 @@ func readOnly(t *testing.T, at string) {
 	s.Strings(t, cutConnections)
 	wantUnavailable(t, "submit", submit)
 	wantUnavailable(t, "ping", func() error { return db.Ping(t.Context()) })
-	subject(at+"&default_transaction_read_only=off").Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
+	subject(
+		at+"&default_transaction_read_only=off",
+	).Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
 	s.Strings(t, cutConnections)
 	if err := submit(); err != nil {
 		t.Errorf("after it can write again: %v", err)
@@ -72,10 +74,18 @@ func tableLocked(t *testing.T, at string) {
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
-			wantUnavailable(t, "submit", func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(i)); return err })
+			wantUnavailable(
+				t,
+				"submit",
+				func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(i)); return err },
+			)
 		})
 		wg.Go(func() {
-			wantUnavailable(t, "track", func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) })
+			wantUnavailable(
+				t,
+				"track",
+				func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) },
+			)
 		})
 	}
 	wg.Wait()

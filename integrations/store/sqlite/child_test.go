@@ -31,7 +31,8 @@ const (
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(ctx context.Context, path, name string) error{
-		"write": childWrite, "out of room": childOutOfRoom,
+		"write":       childWrite,
+		"out of room": childOutOfRoom,
 	}
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
@@ -138,7 +139,11 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 			err = write()
 		}
 		if !errors.Is(err, store.ErrUnavailable) {
-			return fmt.Errorf("without room, after %d submissions: want ErrUnavailable, got %w", acknowledged, err)
+			return fmt.Errorf(
+				"without room, after %d submissions: want ErrUnavailable, got %w",
+				acknowledged,
+				err,
+			)
 		}
 	}
 	if err := counted(); err != nil {

@@ -39,9 +39,17 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 		return nil, translate(fmt.Errorf("creating the database file: %w", err))
 	}
 	db, err := connect(path, conns, url.Values{
-		"_busy_timeout": {strconv.FormatInt(BusyTimeout.Milliseconds(), 10)}, "_txlock": {"immediate"},
-		"_pragma": append(pragmas, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
-			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)"),
+		"_busy_timeout": {strconv.FormatInt(BusyTimeout.Milliseconds(), 10)},
+		"_txlock":       {"immediate"},
+		"_pragma": append(
+			pragmas,
+			"journal_mode(WAL)",
+			"synchronous(FULL)",
+			"foreign_keys(1)",
+			"secure_delete(1)",
+			"wal_autocheckpoint(4000)",
+			"journal_size_limit(67108864)",
+		),
 	})
 	if err != nil {
 		return nil, err

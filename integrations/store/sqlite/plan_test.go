@@ -76,7 +76,12 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 				}
 			}
 			if len(p.steps) == 0 || scans > 0 {
-				t.Errorf("%s (newest first: %v) reads every row: %s", name, newest, strings.Join(p.steps, "; "))
+				t.Errorf(
+					"%s (newest first: %v) reads every row: %s",
+					name,
+					newest,
+					strings.Join(p.steps, "; "),
+				)
 			}
 		}
 	}

@@ -56,8 +56,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, track.Close(), reads.Close())
 	}
 	db := &database{
-		path: o.Path, file: file, pool: o.Pool, reads: reads, queue: o.Queue, track: track,
-		requests: make(chan *request, queueLimit), closing: make(chan struct{}), ended: make(chan struct{}),
+		path:     o.Path,
+		file:     file,
+		pool:     o.Pool,
+		reads:    reads,
+		queue:    o.Queue,
+		track:    track,
+		requests: make(chan *request, queueLimit),
+		closing:  make(chan struct{}),
+		ended:    make(chan struct{}),
 	}
 	go db.run()
 	s := &Store{sqlstore.New(db), db}
@@ -85,7 +92,11 @@ func migrate(ctx context.Context, o Options) error {
 // Load returns how busy the store is.
 func (s *Store) Load() store.Load {
 	writes, reads := s.db.pool.Stats(), s.db.reads.Stats()
-	return store.Load{Waiting: len(s.db.requests), Busy: writes.InUse + reads.InUse, Idle: writes.Idle + reads.Idle}
+	return store.Load{
+		Waiting: len(s.db.requests),
+		Busy:    writes.InUse + reads.InUse,
+		Idle:    writes.Idle + reads.Idle,
+	}
 }
 
 // Close writes what is waiting and closes the connections that read. Closing twice is not an error. The pool is closed

@@ -64,10 +64,13 @@ func noQueue(*sql.Tx) store.Deliveries { return storetest.Queue{} }
 // openStore opens the store in a file as the service does.
 func openStore(ctx context.Context, path string, jobs *storetest.Jobs) (storetest.Store, error) {
 	return openWith(ctx, path, func(tx *sql.Tx) store.Deliveries {
-		return storetest.Queue{Jobs: jobs, Exec: func(ctx context.Context, query string) error {
-			_, err := tx.ExecContext(ctx, query)
-			return err
-		}}
+		return storetest.Queue{
+			Jobs: jobs,
+			Exec: func(ctx context.Context, query string) error {
+				_, err := tx.ExecContext(ctx, query)
+				return err
+			},
+		}
 	})
 }
 
@@ -76,7 +79,10 @@ func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*op
 	if err != nil {
 		return nil, err
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Pool: pool, Queue: queue, Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlite.Open(
+		ctx,
+		sqlite.Options{Path: path, Pool: pool, Queue: queue, Log: slog.New(slog.DiscardHandler)},
+	)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

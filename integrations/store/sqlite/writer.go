@@ -141,7 +141,10 @@ func (d *database) commit(batch []*request) (err error) {
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
 		return fmt.Errorf("%w: its file was removed or replaced: restart the service", store.ErrUnavailable)
 	}
-	turn, cancel := context.WithTimeout(ctx, BusyTimeout) // deliveries use the pool too, and each may wait for a lock
+	turn, cancel := context.WithTimeout(
+		ctx,
+		BusyTimeout,
+	) // deliveries use the pool too, and each may wait for a lock
 	conn, err := d.pool.Conn(turn)
 	cancel()
 	if err != nil {
@@ -198,7 +201,12 @@ func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64
 }
 
 // Query runs a statement and calls row for each row of its result.
-func (t transaction) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
+func (t transaction) Query(
+	ctx context.Context,
+	query string,
+	args []any,
+	row func(sqlstore.Scan) error,
+) error {
 	rows, err := t.tx.QueryContext(ctx, query, args...)
 	return eachRow(rows, err, row)
 }

@@ -89,7 +89,8 @@ func TestGroupCommit(t *testing.T) {
 	var refused atomic.Int64
 	for range 4200 {
 		wg.Go(func() {
-			if err := db.Track(full, storetest.Visit("s", storetest.When())); err != nil && full.Err() == nil {
+			if err := db.Track(full, storetest.Visit("s", storetest.When())); err != nil &&
+				full.Err() == nil {
 				refused.Add(1)
 			}
 		})
@@ -208,8 +209,12 @@ func TestFile(t *testing.T) {
 	if err := db.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1",
-		"secure_delete": "1"} {
+	for pragma, want := range map[string]string{
+		"journal_mode":  "wal",
+		"synchronous":   "2",
+		"foreign_keys":  "1",
+		"secure_delete": "1",
+	} {
 		if got := column(t, db.pool, `PRAGMA `+pragma); got[0] != want {
 			t.Errorf("%s is %s, want %s", pragma, got[0], want)
 		}

@@ -29,7 +29,9 @@ type Report struct {
 // submissions that have unfinished deliveries, which are created again. Copy returns
 // what it did even if it ends with an error.
 func Copy(
-	ctx context.Context, from, to *Store, unfinished func(ctx context.Context, submissionIDs []string) ([]string, error),
+	ctx context.Context,
+	from, to *Store,
+	unfinished func(ctx context.Context, submissionIDs []string) ([]string, error),
 ) (r Report, err error) {
 	// Leads first: they matter most if the copy is interrupted.
 	err = sqlstore.InChunks(from.Leads(ctx), func(leads []sqlstore.Lead) error {

@@ -33,7 +33,10 @@ func (queue) Remove(context.Context, []string) error                 { return ni
 func nothing([]string) error                                         { return nil }
 func everything(_ context.Context, ids []string) ([]string, error)   { return ids, nil }
 func unless3(_ context.Context, ids []string) ([]string, error) {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.HasSuffix(id, "3") }), nil
+	return slices.DeleteFunc(
+		slices.Clone(ids),
+		func(id string) bool { return strings.HasSuffix(id, "3") },
+	), nil
 }
 
 func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
@@ -44,7 +47,10 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 		t.Fatal(err)
 	}
 	deliveries := func(*sql.Tx) store.Deliveries { return queue{enqueue} }
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Pool: pool, Queue: deliveries, Log: slog.New(slog.DiscardHandler)})
+	s, err := sqlite.Open(
+		t.Context(),
+		sqlite.Options{Path: path, Pool: pool, Queue: deliveries, Log: slog.New(slog.DiscardHandler)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +66,10 @@ func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Sto
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
 	deliveries := func(pgx.Tx) store.Deliveries { return queue{enqueue} }
-	s, err := postgres.Open(t.Context(), postgres.Options{URL: url, Queue: deliveries, Log: slog.New(slog.DiscardHandler)})
+	s, err := postgres.Open(
+		t.Context(),
+		postgres.Options{URL: url, Queue: deliveries, Log: slog.New(slog.DiscardHandler)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,18 +107,22 @@ func TestCopy(t *testing.T) {
 			for i := range sessions {
 				track(t, from, i, 0)
 			}
-			if r, err := storecopy.Copy(t.Context(), from, to, unless3); !errors.Is(err, stop) || r.Created != 100 {
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); !errors.Is(err, stop) ||
+				r.Created != 100 {
 				t.Fatalf("the interrupted copy gives %+v, %v", r, err)
 			}
 			interrupted = false
 			want := storecopy.Report{Sessions: sessions, Submissions: leads, Created: 150, Enqueued: 134}
-			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r != want || len(enqueued) != 224 {
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r != want ||
+				len(enqueued) != 224 {
 				t.Errorf("the copy reports %+v, %v and enqueued %d, want %+v", r, err, len(enqueued), want)
 			}
-			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) || len(a) != leads+sessions {
+			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) ||
+				len(a) != leads+sessions {
 				t.Errorf("%d rows differ from the %d they were copied from", len(b), len(a))
 			}
-			if ok, err := to.Release(t.Context(), "id-000999"); err != nil || !ok || !slices.Contains(enqueued, "id-000999") {
+			if ok, err := to.Release(t.Context(), "id-000999"); err != nil || !ok ||
+				!slices.Contains(enqueued, "id-000999") {
 				t.Errorf("released %v, %v", ok, err)
 			}
 
@@ -117,18 +130,21 @@ func TestCopy(t *testing.T) {
 			submit(t, from, storetest.Submission(500))
 			track(t, from, 5, time.Hour)
 			track(t, to, 7, time.Hour)
-			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r.Created != 1 || r.Enqueued != 1 {
+			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r.Created != 1 ||
+				r.Enqueued != 1 {
 				t.Errorf("the last copy reports %+v, %v, want one new submission", r, err)
 			}
 			for i, visits := range map[int]int64{5: 2, 7: 2, 8: 1} {
-				if got, err := to.Session(t.Context(), fmt.Sprint("session-", i)); err != nil || got.Visits != visits {
+				if got, err := to.Session(t.Context(), fmt.Sprint("session-", i)); err != nil ||
+					got.Visits != visits {
 					t.Errorf("session %d has %d visits, %v, want %d", i, got.Visits, err, visits)
 				}
 			}
 			// What a visitor repeats after the move is recognised, by content and key.
 			again := storetest.Submission(3)
 			again.Submission.ID = "another"
-			if got, created, err := to.Submit(t.Context(), again); err != nil || created || got.ID != "id-000003" {
+			if got, created, err := to.Submit(t.Context(), again); err != nil || created ||
+				got.ID != "id-000003" {
 				t.Errorf("a repetition after the move: %q, new %v, %v", got.ID, created, err)
 			}
 		})
@@ -144,12 +160,14 @@ func TestCopyDouble(t *testing.T) {
 	submit(t, from, mine)
 	submit(t, to, theirs)
 	for round, want := range []int64{1, 0} {
-		if r, err := storecopy.Copy(t.Context(), from, to, everything); err != nil || r.Created != want || r.Enqueued != want {
+		if r, err := storecopy.Copy(t.Context(), from, to, everything); err != nil || r.Created != want ||
+			r.Enqueued != want {
 			t.Errorf("round %d: %+v, %v, want %d new", round, r, err, want)
 		}
 	}
 	for _, n := range []store.NewSubmission{mine, theirs} {
-		if got, created, err := to.Submit(t.Context(), n); err != nil || created || got.ID != n.Submission.ID {
+		if got, created, err := to.Submit(t.Context(), n); err != nil || created ||
+			got.ID != n.Submission.ID {
 			t.Errorf("repeated: %q, new %v, %v, want %q", got.ID, created, err, n.Submission.ID)
 		}
 	}

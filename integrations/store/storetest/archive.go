@@ -47,7 +47,13 @@ func listSubmissions(t *testing.T, s Subject) {
 				slices.Reverse(want)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s, newest first %v: %d submissions that are not the %d wanted ones", name, newest, len(got), len(want))
+				t.Errorf(
+					"%s, newest first %v: %d submissions that are not the %d wanted ones",
+					name,
+					newest,
+					len(got),
+					len(want),
+				)
 			}
 		}
 	}
@@ -70,7 +76,11 @@ func search(t *testing.T, s Subject) {
 		sub.Submission.Locale = []string{"en", "ro", ""}[min(i%50, 2)]
 		sub.Submission.Contact = people[i]
 		if sub.Submission.Contact.Email == "" {
-			sub.Submission.Contact = quote.Contact{FirstName: "Ion", LastName: fmt.Sprint("Pop", i), Email: fmt.Sprint(i, "@example.com")}
+			sub.Submission.Contact = quote.Contact{
+				FirstName: "Ion",
+				LastName:  fmt.Sprint("Pop", i),
+				Email:     fmt.Sprint(i, "@example.com"),
+			}
 		}
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
@@ -114,7 +124,9 @@ func search(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	check(store.Filter{Search: "stef"}, n-2)
-	if left := s.Strings(t, `SELECT term FROM search_terms WHERE submission_id = 'id-000003'`); len(left) != 0 {
+	if left := s.Strings(t, `SELECT term FROM search_terms WHERE submission_id = 'id-000003'`); len(
+		left,
+	) != 0 {
 		t.Errorf("an erased submission leaves %v behind", left)
 	}
 	s.Exec(t, `DELETE FROM search_terms; UPDATE submissions SET searchable = 0`)
@@ -133,7 +145,8 @@ func sessions(t *testing.T, s Subject) {
 		t.Helper()
 		seen := map[string]bool{}
 		for _, got := range all(t, db.Sessions(t.Context())) {
-			seen[got.ID] = got.Visits == 1 && got.Hints.Email == "ana@example.com" && *got.Estimate.Max == 2000
+			seen[got.ID] = got.Visits == 1 && got.Hints.Email == "ana@example.com" &&
+				*got.Estimate.Max == 2000
 		}
 		if len(seen) != want || !seen["s2"] {
 			t.Errorf("%d sessions, want %d", len(seen), want)
@@ -191,7 +204,8 @@ func pruneSubmissions(t *testing.T, s Subject) {
 	}
 	wantCount(t, db, n-old*8/10-1)
 	for query, want := range map[string]int{
-		`SELECT submission_id FROM jobs`: n*9/10 - old*8/10, `SELECT key FROM submission_keys`: n - old*8/10 - 1,
+		`SELECT submission_id FROM jobs`:  n*9/10 - old*8/10,
+		`SELECT key FROM submission_keys`: n - old*8/10 - 1,
 	} {
 		if left := s.Strings(t, query); len(left) != want {
 			t.Errorf("%s gives %d rows, want %d", query, len(left), want)
@@ -280,7 +294,10 @@ func erase(t *testing.T, s Subject) {
 	}
 	wantCount(t, db, 1)
 	s.WantJobs(t, second.Submission.ID)
-	if keys := s.Strings(t, `SELECT key FROM submission_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
+	if keys := s.Strings(t, `SELECT key FROM submission_keys`); !slices.Equal(
+		keys,
+		[]string{second.IdempotencyKey},
+	) {
 		t.Errorf("the keys left are %q", keys)
 	}
 	typed := visit.Hints.Email

@@ -67,9 +67,18 @@ func startReleased(t *testing.T, s Subject, release int64) {
 			t.Fatal(err)
 		}
 		s.Exec(t, strings.NewReplacer(
-			"$id", sub.Submission.ID, "$session", sub.Submission.SessionID, "$email", strings.ToLower(sub.Submission.Contact.Email),
-			"$content", sub.ContentKey, "$body", strings.ReplaceAll(string(body), "'", "''"),
-			"$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
+			"$id",
+			sub.Submission.ID,
+			"$session",
+			sub.Submission.SessionID,
+			"$email",
+			strings.ToLower(sub.Submission.Contact.Email),
+			"$content",
+			sub.ContentKey,
+			"$body",
+			strings.ReplaceAll(string(body), "'", "''"),
+			"$at",
+			fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
 		).Replace(query))
 	}
 	const insert = `INSERT INTO submissions VALUES ('$id', '$session', '$email', '$body', '$content', $at`
@@ -77,7 +86,10 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	row(insert+`)`, 1)
 	row(`INSERT INTO submission_keys VALUES ('key-1', '$id', $at)`, 1)
 	row(`INSERT INTO submission_repeats VALUES ('id-000001', '$content', 'key-1', '$body', $at)`, 2)
-	row(`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`, 9) // a lead already
+	row(
+		`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`,
+		9,
+	) // a lead already
 	want := []quote.Submission{Submission(1).Submission, Submission(2).Submission}
 	want[1].InReview = true
 	if release == 2 {
@@ -93,7 +105,11 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	if got := all(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
 		t.Errorf("%d are found by the address of what was a repetition, want 1", len(got))
 	}
-	if got := all(t, db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(got) != len(want) {
+	if got := all(t, db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(
+		got,
+	) != len(
+		want,
+	) {
 		t.Errorf("%d are found by their name, want %d", len(got), len(want))
 	}
 	wantSubmit(t, db, Submission(1), Submission(1), false)

@@ -143,7 +143,10 @@ func (s Subject) WithJobs(t testing.TB, jobs *Jobs) Store {
 // WantJobs compares the table of jobs.
 func (s Subject) WantJobs(t testing.TB, want ...string) {
 	t.Helper()
-	if got := s.Strings(t, `SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(got, want) {
+	if got := s.Strings(t, `SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("%d jobs %q, want %d %q", len(got), got, len(want), want)
 	}
 }
@@ -155,18 +158,27 @@ func When() time.Time { return time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.UTC)
 func Submission(n int) store.NewSubmission {
 	return store.NewSubmission{
 		Submission: quote.Submission{
-			ID: fmt.Sprintf("id-%06d", n), SessionID: fmt.Sprintf("session-%d", n),
+			ID:        fmt.Sprintf("id-%06d", n),
+			SessionID: fmt.Sprintf("session-%d", n),
 			Contact: quote.Contact{
-				FirstName: "Ștefania", LastName: `O'Brien "Ñ" 😀`, Email: fmt.Sprintf("Ana.%d@Example.com", n),
-				Phone: "+40 721 000 000", Company: "Țară & Sons; DROP TABLE submissions",
+				FirstName: "Ștefania",
+				LastName:  `O'Brien "Ñ" 😀`,
+				Email:     fmt.Sprintf("Ana.%d@Example.com", n),
+				Phone:     "+40 721 000 000",
+				Company:   "Țară & Sons; DROP TABLE submissions",
 			},
 			Selections: quote.Selections{
-				ProjectType: "web-app", Features: []string{"auth", "payments"}, Complexity: "medium", Timeline: "3-months",
+				ProjectType: "web-app",
+				Features:    []string{"auth", "payments"},
+				Complexity:  "medium",
+				Timeline:    "3-months",
 			},
-			Estimate: quote.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
-			Locale:   "ro", SubmittedAt: When().Add(time.Duration(n) * time.Second),
+			Estimate:    quote.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
+			Locale:      "ro",
+			SubmittedAt: When().Add(time.Duration(n) * time.Second),
 		},
-		ContentKey: fmt.Sprintf("content-%d", n), IdempotencyKey: fmt.Sprintf("key-%d", n),
+		ContentKey:     fmt.Sprintf("content-%d", n),
+		IdempotencyKey: fmt.Sprintf("key-%d", n),
 	}
 }
 
@@ -181,17 +193,28 @@ func Suspicious(n int) store.NewSubmission {
 func Visit(session string, at time.Time) quote.Visit {
 	low, high := 100.5, 2000.0
 	return quote.Visit{
-		SessionID:  session,
-		Selections: quote.Selections{ProjectType: "shop", Features: []string{"auth"}, Complexity: "low", Timeline: "asap"},
-		Estimate:   quote.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
-		Hints:      quote.Hints{Email: "ana@example.com", FirstName: "Ana"},
-		At:         at,
+		SessionID: session,
+		Selections: quote.Selections{
+			ProjectType: "shop",
+			Features:    []string{"auth"},
+			Complexity:  "low",
+			Timeline:    "asap",
+		},
+		Estimate: quote.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
+		Hints:    quote.Hints{Email: "ana@example.com", FirstName: "Ana"},
+		At:       at,
 	}
 }
 
 func seenOnce(v quote.Visit) quote.Session {
 	return quote.Session{
-		ID: v.SessionID, Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints, FirstSeen: v.At, LastSeen: v.At, Visits: 1,
+		ID:         v.SessionID,
+		Selections: v.Selections,
+		Estimate:   v.Estimate,
+		Hints:      v.Hints,
+		FirstSeen:  v.At,
+		LastSeen:   v.At,
+		Visits:     1,
 	}
 }
 
@@ -216,7 +239,14 @@ func wantSubmit(t *testing.T, db Store, n, want store.NewSubmission, wantCreated
 	t.Helper()
 	got, created, err := db.Submit(t.Context(), n)
 	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Submission) {
-		t.Errorf("submit, %v\n got %+v, new %v\nwant %+v, new %v", err, got, created, want.Submission, wantCreated)
+		t.Errorf(
+			"submit, %v\n got %+v, new %v\nwant %+v, new %v",
+			err,
+			got,
+			created,
+			want.Submission,
+			wantCreated,
+		)
 	}
 }
 

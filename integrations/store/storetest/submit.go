@@ -16,10 +16,14 @@ import (
 
 func submitRoundTrip(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	minimal := store.NewSubmission{Submission: quote.Submission{ID: "minimal", SubmittedAt: When()}, ContentKey: "minimal"}
+	minimal := store.NewSubmission{
+		Submission: quote.Submission{ID: "minimal", SubmittedAt: When()},
+		ContentKey: "minimal",
+	}
 	for _, n := range []store.NewSubmission{Submission(1), Suspicious(2), minimal} {
 		wantSubmit(t, db, n, n, true)
-		if got, err := db.Submission(t.Context(), n.Submission.ID); err != nil || !reflect.DeepEqual(got, n.Submission) {
+		if got, err := db.Submission(t.Context(), n.Submission.ID); err != nil ||
+			!reflect.DeepEqual(got, n.Submission) {
 			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Submission)
 		}
 	}
@@ -27,7 +31,8 @@ func submitRoundTrip(t *testing.T, s Subject) {
 		t.Errorf("an unknown submission gives %v, want ErrNotFound", err)
 	}
 	wantCount(t, db, 3)
-	if err := db.Ping(t.Context()); err != nil || s.Strings(t, `SELECT CAST(at AS varchar(20)) FROM pulse`)[0] == "0" {
+	if err := db.Ping(t.Context()); err != nil ||
+		s.Strings(t, `SELECT CAST(at AS varchar(20)) FROM pulse`)[0] == "0" {
 		t.Errorf("a ping gives %v, or writes nothing", err)
 	}
 }
@@ -47,7 +52,8 @@ func submitRepeated(t *testing.T, s Subject) {
 	for _, key := range []string{first.IdempotencyKey, again.IdempotencyKey} {
 		other := Submission(3)
 		other.IdempotencyKey = key
-		if _, _, err := db.Submit(t.Context(), other); !errors.Is(err, store.ErrKeyReused) || errors.Is(err, store.ErrUnavailable) {
+		if _, _, err := db.Submit(t.Context(), other); !errors.Is(err, store.ErrKeyReused) ||
+			errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("other content under a used key gives %v, want ErrKeyReused", err)
 		}
 	}
@@ -140,7 +146,10 @@ func review(t *testing.T, s Subject) {
 	s.WantJobs(t, "id-000001")
 	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
 	want := []quote.Submission{Suspicious(2).Submission, Suspicious(3).Submission}
-	if got := all(t, db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
+	if got := all(t, db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(
+		got,
+		want,
+	) {
 		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
 	}
 	broken := errors.New("no queue")

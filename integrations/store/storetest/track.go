@@ -25,7 +25,9 @@ func track(t *testing.T, s Subject) {
 		v.SessionID, v.At = name, When()
 		mustTrack(t, db, v)
 		wantSession(t, db, seenOnce(v))
-		v.Hints, v.Selections, v.At = quote.Hints{}, quote.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
+		v.Hints, v.Selections, v.At = quote.Hints{}, quote.Selections{
+			ProjectType: "web-app",
+		}, When().Add(time.Minute)
 		mustTrack(t, db, v)
 		want := seenOnce(v)
 		want.FirstSeen, want.Visits = When(), 2
@@ -50,7 +52,11 @@ func trackLate(t *testing.T, s Subject) {
 		{"clock set back", -time.Minute - time.Millisecond, true}, {"on", time.Hour, true}, {"same moment", time.Hour, true},
 	} {
 		at := When().Add(c.after)
-		mustTrack(t, db, quote.Visit{SessionID: "s", At: at, Selections: quote.Selections{ProjectType: c.project}})
+		mustTrack(
+			t,
+			db,
+			quote.Visit{SessionID: "s", At: at, Selections: quote.Selections{ProjectType: c.project}},
+		)
 		want.Visits++
 		if at.Before(want.FirstSeen) {
 			want.FirstSeen = at
@@ -67,7 +73,8 @@ func requestEnded(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := db.Track(ctx, Visit("s", When())); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+	if err := db.Track(ctx, Visit("s", When())); !errors.Is(err, store.ErrUnavailable) ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("tracking gives %v, want ErrUnavailable because of the end of the request", err)
 	}
 	if _, _, err := db.Submit(ctx, Submission(1)); !errors.Is(err, store.ErrUnavailable) {

@@ -137,7 +137,13 @@ func (f Fault) Spoil(w http.ResponseWriter, r *http.Request, right, own []byte) 
 		send(own)
 	case HTML:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		send(fmt.Appendf(nil, "<!doctype html><title>%d</title><p>The gateway has something to say.", f.Sends()))
+		send(
+			fmt.Appendf(
+				nil,
+				"<!doctype html><title>%d</title><p>The gateway has something to say.",
+				f.Sends(),
+			),
+		)
 	case BrokenJSON:
 		send(right[:len(right)/2])
 	case Oversized:

@@ -158,7 +158,8 @@ func (s *Settings) complete(report func(name string, err error)) {
 	if base := s.values["OTEL_EXPORTER_OTLP_ENDPOINT"]; s.TracesURL == "" && base != "" {
 		s.TracesURL = strings.TrimSuffix(base, "/") + "/v1/traces"
 	}
-	if strings.EqualFold(s.values["OTEL_TRACES_EXPORTER"], "none") || strings.EqualFold(s.values["OTEL_SDK_DISABLED"], "true") {
+	if strings.EqualFold(s.values["OTEL_TRACES_EXPORTER"], "none") ||
+		strings.EqualFold(s.values["OTEL_SDK_DISABLED"], "true") {
 		s.TracesURL = ""
 	}
 }

@@ -41,7 +41,10 @@ func LoadEnvFile(path string) (warnings []string, err error) {
 			continue
 		}
 		if name == "GOGC" || name == "GOMEMLIMIT" { // the runtime has read its environment before
-			warnings = append(warnings, fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name))
+			warnings = append(
+				warnings,
+				fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name),
+			)
 		} else if err := os.Setenv(name, parts[2]+parts[3]+parts[4]); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}

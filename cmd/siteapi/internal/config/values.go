@@ -192,7 +192,8 @@ func adminAddress(v string) (string, error) {
 // WebAddress checks an absolute address of a web server.
 func WebAddress(value string) error {
 	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !validHost(u) || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !validHost(u) || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return errors.New("must be an address such as https://example.com")
 	}
 	return nil
@@ -229,7 +230,9 @@ func webhookSecrets(v string) ([]string, error) {
 		encoded, ok := strings.CutPrefix(secret, "whsec_")
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, errors.New("must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one")
+			return nil, errors.New(
+				"must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one",
+			)
 		}
 	}
 	return split(v), nil
@@ -241,7 +244,8 @@ func databaseURL(v string) (*url.URL, error) {
 	if err == nil {
 		_, err = pgxpool.ParseConfig(v)
 	}
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" ||
+		u.Host == "" && u.Query().Get("host") == "" {
 		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database, " +
 			"with parameters that PostgreSQL has")
 	}
@@ -253,13 +257,16 @@ func cacheURL(v string) (*url.URL, error) {
 	if err == nil && u.Scheme == "memory" {
 		return u, nil
 	}
-	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) && validHost(u) {
+	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) &&
+		validHost(u) {
 		if _, err = strconv.ParseUint(cmp.Or(strings.TrimPrefix(u.Path, "/"), "0"), 10, 31); err == nil {
 			return u, nil
 		}
 	}
-	return &url.URL{}, errors.New("must be memory://, or an address such as valkey://user:password@host:6379/0 " +
-		"(or valkeys://, redis://, rediss://), with a number as the database")
+	return &url.URL{}, errors.New(
+		"must be memory://, or an address such as valkey://user:password@host:6379/0 " +
+			"(or valkeys://, redis://, rediss://), with a number as the database",
+	)
 }
 
 // origins takes origins in the form in which browsers send them, or *.

@@ -93,11 +93,15 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	case class == classAll || class == classLarge:
 		b.server.metrics.shed.WithLabelValues(class).Inc()
 		return &schema.Error{
-			Code: schema.CodeUpstreamUnavailable, Message: "The service is busy. Please try again.", RetryAfter: time.Second,
+			Code:       schema.CodeUpstreamUnavailable,
+			Message:    "The service is busy. Please try again.",
+			RetryAfter: time.Second,
 		}
 	default:
 		return &schema.Error{
-			Code: schema.CodeRateLimited, Message: "There are too many requests from this address at a time.", RetryAfter: time.Second,
+			Code:       schema.CodeRateLimited,
+			Message:    "There are too many requests from this address at a time.",
+			RetryAfter: time.Second,
 		}
 	}
 }
@@ -109,7 +113,9 @@ func (b *limitedBody) done(w http.ResponseWriter) {
 		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
 	if !b.read {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(500 * time.Millisecond)) // no connection in a test
+		_ = http.NewResponseController(w).
+			SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+		// no connection in a test
 	}
 }
 

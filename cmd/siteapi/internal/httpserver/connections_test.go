@@ -47,7 +47,10 @@ func TestConnectionsOfOneClient(t *testing.T) {
 			}
 		}
 		accept(client, "2001:db8::2", client, other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1")
-		if want := []string{client, "2001:db8::2", other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1"}; !slices.Equal(got, want) {
+		if want := []string{client, "2001:db8::2", other, "127.0.0.1", "127.0.0.1", "127.0.0.1", "::1"}; !slices.Equal(
+			got,
+			want,
+		) {
 			t.Errorf("accepted %q, want %q", got, want)
 		}
 		server.ConnState(open[0], http.StateActive)

@@ -46,7 +46,11 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	defer cancel()
 	err := d.Ping(ctx)
 	d.checked = time.Now()
-	d.state = dependencyState{Status: "ok", Required: d.Required, AskedAt: d.checked.UTC().Truncate(time.Millisecond)}
+	d.state = dependencyState{
+		Status:   "ok",
+		Required: d.Required,
+		AskedAt:  d.checked.UTC().Truncate(time.Millisecond),
+	}
 	switch {
 	case err != nil && !wasDown:
 		log.Warn().Str("dependency", d.Name).Err(err).Msg("dependency unavailable")
@@ -62,7 +66,9 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 // gauge shows the state of the dependency as a metric.
 func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "siteapi_dependency_up", Help: "1 while a dependency works.", ConstLabels: prometheus.Labels{"dependency": d.Name},
+		Name:        "siteapi_dependency_up",
+		Help:        "1 while a dependency works.",
+		ConstLabels: prometheus.Labels{"dependency": d.Name},
 	}, func() float64 {
 		if d.check(context.Background(), log).Status == "ok" {
 			return 1

@@ -26,32 +26,41 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
 	}
 	shed := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "siteapi_http_requests_shed_total", Help: "Requests refused because too many were being worked on.",
+		Name: "siteapi_http_requests_shed_total",
+		Help: "Requests refused because too many were being worked on.",
 	}, []string{"class"})
 	for _, class := range []string{classAll, classLarge} {
 		shed.WithLabelValues(class)
-		gauge("siteapi_http_requests_under_way", "Requests being worked on, and those with large bodies among them.",
-			prometheus.Labels{"class": class}, func() float64 { return requests.number(class) })
+		gauge(
+			"siteapi_http_requests_under_way",
+			"Requests being worked on, and those with large bodies among them.",
+			prometheus.Labels{"class": class},
+			func() float64 { return requests.number(class) },
+		)
 	}
 	gauge("siteapi_connections", "Open connections of clients.", nil, connections.number)
 	connections.refused = factory.NewCounter(prometheus.CounterOpts{
-		Name: "siteapi_connections_refused_total", Help: "Connections closed because too many were open.",
+		Name: "siteapi_connections_refused_total",
+		Help: "Connections closed because too many were open.",
 	}).Inc
 	return &metrics{
 		shed: shed,
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "siteapi_http_request_seconds", Help: "Time to answer an HTTP request.",
+			Name:    "siteapi_http_request_seconds",
+			Help:    "Time to answer an HTTP request.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "code"}),
 		operations: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "siteapi_graphql_operations_total", Help: "GraphQL requests answered, by root field.",
+			Name: "siteapi_graphql_operations_total",
+			Help: "GraphQL requests answered, by root field.",
 		}, []string{"operation", "outcome"}),
 	}
 }
 
 // request counts one request, and the result of its GraphQL operation.
 func (m *metrics) request(r *http.Request, response *recorder, took time.Duration) {
-	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).Observe(took.Seconds())
+	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).
+		Observe(took.Seconds())
 	if r.Pattern != GraphQLPath {
 		return
 	}

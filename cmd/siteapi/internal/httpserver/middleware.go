@@ -49,11 +49,17 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 			begun := response.status != 0
 			cause, _ := failure.(error)
 			if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
-				s.Log.Error().Ctx(r.Context()).Str("panic", fmt.Sprint(failure)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+				s.Log.Error().
+					Ctx(r.Context()).
+					Str("panic", fmt.Sprint(failure)).
+					Bytes("stack", debug.Stack()).
+					Msg("a handler panicked")
 				if !begun {
 					WriteError(response, r, &schema.Error{
-						Code:    schema.CodeInternal,
-						Message: "Something went wrong on our side. Request id: " + schema.CallerFrom(r.Context()).RequestID,
+						Code: schema.CodeInternal,
+						Message: "Something went wrong on our side. Request id: " + schema.CallerFrom(
+							r.Context(),
+						).RequestID,
 					})
 				}
 			}
@@ -137,11 +143,17 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 			return
 		}
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields")
+		h.Set(
+			"Access-Control-Expose-Headers",
+			"X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields",
+		)
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
-			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
-				"Apollo-Require-Preflight, CF-Turnstile-Response")
+			h.Set(
+				"Access-Control-Allow-Headers",
+				"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
+					"Apollo-Require-Preflight, CF-Turnstile-Response",
+			)
 			h.Set("Access-Control-Max-Age", "7200") // seconds that a browser keeps a preflight's answer
 			w.WriteHeader(http.StatusNoContent)
 			return

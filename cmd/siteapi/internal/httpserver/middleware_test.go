@@ -16,7 +16,10 @@ import (
 // Requests that are worked on are limited, whatever body a client adds to them.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
-	s := &Server{Options: Options{Settings: &config.Settings{MaxRequests: 1}}, inFlight: inFlight{counts: map[string]int{}}}
+	s := &Server{
+		Options:  Options{Settings: &config.Settings{MaxRequests: 1}},
+		inFlight: inFlight{counts: map[string]int{}},
+	}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
 	get := func(h http.Handler) int {
 		answer := httptest.NewRecorder()
@@ -24,7 +27,9 @@ func TestMaxRequests(t *testing.T) {
 		return answer.Code
 	}
 	second := 0
-	first := get(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { second = get(http.NotFoundHandler()) }))
+	first := get(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { second = get(http.NotFoundHandler()) }),
+	)
 	if first != http.StatusOK || second != http.StatusServiceUnavailable {
 		t.Errorf("the first gets %d, another one meanwhile %d", first, second)
 	}
@@ -36,12 +41,14 @@ func TestRecoverPanics(t *testing.T) {
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
-	server := httptest.NewServer(s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/late" {
-			_, _ = w.Write([]byte("half"))
-		}
-		panic("boom")
-	}))))
+	server := httptest.NewServer(
+		s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/late" {
+				_, _ = w.Write([]byte("half"))
+			}
+			panic("boom")
+		}))),
+	)
 	t.Cleanup(server.Close)
 	s.newHTTPServer(nil).ErrorLog.Print("of net/http")
 	if !strings.Contains(log.String(), `"message":"of net/http"`) {
@@ -52,7 +59,8 @@ func TestRecoverPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusInternalServerError || resp.Header.Get("Content-Type") != "application/problem+json" {
+	if resp.StatusCode != http.StatusInternalServerError ||
+		resp.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("got %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
 	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "middleware_test.go") {

@@ -21,14 +21,26 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 	{"POST /api/quote/submit", "submitQuote", ratelimit.Rule{Limit: 20, Period: time.Minute, Burst: 10}},
 	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
 	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
-	{"POST /api/cache/invalidate", "invalidateCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
+	{
+		"POST /api/cache/invalidate",
+		"invalidateCache",
+		ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30},
+	},
 	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
-	{"POST /api/webhooks/cms", "receiveCmsWebhook", ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100}},
+	{
+		"POST /api/webhooks/cms",
+		"receiveCmsWebhook",
+		ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100},
+	},
 }
 
 // otherLimit limits GraphQL requests, and all other requests together. Each instance
 // counts for itself: a round trip to a server would cost more than the answer.
-var otherLimit = ratelimit.Rule{Limit: 50, Period: time.Second, Burst: 200} //nolint:gochecknoglobals // never changes
+var otherLimit = ratelimit.Rule{
+	Limit:  50,
+	Period: time.Second,
+	Burst:  200,
+} //nolint:gochecknoglobals // never changes
 
 // RateLimits limit how often one client may use a route.
 type RateLimits struct {
@@ -65,13 +77,20 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
-func allow(ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule) *schema.Error {
+func allow(
+	ctx context.Context,
+	limiter ratelimit.Limiter,
+	route string,
+	n int,
+	rule ratelimit.Rule,
+) *schema.Error {
 	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), n, rule)
 	if ok {
 		return nil
 	}
 	return &schema.Error{
-		Code: schema.CodeRateLimited, RetryAfter: retryAfter,
-		Message: "There were too many requests from this address. Please wait a moment.",
+		Code:       schema.CodeRateLimited,
+		RetryAfter: retryAfter,
+		Message:    "There were too many requests from this address. Please wait a moment.",
 	}
 }

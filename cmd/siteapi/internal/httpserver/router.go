@@ -23,7 +23,10 @@ const (
 // the admin listener and of the inbox. A path that ends in a slash has everything below it.
 func (s *Server) newRoutes() map[string]http.Handler {
 	operators := inbox.New(inbox.Options{
-		Tokens: s.Settings.AdminTokens, GraphQL: s.InboxGraphQL, Page: s.Pages[inbox.Path], Now: time.Now,
+		Tokens:  s.Settings.AdminTokens,
+		GraphQL: s.InboxGraphQL,
+		Page:    s.Pages[inbox.Path],
+		Now:     time.Now,
 	})
 	routes := map[string]http.Handler{}
 	for path, page := range s.Pages {
@@ -37,10 +40,15 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		routes[route.Path] = s.REST
 	}
 	maps.Copy(routes, map[string]http.Handler{
-		GraphQLPath: s.GraphQL, "/api/": s.REST, rest.DescriptionPath: s.REST,
-		livePath:   readOnly(http.HandlerFunc(live)),
-		readyPath:  readOnly(http.HandlerFunc(s.ready)),
-		inbox.Path: operators, inbox.Path + "/": operators, inbox.SessionPath: operators, inbox.GraphQLPath: operators,
+		GraphQLPath:          s.GraphQL,
+		"/api/":              s.REST,
+		rest.DescriptionPath: s.REST,
+		livePath:             readOnly(http.HandlerFunc(live)),
+		readyPath:            readOnly(http.HandlerFunc(s.ready)),
+		inbox.Path:           operators,
+		inbox.Path + "/":     operators,
+		inbox.SessionPath:    operators,
+		inbox.GraphQLPath:    operators,
 	})
 	if s.Pages[playground.Path] != nil {
 		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
@@ -69,7 +77,8 @@ func (s *Server) route(operators bool) http.Handler {
 // redirectBrowsers sends a browser that opens the address of GraphQL to the playground.
 func redirectBrowsers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && r.URL.RawQuery == "" && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		if r.Method == http.MethodGet && r.URL.RawQuery == "" &&
+			strings.Contains(r.Header.Get("Accept"), "text/html") {
 			w.Header().Add("Vary", "Accept")
 			http.Redirect(w, r, playground.Path, http.StatusFound)
 			return
@@ -90,7 +99,14 @@ func readOnly(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 		default:
 			w.Header().Set("Allow", allowed)
-			WriteError(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+			WriteError(
+				w,
+				r,
+				&schema.Error{
+					Code:    schema.CodeMethodNotAllowed,
+					Message: "This path answers to " + allowed + ".",
+				},
+			)
 		}
 	})
 }

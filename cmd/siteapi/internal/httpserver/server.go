@@ -55,7 +55,8 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{
-		Options: o, inFlight: inFlight{counts: map[string]int{}},
+		Options:     o,
+		inFlight:    inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 	}
 	for _, d := range o.Dependencies {
@@ -63,17 +64,28 @@ func New(o Options) *Server {
 	}
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
 	s.public = s.newHTTPServer(
-		s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage))))))))
-	s.admin = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true)))))))
+		s.withCaller(
+			o.Trace(
+				s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage))))),
+			),
+		),
+	)
+	s.admin = s.newHTTPServer(
+		s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true)))))),
+	)
 	return s
 }
 
 // newHTTPServer returns a server that closes the connections of slow clients.
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, MaxHeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: log.New(s.Log, "", 0), ReadTimeout: 15 * time.Second, // of the whole request
-		WriteTimeout: 30 * time.Second, // from the end of the header to the end of the response
+		Handler:           h,
+		MaxHeaderBytes:    32 << 10,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          log.New(s.Log, "", 0),
+		ReadTimeout:       15 * time.Second, // of the whole request
+		WriteTimeout:      30 * time.Second, // from the end of the header to the end of the response
 	}
 }
 
@@ -117,7 +129,10 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case len(inherited) == 1 && inherited[0] != nil:
 		return inherited[0], nil
 	case len(inherited) > 0:
-		return nil, fmt.Errorf("systemd handed over %d sockets: the service takes one stream socket", len(inherited))
+		return nil, fmt.Errorf(
+			"systemd handed over %d sockets: the service takes one stream socket",
+			len(inherited),
+		)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -153,7 +168,11 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname()
 		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host", http.StatusMisdirectedRequest)
+			http.Error(
+				w,
+				"ADMIN_ADDR answers to localhost here: have a proxy set the header Host",
+				http.StatusMisdirectedRequest,
+			)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -58,13 +58,18 @@ func New(o Options) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(SessionPath, byMethod(map[string]http.Handler{
-		http.MethodPost: http.HandlerFunc(h.open), http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
+		http.MethodPost:   http.HandlerFunc(h.open),
+		http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
 	}))
 	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
 	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."})
+		rest.WriteProblem(
+			w,
+			r,
+			&schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."},
+		)
 	}))
 	return protection.Handler(mux)
 }
@@ -76,7 +81,14 @@ func byMethod(handlers map[string]http.Handler) http.Handler {
 		next := handlers[r.Method]
 		if next == nil {
 			w.Header().Set("Allow", allowed)
-			rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeMethodNotAllowed, Message: "This path answers to " + allowed + "."})
+			rest.WriteProblem(
+				w,
+				r,
+				&schema.Error{
+					Code:    schema.CodeMethodNotAllowed,
+					Message: "This path answers to " + allowed + ".",
+				},
+			)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -89,12 +101,20 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 		Token string `json:"token"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
-		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`})
+		rest.WriteProblem(
+			w,
+			r,
+			&schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`},
+		)
 		return
 	}
 	key := keyOf(in.Token)
 	if !slices.ContainsFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) }) {
-		rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."})
+		rest.WriteProblem(
+			w,
+			r,
+			&schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."},
+		)
 		return
 	}
 	expires := h.Now().Add(sessionTime).UTC().Truncate(time.Second)
@@ -122,10 +142,18 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 		}
 		switch {
 		case key == nil:
-			rest.WriteProblem(w, r, &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."})
+			rest.WriteProblem(
+				w,
+				r,
+				&schema.Error{
+					Code:    schema.CodeUnauthenticated,
+					Message: "There is no session, or it has ended.",
+				},
+			)
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
 			rest.WriteProblem(w, r, &schema.Error{
-				Code: schema.CodeForbidden, Message: "The header " + csrfHeader + " with the session's token is required.",
+				Code:    schema.CodeForbidden,
+				Message: "The header " + csrfHeader + " with the session's token is required.",
 			})
 		default:
 			schema.CallerFrom(r.Context()).Session = true
@@ -166,7 +194,12 @@ func sign(key []byte, purpose, text string) string {
 // setCookie stores the session in the browser. Browsers name the page's origin in a request that is not a GET.
 func setCookie(w http.ResponseWriter, r *http.Request, session string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: session, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: strings.HasPrefix(r.Header.Get("Origin"), "https://"),
+		Name:     cookieName,
+		Value:    session,
+		Path:     Path,
+		MaxAge:   maxAge,
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+		Secure:   strings.HasPrefix(r.Header.Get("Origin"), "https://"),
 	})
 }

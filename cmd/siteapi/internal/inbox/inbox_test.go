@@ -17,7 +17,9 @@ func TestSessionExpires(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	h := inbox.New(inbox.Options{
-		Tokens: []string{"token"}, Now: func() time.Time { return now }, Page: http.NotFoundHandler(),
+		Tokens: []string{"token"},
+		Now:    func() time.Time { return now },
+		Page:   http.NotFoundHandler(),
 		GraphQL: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !schema.CallerFrom(r.Context()).Session {
 				t.Error("the caller is not marked")
@@ -30,7 +32,8 @@ func TestSessionExpires(t *testing.T) {
 		CSRF      string
 		ExpiresAt time.Time
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &opened); err != nil || !opened.ExpiresAt.Equal(now.Add(12*time.Hour)) {
+	if err := json.Unmarshal(w.Body.Bytes(), &opened); err != nil ||
+		!opened.ExpiresAt.Equal(now.Add(12*time.Hour)) {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}
 	cookie := w.Result().Cookies()[0]

@@ -49,7 +49,16 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 			if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
 				last = d.Errors[len(d.Errors)-1].Error
 			}
-			return table.Row{d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)), next, d.SubmissionID, last}
+			return table.Row{
+				d.ID,
+				d.Target,
+				d.State,
+				d.Attempts,
+				seconds(time.Since(d.CreatedAt)),
+				next,
+				d.SubmissionID,
+				last,
+			}
 		})
 		if n := len(list); n > 0 && n == f.Limit {
 			c.say("(the %d oldest: --limit 0 lists all)", f.Limit)
@@ -62,7 +71,10 @@ func retryDeliveries(ctx context.Context, c *call) error {
 	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not the number of a delivery: see the first column of `siteapi deliveries list`", text)
+			return fmt.Errorf(
+				"%q is not the number of a delivery: see the first column of `siteapi deliveries list`",
+				text,
+			)
 		}
 		ids = append(ids, id)
 	}
@@ -134,9 +146,16 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	case err != nil || missing == 0:
 		return err
 	case c.on("fix"):
-		return finding(fmt.Sprintf("%d deliveries were missing: they are sent while the service runs; verify again later", missing))
+		return finding(
+			fmt.Sprintf(
+				"%d deliveries were missing: they are sent while the service runs; verify again later",
+				missing,
+			),
+		)
 	}
-	return finding(fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing))
+	return finding(
+		fmt.Sprintf("%d deliveries are missing: `siteapi deliveries verify --fix` sends them again", missing),
+	)
 }
 
 // seconds writes a duration without fractions of a second; what is overdue is due now.

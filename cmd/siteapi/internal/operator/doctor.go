@@ -37,7 +37,9 @@ func examine(ctx context.Context, c *call) error {
 	}
 	err := c.printResult(map[string]any{"state": worst, "checks": found}, func() {
 		colours := map[schema.HealthState]text.Color{
-			schema.HealthStateOk: text.FgGreen, schema.HealthStateWarning: text.FgYellow, schema.HealthStateFailed: text.FgRed,
+			schema.HealthStateOk:      text.FgGreen,
+			schema.HealthStateWarning: text.FgYellow,
+			schema.HealthStateFailed:  text.FgRed,
 		}
 		for _, f := range found {
 			state := fmt.Sprintf("%-7s", word(f.State))
@@ -74,7 +76,8 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 			return c.db.Quotes, c.rules, nil
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
-			if s.CMSDriver == "file" && !exists(s.ContentPath()) { // opening it would write the sample content
+			if s.CMSDriver == "file" &&
+				!exists(s.ContentPath()) { // opening it would write the sample content
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), resolvers.ErrNotMade)
 			}
 			driver, err := c.OpenCMS(s)
@@ -88,12 +91,16 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
 	}
 	return append(slices.Concat(Checks(s), d.Checks()), resolvers.Check{
-		Name: "service", Advice: "name the service's address with --server if it is another; its log says why it is not ready",
+		Name:   "service",
+		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn resolvers.Warn) (string, error) {
 			answer, err := ask(ctx, http.MethodGet, c.server()+"/readyz", "")
 			switch {
 			case err != nil && running:
-				warn("a process has the database open, and none answers at "+c.server(), "name its address with --server")
+				warn(
+					"a process has the database open, and none answers at "+c.server(),
+					"name its address with --server",
+				)
 			case err != nil:
 			case !strings.Contains(answer.String(), `"dependencies"`):
 				return "", fmt.Errorf("what answers at %s is not this service", c.server())
@@ -110,10 +117,16 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 // Checks returns the checks of what does not depend on other systems.
 func Checks(s *config.Settings) []resolvers.Check {
 	return []resolvers.Check{
-		{Name: "settings", Advice: "name the networks of your proxies only",
-			Run: func(_ context.Context, warn resolvers.Warn) (string, error) { return checkSettings(s, warn) }},
-		{Name: "data folder", Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",
-			Run: func(_ context.Context, warn resolvers.Warn) (string, error) { return checkFolder(s.DataDir, warn) }},
+		{
+			Name:   "settings",
+			Advice: "name the networks of your proxies only",
+			Run:    func(_ context.Context, warn resolvers.Warn) (string, error) { return checkSettings(s, warn) },
+		},
+		{
+			Name:   "data folder",
+			Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",
+			Run:    func(_ context.Context, warn resolvers.Warn) (string, error) { return checkFolder(s.DataDir, warn) },
+		},
 	}
 }
 
@@ -127,21 +140,37 @@ func checkSettings(s *config.Settings, warn resolvers.Warn) (string, error) {
 			warn(detail, advice)
 		}
 	}
-	doubt(slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets), func(secret string) bool { return len(secret) < 20 }),
+	doubt(
+		slices.ContainsFunc(
+			slices.Concat(s.CacheTokens, s.WebhookSecrets),
+			func(secret string) bool { return len(secret) < 20 },
+		),
 		"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed",
-		"set long random values, for instance from `openssl rand -hex 32`")
+		"set long random values, for instance from `openssl rand -hex 32`",
+	)
 	doubt(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
 		"CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
 		"set a secret in the CMS's webhook, and the same one here")
-	doubt(s.CRMDriver == "file", "CRM_DRIVER=file: contacts are only written to files in DATA_DIR", "set CRM_DRIVER=hubspot")
+	doubt(
+		s.CRMDriver == "file",
+		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",
+		"set CRM_DRIVER=hubspot",
+	)
 	doubt(!strings.HasPrefix(s.SiteURL, "https://"),
 		"SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
 		"set it to the public address of this service")
 	doubt(s.Playground || s.Introspection, "GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on",
 		"set both to off, unless the API is meant for strangers")
-	doubt(!s.RateLimits, "RATE_LIMITS=off: one address can use up everything", "set it to on, unless a proxy limits each client")
-	doubt(slices.Contains(s.CORSOrigins, "*"), "CORS_ALLOWED_ORIGINS=*: every site may call the service from its visitors' browsers",
-		"list the origins of your own sites")
+	doubt(
+		!s.RateLimits,
+		"RATE_LIMITS=off: one address can use up everything",
+		"set it to on, unless a proxy limits each client",
+	)
+	doubt(
+		slices.Contains(s.CORSOrigins, "*"),
+		"CORS_ALLOWED_ORIGINS=*: every site may call the service from its visitors' browsers",
+		"list the origins of your own sites",
+	)
 	doubt(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
 		"ADMIN_ADDR is not on this machine only: metrics and profiles have no guard of their own",
 		"listen on 127.0.0.1, or make sure that only your own network reaches it")
@@ -171,8 +200,14 @@ func checkFolder(path string, warn resolvers.Warn) (string, error) {
 	}
 	_, err = f.WriteString("written by a check\n")
 	if left, _ := filepath.Glob(filepath.Join(path, asidePrefix+"*")); len(left) > 0 {
-		warn(fmt.Sprintf("%d folders %s… hold what restores have replaced, personal data too", len(left), asidePrefix),
-			"remove them once you are sure")
+		warn(
+			fmt.Sprintf(
+				"%d folders %s… hold what restores have replaced, personal data too",
+				len(left),
+				asidePrefix,
+			),
+			"remove them once you are sure",
+		)
 	}
 	return path + ", written and synced", errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }

@@ -78,40 +78,53 @@ func serverFlag() option {
 
 func statesFlag() option {
 	values := append(queue.States(), "all")
-	return checkedFlag("state", "only these `states`, separated by commas: "+words(values), func(c *call, given string) error {
-		for typed := range strings.SplitSeq(given, ",") {
-			state, err := parse(typed, values)
-			if err != nil {
-				return err
+	return checkedFlag(
+		"state",
+		"only these `states`, separated by commas: "+words(values),
+		func(c *call, given string) error {
+			for typed := range strings.SplitSeq(given, ",") {
+				state, err := parse(typed, values)
+				if err != nil {
+					return err
+				}
+				c.states = append(c.states, state)
 			}
-			c.states = append(c.states, state)
-		}
-		if slices.Contains(c.states, "all") {
-			c.states = queue.States()
-		}
-		return nil
-	})
+			if slices.Contains(c.states, "all") {
+				c.states = queue.States()
+			}
+			return nil
+		},
+	)
 }
 
 func timeFlag(name, usage string) option {
-	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(c *call, given string) error {
-		if d, err := config.Duration(given); err == nil {
-			c.times[name] = time.Now().Add(-d)
-			return nil
-		}
-		for _, layout := range []string{time.DateOnly, time.RFC3339} {
-			if at, err := time.Parse(layout, given); err == nil {
-				c.times[name] = at
+	return checkedFlag(
+		name,
+		usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z",
+		func(c *call, given string) error {
+			if d, err := config.Duration(given); err == nil {
+				c.times[name] = time.Now().Add(-d)
 				return nil
 			}
-		}
-		return errors.New("must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
-			"or a time such as 2026-01-31T09:30:00Z")
-	})
+			for _, layout := range []string{time.DateOnly, time.RFC3339} {
+				if at, err := time.Parse(layout, given); err == nil {
+					c.times[name] = at
+					return nil
+				}
+			}
+			return errors.New(
+				"must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
+					"or a time such as 2026-01-31T09:30:00Z",
+			)
+		},
+	)
 }
 
 func periodFlags(what string) option {
-	return options(timeFlag("since", "only "+what+" since that"), timeFlag("until", "only "+what+" before that"))
+	return options(
+		timeFlag("since", "only "+what+" since that"),
+		timeFlag("until", "only "+what+" before that"),
+	)
 }
 
 func limitFlag() option {
@@ -133,7 +146,8 @@ func (c *call) limit() int {
 
 func outputFlags(usage string) option {
 	return options(boolFlag("overwrite", "replace the file if it exists"), func(c *call) {
-		c.Flags().FuncP("output", "o", usage, func(given string) error { c.texts["output"] = given; return nil })
+		c.Flags().
+			FuncP("output", "o", usage, func(given string) error { c.texts["output"] = given; return nil })
 	})
 }
 

@@ -59,7 +59,16 @@ func listLeads(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.printResult(list, func() {
-		header := table.Row{"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE"}
+		header := table.Row{
+			"REFERENCE",
+			"SUBMITTED",
+			"STATE",
+			"ESTIMATE",
+			"NAME",
+			"E-MAIL",
+			"PROJECT",
+			"LOCALE",
+		}
 		printTable(c, "leads", list, header, func(l *schema.Lead) table.Row {
 			return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State),
 				amount(l.Estimate.Min) + "-" + amount(l.Estimate.Max) + " " + l.Estimate.Currency,
@@ -183,19 +192,59 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		return out.Error()
 	}
 	_, _ = io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
-	_ = row("submitted_at", "submission_id", "reference", "first_name", "last_name", "email", "phone", "company",
-		"locale", "project_type", "features", "complexity", "timeline", "estimate_min", "estimate_max", "currency",
-		"session_id", "pdf", "state", "signals")
+	_ = row(
+		"submitted_at",
+		"submission_id",
+		"reference",
+		"first_name",
+		"last_name",
+		"email",
+		"phone",
+		"company",
+		"locale",
+		"project_type",
+		"features",
+		"complexity",
+		"timeline",
+		"estimate_min",
+		"estimate_max",
+		"currency",
+		"session_id",
+		"pdf",
+		"state",
+		"signals",
+	)
 	return func(l *schema.Lead) error {
 		signals := make([]string, len(l.Signals))
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
-		return row(l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
-			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email, orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company),
-			orEmpty(l.Locale), l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"), orEmpty(l.Selections.Complexity),
-			orEmpty(l.Selections.Timeline), amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"))
+		return row(
+			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"),
+			l.ID,
+			l.Reference,
+			l.Contact.FirstName,
+			l.Contact.LastName,
+			l.Contact.Email,
+			orEmpty(l.Contact.Phone),
+			orEmpty(l.Contact.Company),
+			orEmpty(
+				l.Locale,
+			),
+			l.Selections.ProjectType,
+			strings.Join(l.Selections.Features, ";"),
+			orEmpty(l.Selections.Complexity),
+			orEmpty(
+				l.Selections.Timeline,
+			),
+			amount(l.Estimate.Min),
+			amount(l.Estimate.Max),
+			l.Estimate.Currency,
+			l.SessionID,
+			l.PDFURL,
+			word(l.State),
+			strings.Join(signals, ";"),
+		)
 	}
 }
 
@@ -285,7 +334,9 @@ func outcome(r *schema.ErasureReceipt) error {
 	}
 	switch {
 	case in("failed"):
-		return errors.New("not every place could be searched and erased: run the command again when what failed can be reached")
+		return errors.New(
+			"not every place could be searched and erased: run the command again when what failed can be reached",
+		)
 	case in("found"):
 		return finding("nothing was erased: add --yes to erase it")
 	}
@@ -305,7 +356,12 @@ func (c *call) clearMemory(ctx context.Context, pattern cache.Pattern, idle bool
 	}
 	var answer struct{ Cleared *int }
 	if json.Unmarshal(resp.Body(), &answer) != nil || answer.Cleared == nil {
-		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)", c.server(), resp.Status(), advice)
+		return 0, fmt.Errorf(
+			"the service at %s answers %s to CACHE_API_TOKEN (%s)",
+			c.server(),
+			resp.Status(),
+			advice,
+		)
 	}
 	return *answer.Cleared, nil
 }
@@ -320,14 +376,25 @@ func printFunnel(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.printResult(f, func() {
-		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"}, func(s *schema.FunnelStep) table.Row {
-			share := ""
-			if s.Conversion != nil {
-				share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
-			}
-			return table.Row{word(s.Name), s.Count, share}
-		})
-		c.say("%d submissions, %d of them without a tracked session; %d more in review\n", f.Submissions, f.Untracked, f.InReview)
+		printTable(
+			c,
+			"steps",
+			f.Steps,
+			table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
+			func(s *schema.FunnelStep) table.Row {
+				share := ""
+				if s.Conversion != nil {
+					share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
+				}
+				return table.Row{word(s.Name), s.Count, share}
+			},
+		)
+		c.say(
+			"%d submissions, %d of them without a tracked session; %d more in review\n",
+			f.Submissions,
+			f.Untracked,
+			f.InReview,
+		)
 		header := table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}
 		printTable(c, "choices", f.Choices, header, func(v *schema.FunnelChoice) table.Row {
 			return table.Row{v.Field, v.Value, v.Count, v.Submitted}

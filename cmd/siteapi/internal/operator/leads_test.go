@@ -24,7 +24,11 @@ func TestColumnsOfExport(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatal(rows, err)
 	}
-	renamed := map[string]string{"id": "submission_id", "estimate.min": "estimate_min", "estimate.max": "estimate_max"}
+	renamed := map[string]string{
+		"id":           "submission_id",
+		"estimate.min": "estimate_min",
+		"estimate.max": "estimate_max",
+	}
 	for _, path := range quotetest.Fields() {
 		column, ok := renamed[path]
 		if !ok {
@@ -38,7 +42,11 @@ func TestColumnsOfExport(t *testing.T) {
 			column = name.String()
 		}
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
-			t.Errorf("csvWriter in leads.go: the field %s has no column %s, or an empty cell there", path, column)
+			t.Errorf(
+				"csvWriter in leads.go: the field %s has no column %s, or an empty cell there",
+				path,
+				column,
+			)
 		}
 	}
 }
@@ -47,10 +55,26 @@ func TestColumnsOfExport(t *testing.T) {
 func TestInert(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
-		"": "", "Ana": "Ana", "a+b@c.d": "a+b@c.d", "web-app": "web-app", "a = b": "a = b",
-		"=1+1": "'=1+1", "+40": "'+40", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "==1": "'==1", "＝1": "'＝1",
-		"  =1": "  '=1", "\t=1": "\t'=1", "\"=1": "\"'=1", "\u00a0=1": "\u00a0'=1",
-		"a;=1": "a;'=1", "a; \"=1": "a; \"'=1", "a\r\n=1": "a\r\n'=1", "a,@b": "a,'@b", "a|+1": "a|'+1",
+		"":             "",
+		"Ana":          "Ana",
+		"a+b@c.d":      "a+b@c.d",
+		"web-app":      "web-app",
+		"a = b":        "a = b",
+		"=1+1":         "'=1+1",
+		"+40":          "'+40",
+		"-1":           "'-1",
+		"@SUM(A1)":     "'@SUM(A1)",
+		"==1":          "'==1",
+		"＝1":           "'＝1",
+		"  =1":         "  '=1",
+		"\t=1":         "\t'=1",
+		"\"=1":         "\"'=1",
+		"\u00a0=1":     "\u00a0'=1",
+		"a;=1":         "a;'=1",
+		"a; \"=1":      "a; \"'=1",
+		"a\r\n=1":      "a\r\n'=1",
+		"a,@b":         "a,'@b",
+		"a|+1":         "a|'+1",
 		"Ș-a;-b;c-d;＠": "Ș-a;'-b;c-d;'＠",
 	} {
 		if got := inert(cell); got != want {

@@ -81,7 +81,8 @@ func printFields(out io.Writer, v any) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
 		container, n := dec.StackIndex(dec.StackDepth())
-		if container == '{' && n%2 == 1 || strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
+		if container == '{' && n%2 == 1 || strings.ContainsRune("{}[]n", rune(token.Kind())) ||
+			token.String() == "" {
 			continue // a name, or nothing to print
 		}
 		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
@@ -108,7 +109,11 @@ func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error
 		return err
 	}
 	what := ""
-	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) { what, err = write(w); return err })
+	err := writeFile(
+		path,
+		c.on("overwrite"),
+		func(w io.Writer) (err error) { what, err = write(w); return err },
+	)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}

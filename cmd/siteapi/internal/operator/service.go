@@ -80,7 +80,10 @@ func setUpCRM(ctx context.Context, c *call) error {
 	case err == nil:
 		return nil
 	case upstream.KindOf(err) == upstream.Refused:
-		return fmt.Errorf("%w\n(the token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)", err)
+		return fmt.Errorf(
+			"%w\n(the token needs the scopes crm.schemas.contacts.read and crm.schemas.contacts.write)",
+			err,
+		)
 	}
 	return fmt.Errorf("%w\n(what is listed above is done: run the command again for the rest)", err)
 }
@@ -97,7 +100,11 @@ func setUpCMS(ctx context.Context, c *call) error {
 		return nil
 	}
 	site := cmp.Or(s.SiteURL, "https://<this service>")
-	hook := cms.Webhook{URL: site + "/api/webhooks/cms", Token: first(s.WebhookSecrets), Secret: first(s.SigningSecrets)}
+	hook := cms.Webhook{
+		URL:    site + "/api/webhooks/cms",
+		Token:  first(s.WebhookSecrets),
+		Secret: first(s.SigningSecrets),
+	}
 	if hook.Token == config.DevWebhookSecret { // everyone knows it
 		hook.Token = ""
 	}
@@ -120,7 +127,10 @@ func setUpCMS(ctx context.Context, c *call) error {
 	outcome, err := setup.CreateWebhook(ctx, hook)
 	switch {
 	case upstream.KindOf(err) == upstream.Refused:
-		return fmt.Errorf("%w\n(the token may not manage webhooks: create it by hand with the settings above)", err)
+		return fmt.Errorf(
+			"%w\n(the token may not manage webhooks: create it by hand with the settings above)",
+			err,
+		)
 	case err == nil:
 		c.say("%s", outcome)
 	}

@@ -89,7 +89,15 @@ func writeBackup(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.writeOutput(func(w io.Writer) (string, error) {
-		return fmt.Sprintf("%d submissions, %d sessions", submissions, sessions), writeArchive(w, staging, s.DataDir)
+		return fmt.Sprintf(
+				"%d submissions, %d sessions",
+				submissions,
+				sessions,
+			), writeArchive(
+				w,
+				staging,
+				s.DataDir,
+			)
 	})
 }
 
@@ -119,7 +127,8 @@ func writeArchive(w io.Writer, staging, dataDir string) error {
 		}
 		files, _ := fs.Glob(folder, pattern)
 		for _, name := range files {
-			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // erased in the meantime
+			if err := addFile(archive, folder, name); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) { // erased in the meantime
 				return err
 			}
 		}
@@ -135,7 +144,9 @@ func addFile(archive *tar.Writer, folder fs.FS, name string) error {
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err == nil {
-		err = archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()})
+		err = archive.WriteHeader(
+			&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()},
+		)
 	}
 	if err == nil {
 		_, err = io.Copy(archive, f)
@@ -147,8 +158,10 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 	from, s := c.texts["from"], c.settings
 	switch {
 	case s.DatabaseURL != nil:
-		return errors.New("the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
-			`   pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" siteapi.dump`)
+		return errors.New(
+			"the database is PostgreSQL: nothing was changed. Stop all instances, then run:\n\n" +
+				`   pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" siteapi.dump`,
+		)
 	case from == "":
 		return errors.New("--from: name the backup")
 	}
@@ -182,7 +195,12 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return fmt.Errorf("nothing was restored: %w", err)
 	}
-	c.say("restored the backup of %s: %d submissions, %d sessions", made.UTC().Format(time.RFC3339), submissions, sessions)
+	c.say(
+		"restored the backup of %s: %d submissions, %d sessions",
+		made.UTC().Format(time.RFC3339),
+		submissions,
+		sessions,
+	)
 	if os.Remove(aside) != nil { // it is not empty
 		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
 	}

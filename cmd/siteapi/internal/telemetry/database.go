@@ -36,7 +36,10 @@ func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) (err error) {
 }
 
 // Submit implements [store.Quotes].
-func (q *meteredQuotes) Submit(ctx context.Context, n store.NewSubmission) (s quote.Submission, created bool, err error) {
+func (q *meteredQuotes) Submit(
+	ctx context.Context,
+	n store.NewSubmission,
+) (s quote.Submission, created bool, err error) {
 	defer q.observe("submit", time.Now(), &err)
 	return q.Quotes.Submit(ctx, n)
 }

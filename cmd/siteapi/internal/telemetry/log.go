@@ -24,7 +24,11 @@ func NewLogger(s *config.Settings, out io.Writer) zerolog.Logger {
 // ConsoleWriter prints events in a readable form: time, level, message, fields; coloured on a terminal only.
 func ConsoleWriter(out io.Writer) io.Writer {
 	file, ok := out.(*os.File)
-	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !ok || !term.IsTerminal(int(file.Fd()))}
+	return zerolog.ConsoleWriter{
+		Out:        out,
+		TimeFormat: time.TimeOnly,
+		NoColor:    !ok || !term.IsTerminal(int(file.Fd())),
+	}
 }
 
 // RequestFields adds to events with a context the id of the request, and its trace and span where it is traced.

@@ -34,29 +34,42 @@ type Metrics struct {
 // NewMetrics returns metrics of their own registry.
 func NewMetrics(version string) *Metrics {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	factory := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: "siteapi_" + name, Help: help}, labels)
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "siteapi_build_info", Help: "Always 1; the version is a label.", ConstLabels: prometheus.Labels{"version": version},
+		Name:        "siteapi_build_info",
+		Help:        "Always 1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 	return &Metrics{
 		Registry: registry,
-		reads:    counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.", "family", "outcome"),
-		events:   counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+		reads: counter(
+			"cache_reads_total",
+			"Reads of the cache; a miss waits for a fill.",
+			"family",
+			"outcome",
+		),
+		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
 		calls: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "siteapi_upstream_call_seconds", Help: "Calls to remote systems.",
+			Name:    "siteapi_upstream_call_seconds",
+			Help:    "Calls to remote systems.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"system", "operation", "outcome"}),
 		database: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "siteapi_database_seconds", Help: "Time that requests wait for the database.",
+			Name:    "siteapi_database_seconds",
+			Help:    "Time that requests wait for the database.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation", "outcome"}),
 		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		Gaps: factory.NewCounter(prometheus.CounterOpts{
-			Name: "siteapi_crm_gaps_total", Help: "Properties that contacts in the CRM were stored without.",
+			Name: "siteapi_crm_gaps_total",
+			Help: "Properties that contacts in the CRM were stored without.",
 		}),
 	}
 }
@@ -120,7 +133,12 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	load := g.Load()
 	set("database_waiting", "Requests that wait for the write lock.", float64(load.Waiting), nil)
 	for state, n := range map[string]int{"busy": load.Busy, "idle": load.Idle} {
-		set("database_connections", "Connections to the database by state.", float64(n), prometheus.Labels{"state": state})
+		set(
+			"database_connections",
+			"Connections to the database by state.",
+			float64(n),
+			prometheus.Labels{"state": state},
+		)
 	}
 	var size int64
 	for _, path := range g.Files {
@@ -141,7 +159,12 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	for _, n := range counts {
 		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
 		set("deliveries", "Deliveries that have not arrived.", float64(n.Number), labels)
-		set("lead_undelivered_seconds", "Age of the oldest lead that a target does not have; 0: there is none.", age(n.Oldest), labels)
+		set(
+			"lead_undelivered_seconds",
+			"Age of the oldest lead that a target does not have; 0: there is none.",
+			age(n.Oldest),
+			labels,
+		)
 	}
 }
 

@@ -34,7 +34,12 @@ type Traces struct{ provider *sdktrace.TracerProvider }
 
 // OpenTraces returns nil where no collector is set. If the collector is away, spans are dropped and a warning is logged.
 // Headers, certificates, time-outs and the sampler are read by the library from their standard variables.
-func OpenTraces(ctx context.Context, s *config.Settings, version string, log zerolog.Logger) (*Traces, error) {
+func OpenTraces(
+	ctx context.Context,
+	s *config.Settings,
+	version string,
+	log zerolog.Logger,
+) (*Traces, error) {
 	if s.TracesURL == "" {
 		return nil, nil //nolint:nilnil // nothing is traced
 	}
@@ -85,9 +90,15 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 		span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 		next.ServeHTTP(w, r)
 	})
-	return otelhttp.NewHandler(described, "",
-		otelhttp.WithTracerProvider(t.provider), otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }))
+	return otelhttp.NewHandler(
+		described,
+		"",
+		otelhttp.WithTracerProvider(t.provider),
+		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(
+			func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" },
+		),
+	)
 }
 
 // Operation makes a span of an operation. Its name comes from the schema alone, since clients choose the names of their
@@ -122,8 +133,9 @@ func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 	}
 	return func(ctx context.Context, s *quote.Submission) error {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
-		ctx, span := t.provider.Tracer("siteapi").Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
-			trace.WithAttributes(attribute.String("siteapi.target", string(target))))
+		ctx, span := t.provider.Tracer("siteapi").
+			Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
+				trace.WithAttributes(attribute.String("siteapi.target", string(target))))
 		defer span.End()
 		err := send(ctx, s)
 		if err != nil {

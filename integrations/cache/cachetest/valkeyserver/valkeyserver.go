@@ -93,7 +93,8 @@ func (s *Server) Start() error {
 	s.cmd = cmd
 	for end := time.Now().Add(startTimeout); ; time.Sleep(5 * time.Millisecond) {
 		_, err := s.Do("PING")
-		if reply, answered := valkey.IsValkeyErr(err); err == nil || answered && !strings.HasPrefix(reply.Error(), "LOADING") {
+		if reply, answered := valkey.IsValkeyErr(err); err == nil ||
+			answered && !strings.HasPrefix(reply.Error(), "LOADING") {
 			return nil
 		}
 		if time.Now().After(end) {
@@ -107,8 +108,11 @@ func (s *Server) Start() error {
 // Do sends one command over a connection of its own.
 func (s *Server) Do(args ...string) (any, error) {
 	client, err := valkey.NewClient(valkey.ClientOption{
-		InitAddress: []string{s.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
-		ConnWriteTimeout: startTimeout,
+		InitAddress:       []string{s.Addr()},
+		ForceSingleClient: true,
+		DisableCache:      true,
+		DisableRetry:      true,
+		ConnWriteTimeout:  startTimeout,
 	})
 	if err != nil {
 		return nil, err

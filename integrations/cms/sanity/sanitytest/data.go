@@ -31,7 +31,8 @@ var queries = map[string]struct {
 		` && (language == $locale || !defined(language))] | order(_id asc)`: {
 		func(d document, p params) bool {
 			language := d.fields["language"] // as in GROQ, a field that is null is not defined
-			return slices.Contains(p.Types, d.typ) && isPublished(d.id) && (language == nil || language == any(p.Locale))
+			return slices.Contains(p.Types, d.typ) && isPublished(d.id) &&
+				(language == nil || language == any(p.Locale))
 		},
 		func(d document) any { return d.raw },
 	},
@@ -78,7 +79,9 @@ func (s *Server) query(seen Request, version string) answer {
 	q, known := queries[sent.Query]
 	if !known {
 		return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
-			"type": "queryParseError", "description": "the stub does not understand this query", "query": sent.Query,
+			"type":        "queryParseError",
+			"description": "the stub does not understand this query",
+			"query":       sent.Query,
 		}})}
 	}
 	found := []any{}
@@ -91,7 +94,10 @@ func (s *Server) query(seen Request, version string) answer {
 	if strings.HasPrefix(sent.Query, "count(") {
 		result = len(found)
 	}
-	return answer{http.StatusOK, encode(map[string]any{"ms": 1, "result": result, "syncTags": []string{"s1:stub"}})}
+	return answer{
+		http.StatusOK,
+		encode(map[string]any{"ms": 1, "result": result, "syncTags": []string{"s1:stub"}}),
+	}
 }
 
 // visible returns the documents that a reader sees, by id.
@@ -123,7 +129,11 @@ func (s *Server) visible(auth, perspective string) []document {
 // mutate runs a transaction: all of it or nothing.
 func (s *Server) mutate(seen Request) answer {
 	if seen.Method != http.MethodPost || seen.Auth != "write" {
-		return mutationFailed(http.StatusForbidden, "insufficientPermissionsError", `permission "create" required`)
+		return mutationFailed(
+			http.StatusForbidden,
+			"insufficientPermissionsError",
+			`permission "create" required`,
+		)
 	}
 	var sent struct {
 		Mutations []struct {
@@ -151,7 +161,10 @@ func (s *Server) mutate(seen Request) answer {
 	}
 	s.docs = next
 	s.serial++
-	return answer{http.StatusOK, encode(map[string]any{"transactionId": "stub-" + strconv.Itoa(s.serial), "results": results})}
+	return answer{
+		http.StatusOK,
+		encode(map[string]any{"transactionId": "stub-" + strconv.Itoa(s.serial), "results": results}),
+	}
 }
 
 // apply runs one mutation on a copy of the documents.
@@ -184,7 +197,10 @@ func (s *Server) apply(
 // mutationFailed is an error of the mutate API.
 func mutationFailed(status int, kind, description string) answer {
 	return answer{status, encode(map[string]any{"error": map[string]any{
-		"type": "mutationError", "description": fmt.Sprintf("The mutation(s) failed: %s", description),
-		"items": []any{map[string]any{"error": map[string]any{"type": kind, "description": description}, "index": 0}},
+		"type":        "mutationError",
+		"description": fmt.Sprintf("The mutation(s) failed: %s", description),
+		"items": []any{
+			map[string]any{"error": map[string]any{"type": kind, "description": description}, "index": 0},
+		},
 	}})}
 }

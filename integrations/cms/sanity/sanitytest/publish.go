@@ -61,7 +61,12 @@ func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, e
 
 // notify sends a webhook until it is accepted or the tries are used up. All tries carry the same
 // idempotency key.
-func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage) (int, error) {
+func (s *Server) notify(
+	ctx context.Context,
+	hook Webhook,
+	id, operation string,
+	before, body json.RawMessage,
+) (int, error) {
 	var status int
 	s.mu.Lock()
 	if s.opts.IndexLag > 0 {
@@ -86,8 +91,13 @@ func (s *Server) notify(ctx context.Context, hook Webhook, id, operation string,
 			return 0, fmt.Errorf("sending the webhook: %w", err)
 		}
 		for name, value := range map[string]string{
-			"Content-Type": "application/json; charset=utf-8", "idempotency-key": key, "sanity-transaction-id": key,
-			"sanity-project-id": s.opts.Project, "sanity-dataset": s.opts.Dataset, "sanity-document-id": id, "sanity-operation": operation,
+			"Content-Type":          "application/json; charset=utf-8",
+			"idempotency-key":       key,
+			"sanity-transaction-id": key,
+			"sanity-project-id":     s.opts.Project,
+			"sanity-dataset":        s.opts.Dataset,
+			"sanity-document-id":    id,
+			"sanity-operation":      operation,
 		} {
 			req.Header.Set(name, value)
 		}

@@ -171,7 +171,10 @@ type answer struct {
 
 // failed is an error in the flat shape of the proxies in front of the data APIs.
 func failed(status int, message string) answer {
-	return answer{status, encode(map[string]any{"statusCode": status, "error": http.StatusText(status), "message": message})}
+	return answer{
+		status,
+		encode(map[string]any{"statusCode": status, "error": http.StatusText(status), "message": message}),
+	}
 }
 
 func encode(v any) []byte {
@@ -236,10 +239,16 @@ func (s *Server) handle(seen Request, path []string) answer {
 	case path == nil:
 		return failed(http.StatusNotFound, "Not Found")
 	case path[3] != s.opts.Dataset:
-		return failed(http.StatusNotFound, fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project))
+		return failed(
+			http.StatusNotFound,
+			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project),
+		)
 	case seen.Auth == "wrong":
 		return answer{http.StatusUnauthorized, encode(map[string]any{
-			"statusCode": 401, "error": "Unauthorized", "errorCode": "SIO-401-ANF", "message": "Unauthorized - Session not found",
+			"statusCode": 401,
+			"error":      "Unauthorized",
+			"errorCode":  "SIO-401-ANF",
+			"message":    "Unauthorized - Session not found",
 		})}
 	case seen.API == "mutate":
 		return s.mutate(seen)

@@ -175,8 +175,13 @@ func (s *Server) readBatch(body []byte) answer {
 		Properties []string
 		Inputs     []struct{ ID string }
 	}
-	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" || len(in.Inputs) == 0 || len(in.Inputs) > 100 {
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Batch input must contain between 1 and 100 inputs")
+	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" || len(in.Inputs) == 0 ||
+		len(in.Inputs) > 100 {
+		return s.wrong(
+			http.StatusBadRequest,
+			"VALIDATION_ERROR",
+			"Batch input must contain between 1 and 100 inputs",
+		)
 	}
 	results, missing := []any{}, []string{}
 	for _, input := range in.Inputs {
@@ -214,7 +219,11 @@ func (r *record) shown(names []string) map[string]any {
 func (s *Server) accepted(body []byte) (map[string]string, *answer) {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(body, &in); err != nil || in.Properties == nil {
-		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Invalid input JSON: properties must be strings")
+		a := s.wrong(
+			http.StatusBadRequest,
+			"VALIDATION_ERROR",
+			"Invalid input JSON: properties must be strings",
+		)
 		return nil, &a
 	}
 	props := map[string]string{}
@@ -230,7 +239,11 @@ func (s *Server) accepted(body []byte) (map[string]string, *answer) {
 		props[name] = stored
 	}
 	if len(refused) > 0 { // listed in the text of the message, as HubSpot does
-		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "Property values were not valid: "+string(encode(refused)))
+		a := s.wrong(
+			http.StatusBadRequest,
+			"VALIDATION_ERROR",
+			"Property values were not valid: "+string(encode(refused)),
+		)
 		return nil, &a
 	}
 	return props, nil
@@ -282,7 +295,13 @@ type definition struct {
 func standardDefinitions() map[string]definition {
 	defs := map[string]definition{}
 	for _, name := range []string{"email", "firstname", "lastname", "phone", "company", "lifecyclestage"} {
-		defs[name] = definition{Name: name, Label: name, Type: "string", FieldType: "text", GroupName: "contactinformation"}
+		defs[name] = definition{
+			Name:      name,
+			Label:     name,
+			Type:      "string",
+			FieldType: "text",
+			GroupName: "contactinformation",
+		}
 	}
 	return defs
 }
@@ -311,7 +330,11 @@ func (s *Server) propertiesAPI(method, rest string, body []byte) answer {
 	decodeErr := json.Unmarshal(body, &def)
 	switch {
 	case s.o.NoSchemas:
-		a := s.wrong(http.StatusForbidden, "MISSING_SCOPES", "This app hasn't been granted all required scopes to make this call.")
+		a := s.wrong(
+			http.StatusForbidden,
+			"MISSING_SCOPES",
+			"This app hasn't been granted all required scopes to make this call.",
+		)
 		a.body.(map[string]any)["errors"] = []any{map[string]any{
 			"context": map[string]any{"requiredGranularScopes": []string{"crm.schemas.contacts.write"}},
 		}}
@@ -326,11 +349,19 @@ func (s *Server) propertiesAPI(method, rest string, body []byte) answer {
 	case decodeErr != nil || def.Name == "" || def.Label == "":
 		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
 	case rest == "groups" && s.groups[def.Name] || rest == "" && s.defs[def.Name].Name != "":
-		return s.wrong(http.StatusConflict, "CONFLICT", fmt.Sprintf("Property named %s already exists", def.Name))
+		return s.wrong(
+			http.StatusConflict,
+			"CONFLICT",
+			fmt.Sprintf("Property named %s already exists", def.Name),
+		)
 	case rest == "groups":
 		s.groups[def.Name] = true
 	case !s.groups[def.GroupName] || def.Type == "" || def.FieldType == "":
-		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "type, fieldType and an existing group are required")
+		return s.wrong(
+			http.StatusBadRequest,
+			"VALIDATION_ERROR",
+			"type, fieldType and an existing group are required",
+		)
 	default:
 		s.defs[def.Name] = def
 	}

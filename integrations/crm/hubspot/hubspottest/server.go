@@ -57,8 +57,11 @@ type Server struct {
 // New starts a server.
 func New(o Options) *Server {
 	s := &Server{
-		o: o, serial: 100, contacts: map[string]*record{}, groups: map[string]bool{"contactinformation": true},
-		defs: standardDefinitions(),
+		o:        o,
+		serial:   100,
+		contacts: map[string]*record{},
+		groups:   map[string]bool{"contactinformation": true},
+		defs:     standardDefinitions(),
 	}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -91,8 +94,11 @@ func Answer(status int, body []byte) Fault {
 // Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. Wait is
 // the Retry-After header; empty: none.
 func Limited(policy, wait string) Fault {
-	f := Answer(http.StatusTooManyRequests, fmt.Appendf(nil,
-		`{"status":"error","message":"You have reached your limit.","errorType":"RATE_LIMIT","policyName":%q}`, policy))
+	f := Answer(http.StatusTooManyRequests, fmt.Appendf(
+		nil,
+		`{"status":"error","message":"You have reached your limit.","errorType":"RATE_LIMIT","policyName":%q}`,
+		policy,
+	))
 	f.fault.RetryAfter = wait
 	return f
 }
@@ -215,7 +221,11 @@ func encode(v any) []byte {
 // contain an escaped slash.
 func (s *Server) answer(r *http.Request, body []byte) answer {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
-		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION", "Authentication credentials not found.")
+		return s.wrong(
+			http.StatusUnauthorized,
+			"INVALID_AUTHENTICATION",
+			"Authentication credentials not found.",
+		)
 	}
 	objects, properties := "/crm/v3/objects", "/crm/v3/properties"
 	if s.o.Version != "" {

@@ -25,13 +25,17 @@ type KeyRow struct {
 func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 	return decoded(s.submissionRows(ctx, store.Filter{}), func(row SubmissionRow) (Lead, error) {
 		l := Lead{Submission: row}
-		err := s.db.Query(ctx, `SELECT key, created_at FROM submission_keys WHERE submission_id = $1 ORDER BY key`,
-			[]any{row.ID}, func(scan Scan) error {
+		err := s.db.Query(
+			ctx,
+			`SELECT key, created_at FROM submission_keys WHERE submission_id = $1 ORDER BY key`,
+			[]any{row.ID},
+			func(scan Scan) error {
 				var k KeyRow
 				err := scan(&k.Key, &k.CreatedAt)
 				l.Keys = append(l.Keys, k)
 				return err
-			})
+			},
+		)
 		return l, err
 	})
 }
@@ -39,7 +43,11 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 // ImportLeads stores leads of another database in one transaction, in which it creates
 // the deliveries of those that are new here and that unfinished names. It returns the
 // numbers of both; what is there already stays as it is.
-func (s *Store) ImportLeads(ctx context.Context, leads []Lead, unfinished []string) (created, enqueued int, err error) {
+func (s *Store) ImportLeads(
+	ctx context.Context,
+	leads []Lead,
+	unfinished []string,
+) (created, enqueued int, err error) {
 	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
 		created = 0
 		var pending []string

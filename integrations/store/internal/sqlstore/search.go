@@ -24,7 +24,10 @@ func localeTerm(locale string) string { return "=" + locale }
 
 // fold makes words comparable: lower case, without diacritics.
 func fold(text string) string {
-	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text) // neither fails
+	folded, _, _ := transform.String(
+		transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))),
+		text,
+	) // neither fails
 	return strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "").
 		Replace(strings.ToLower(folded))
 }
@@ -50,7 +53,10 @@ func addTerms(ctx context.Context, tx Tx, submissions ...quote.Submission) error
 			marks = append(marks, fmt.Sprintf("($%d, $%d)", len(args)-1, len(args)))
 		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "), args...)
+	_, err := tx.Exec(
+		ctx,
+		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "),
+		args...)
 	if err != nil {
 		return fmt.Errorf("storing the search terms: %w", err)
 	}
@@ -60,23 +66,32 @@ func addTerms(ctx context.Context, tx Tx, submissions ...quote.Submission) error
 // IndexSubmissions makes those submissions searchable that another program stored: an earlier release, or a copy.
 func (s *Store) IndexSubmissions(ctx context.Context) error {
 	for first, last := "", ""; ; first = last {
-		err := s.db.Query(ctx, `SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`, []any{first},
-			func(scan Scan) error { return scan(&last) })
+		err := s.db.Query(
+			ctx,
+			`SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`,
+			[]any{first},
+			func(scan Scan) error { return scan(&last) },
+		)
 		if err != nil || last == first {
 			return err
 		}
 		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 			var found []quote.Submission
-			err := tx.Query(ctx, `UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
-RETURNING `+submissionColumns, []any{first, last}, func(scan Scan) error {
-				var r SubmissionRow
-				if err := scan(r.columns()...); err != nil {
+			err := tx.Query(
+				ctx,
+				`UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
+RETURNING `+submissionColumns,
+				[]any{first, last},
+				func(scan Scan) error {
+					var r SubmissionRow
+					if err := scan(r.columns()...); err != nil {
+						return err
+					}
+					submission, err := r.submission()
+					found = append(found, submission)
 					return err
-				}
-				submission, err := r.submission()
-				found = append(found, submission)
-				return err
-			})
+				},
+			)
 			if err != nil || len(found) == 0 {
 				return err
 			}
@@ -101,19 +116,35 @@ func searched(f store.Filter) (each []conditions) {
 }
 
 // searchNewest looks for a page of a search among the submissions that come next.
-func (s *Store) searchNewest(ctx context.Context, f store.Filter, after *SubmissionRow) ([]SubmissionRow, error) {
+func (s *Store) searchNewest(
+	ctx context.Context,
+	f store.Filter,
+	after *SubmissionRow,
+) ([]SubmissionRow, error) {
 	var c conditions
 	c.match(f, after)
-	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions", selectSubmission, c.where(), order(f), searchWindow)
+	next := fmt.Sprintf(
+		"(%s%s%s LIMIT %d) AS submissions",
+		selectSubmission,
+		c.where(),
+		order(f),
+		searchWindow,
+	)
 	c.terms = nil
 	for _, t := range searched(f) {
-		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")", t.args...)
+		c.add(
+			"EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
+			t.args...)
 	}
 	return s.readPage(ctx, f, "SELECT "+submissionColumns+" FROM "+next, c)
 }
 
 // searchAll looks for a page of a search by its terms.
-func (s *Store) searchAll(ctx context.Context, f store.Filter, after *SubmissionRow) ([]SubmissionRow, error) {
+func (s *Store) searchAll(
+	ctx context.Context,
+	f store.Filter,
+	after *SubmissionRow,
+) ([]SubmissionRow, error) {
 	var c conditions
 	for _, t := range searched(f) {
 		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
@@ -122,7 +153,12 @@ func (s *Store) searchAll(ctx context.Context, f store.Filter, after *Submission
 	c.terms = []string{"id = submission_id"}
 	c.match(f, after)
 	// Only the rows of the page are read whole: sorting them all would take more than the memory for it.
-	page := fmt.Sprintf("WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
-		found, c.where(), order(f), rowsOf(f))
+	page := fmt.Sprintf(
+		"WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
+		found,
+		c.where(),
+		order(f),
+		rowsOf(f),
+	)
 	return s.readPage(ctx, f, selectSubmission+" WHERE id IN ("+page+")", conditions{args: c.args})
 }

@@ -84,12 +84,17 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 		if after == nil {
 			after = &SessionRow{}
 		}
-		err = s.db.Query(ctx, selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`, []any{after.ID, pageSize}, func(scan Scan) error {
-			var r SessionRow
-			err := scan(r.columns()...)
-			page = append(page, r)
-			return err
-		})
+		err = s.db.Query(
+			ctx,
+			selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`,
+			[]any{after.ID, pageSize},
+			func(scan Scan) error {
+				var r SessionRow
+				err := scan(r.columns()...)
+				page = append(page, r)
+				return err
+			},
+		)
 		if err != nil {
 			return nil, fmt.Errorf("listing the sessions: %w", err)
 		}
@@ -209,7 +214,12 @@ func (r SessionRow) session() (quote.Session, error) {
 		return quote.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
 	}
 	return quote.Session{
-		ID: r.ID, Selections: st.Selections, Estimate: st.Estimate, Hints: st.Hints,
-		FirstSeen: time.UnixMilli(r.FirstSeen).UTC(), LastSeen: time.UnixMilli(r.LastSeen).UTC(), Visits: r.Visits,
+		ID:         r.ID,
+		Selections: st.Selections,
+		Estimate:   st.Estimate,
+		Hints:      st.Hints,
+		FirstSeen:  time.UnixMilli(r.FirstSeen).UTC(),
+		LastSeen:   time.UnixMilli(r.LastSeen).UTC(),
+		Visits:     r.Visits,
 	}, nil
 }

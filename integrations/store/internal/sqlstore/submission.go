@@ -42,7 +42,10 @@ ON CONFLICT (key) DO NOTHING`
 )
 
 // Submit stores a submission with its deliveries, or returns the one it repeats.
-func (s *Store) Submit(ctx context.Context, n store.NewSubmission) (first quote.Submission, created bool, err error) {
+func (s *Store) Submit(
+	ctx context.Context,
+	n store.NewSubmission,
+) (first quote.Submission, created bool, err error) {
 	row, err := newSubmissionRow(n)
 	if err != nil {
 		return quote.Submission{}, false, err
@@ -100,8 +103,12 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 // ofKey returns the submission of an idempotency key.
 func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission, bool, error) {
 	var first SubmissionRow
-	err := one(ctx, tx, selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
-		[]any{key}, first.columns()...)
+	err := one(
+		ctx,
+		tx,
+		selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
+		[]any{key},
+		first.columns()...)
 	if err != nil {
 		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
@@ -163,13 +170,23 @@ func order(f store.Filter) string {
 }
 
 // readPage reads the first rows of a listing that fulfil some conditions.
-func (s *Store) readPage(ctx context.Context, f store.Filter, list string, c conditions) (page []SubmissionRow, err error) {
-	err = s.db.Query(ctx, fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)), c.args, func(scan Scan) error {
-		var r SubmissionRow
-		err := scan(r.columns()...)
-		page = append(page, r)
-		return err
-	})
+func (s *Store) readPage(
+	ctx context.Context,
+	f store.Filter,
+	list string,
+	c conditions,
+) (page []SubmissionRow, err error) {
+	err = s.db.Query(
+		ctx,
+		fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)),
+		c.args,
+		func(scan Scan) error {
+			var r SubmissionRow
+			err := scan(r.columns()...)
+			page = append(page, r)
+			return err
+		},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("listing the submissions: %w", err)
 	}
@@ -222,7 +239,14 @@ func (s *Store) CountSubmissions(ctx context.Context) (n int64, err error) {
 // InReview returns the number of submissions in review, and when the oldest was submitted.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
 	var at int64
-	err = one(ctx, s.db, `SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`, nil, &number, &at)
+	err = one(
+		ctx,
+		s.db,
+		`SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`,
+		nil,
+		&number,
+		&at,
+	)
 	if err != nil || number == 0 {
 		return 0, time.Time{}, err
 	}
@@ -297,7 +321,11 @@ func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return erase(ctx, tx, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(unfinished, id) }))
+	return erase(
+		ctx,
+		tx,
+		slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(unfinished, id) }),
+	)
 }
 
 // erase removes submissions with their keys and deliveries and what their visitors typed
@@ -325,7 +353,12 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 
 func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 	s := n.Submission
-	r := SubmissionRow{ID: s.ID, SessionID: s.SessionID, ContentKey: n.ContentKey, SubmittedAt: s.SubmittedAt.UnixMilli()}
+	r := SubmissionRow{
+		ID:          s.ID,
+		SessionID:   s.SessionID,
+		ContentKey:  n.ContentKey,
+		SubmittedAt: s.SubmittedAt.UnixMilli(),
+	}
 	r.Email = strings.ToLower(s.Contact.Email)
 	if s.InReview {
 		r.Review = inReview
@@ -352,6 +385,8 @@ func (r SubmissionRow) submission() (quote.Submission, error) {
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
 		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
 	}
-	s.SubmittedAt, s.InReview, s.Rejected = time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
+	s.SubmittedAt, s.InReview, s.Rejected = time.UnixMilli(r.SubmittedAt).
+		UTC(),
+		r.Review == inReview, r.Review == rejected
 	return s, nil
 }

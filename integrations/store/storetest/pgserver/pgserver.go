@@ -46,7 +46,9 @@ type Server struct {
 }
 
 // ErrNoBinaries means that PostgreSQL is not installed.
-var ErrNoBinaries = errors.New("PostgreSQL is not installed: looked for initdb and postgres in PATH and /usr/lib/postgresql")
+var ErrNoBinaries = errors.New(
+	"PostgreSQL is not installed: looked for initdb and postgres in PATH and /usr/lib/postgresql",
+)
 
 // Start runs a new server with an empty cluster until the end of the test.
 func Start(t testing.TB) *Server {
@@ -112,8 +114,11 @@ func (s *Server) Remove() error {
 // URL is the address of a database on the server.
 func (s *Server) URL(database string) string {
 	u := url.URL{
-		Scheme: "postgres", User: url.User(admin), Path: "/" + database, RawQuery: "sslmode=disable",
-		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),
+		Scheme:   "postgres",
+		User:     url.User(admin),
+		Path:     "/" + database,
+		RawQuery: "sslmode=disable",
+		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),
 	}
 	return u.String()
 }
@@ -152,7 +157,11 @@ func (s *Server) Up() error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("PostgreSQL does not answer: %w", err), s.End(syscall.SIGQUIT), errors.New(s.log.String()))
+		return errors.Join(
+			fmt.Errorf("PostgreSQL does not answer: %w", err),
+			s.End(syscall.SIGQUIT),
+			errors.New(s.log.String()),
+		)
 	}
 	return nil
 }
