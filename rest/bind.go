@@ -15,8 +15,9 @@ import (
 	"siteapi/schema/strictjson"
 )
 
-// convert makes a value of a type from a parameter. A text that is no such value stays a text: the executor refuses it,
-// together with all other invalid values. Booleans may be in any letter case, as in addresses typed by hand.
+// convert turns a parameter into a value of a type. A text that does not fit the type
+// stays a text, and the executor refuses it together with all other invalid values.
+// Booleans may be in any letter case, because addresses are also typed by hand.
 func convert(typ, s string) any {
 	switch typ {
 	case "Boolean":
@@ -32,42 +33,47 @@ func convert(typ, s string) any {
 	return s
 }
 
-// bindQuery adds the variables that stand in the query string. A parameter that is missing is left out, one that the
-// route does not know is ignored. An empty one is missing, unless its type is a boolean or a text.
+// bindQuery adds the variables that come from the query string. A missing parameter is
+// left out, and one that the route does not know is ignored. An empty parameter counts as
+// missing, unless its type is Boolean or String.
 func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	if len(rt.params) == 0 {
 		return nil
 	}
+
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return badRequest(
 			"The query string is malformed: check its % escapes, and separate parameters with &.",
 		)
 	}
+
 	var wrong []schema.FieldError
 	for _, p := range rt.params {
 		given, typ := values[p.Variable], p.Type.NamedType
 		switch {
 		case len(given) == 0, len(given) == 1 && given[0] == "" && typ != "Boolean" && typ != "String":
+			// The parameter is missing.
+
 		case len(given) > 1:
 			wrong = append(wrong, schema.FieldError{
 				Field:   p.Variable,
 				Code:    schema.FieldCodeRepeated,
 				Message: "must be given only once",
 			})
+
 		case !utf8.ValidString(given[0]):
-			wrong = append(
-				wrong,
-				schema.FieldError{
-					Field:   p.Variable,
-					Code:    schema.FieldCodeUnreadable,
-					Message: "must be UTF-8",
-				},
-			)
+			wrong = append(wrong, schema.FieldError{
+				Field:   p.Variable,
+				Code:    schema.FieldCodeUnreadable,
+				Message: "must be UTF-8",
+			})
+
 		default:
 			vars[p.Variable] = convert(typ, given[0])
 		}
 	}
+
 	if len(wrong) > 0 {
 		return &schema.Error{
 			Code:    schema.CodeBadUserInput,
@@ -81,20 +87,22 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 // body is a variable that takes the whole JSON body.
 type body struct {
 	variable *ast.VariableDefinition
-	accepts  []string // media types, the first is the usual one
-	limit    int64    // bytes
+	accepts  []string // media types, the usual one first
+	limit    int64    // largest length in bytes
 }
 
-// checkHeaders refuses bodies in a form that the route does not read. A body without a Content-Type is taken for what
-// the route accepts.
+// checkHeaders refuses a body in a form that the route does not read. A body without a
+// Content-Type is assumed to be of a type that the route accepts.
 func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
 	unsupported := func(message string) *schema.Error {
 		return &schema.Error{Code: schema.CodeUnsupportedMediaType, Message: message}
 	}
+
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		answer.Set("Accept-Encoding", "identity")
 		return unsupported("The body has to be sent without a Content-Encoding.")
 	}
+
 	given := h.Get("Content-Type")
 	if given == "" {
 		return nil
@@ -106,6 +114,7 @@ func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
 			"The body has to be JSON, sent with the Content-Type " + strings.Join(b.accepts, " or ") + ".",
 		)
 	}
+
 	switch strings.ToLower(params["charset"]) {
 	case "", "utf-8", "utf8", "us-ascii":
 		return nil
@@ -126,17 +135,19 @@ func (b *body) decode(raw []byte) (any, *schema.Error) {
 	return value, nil
 }
 
-// badRequest is a problem with the request as a whole rather than with a field of it.
+// badRequest returns an error about the request as a whole rather than one of its fields.
 func badRequest(message string) *schema.Error {
 	return &schema.Error{Code: schema.CodeBadUserInput, Message: message}
 }
 
-// sentNames rewrites the paths of invalid fields, which begin with the field's argument, to what the client sent.
+// sentNames rewrites the paths of invalid fields from the root field's arguments, with
+// which they begin, to the names that the client sent.
 func (rt *route) sentNames(fields []schema.FieldError) []schema.FieldError {
 	out := slices.Clone(fields)
 	for i, f := range out {
 		end := strings.IndexAny(f.Field+".", ".[")
 		sent, known := rt.sentAs[f.Field[:end]]
+
 		switch below := strings.TrimPrefix(f.Field[end:], "."); {
 		case !known:
 		case sent != "":

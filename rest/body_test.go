@@ -14,19 +14,16 @@ import (
 
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
+
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
 	cases := []struct {
 		name, body string
 		status     int
-		detail     string // part of it
+		detail     string // expected part of the detail
 	}{
 		{"empty", ``, 400, "The body is empty: it has no JSON value"},
-		{
-			"not JSON",
-			`sessionId=1`,
-			400,
-			"The body is not valid JSON: unexpected character (line 1, column 1).",
-		},
+		{"not JSON", `sessionId=1`, 400,
+			"The body is not valid JSON: unexpected character (line 1, column 1)."},
 		{"array", `[]`, 400, "has to be a JSON object"},
 		{"null", `null`, 400, "has to be a JSON object"},
 		{"name twice", `{"sessionId":"a","sessionId":"b"}`, 400, "the same name twice"},
@@ -38,25 +35,13 @@ func TestHostileBodies(t *testing.T) {
 		{"escaped NUL", `{"sessionId":"a\u0000"}`, 400, "invalid fields"},
 		{"deep list", `{"sessionId":` + deep(65) + `}`, 400, "deeper than 64 levels"},
 		{"bottomless unknown field", `{"x":` + strings.Repeat(`[`, 60000), 400, "deeper than 64 levels"},
-		{
-			"wrong types",
-			`{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`,
-			400,
-			"invalid fields",
-		},
-		{
-			"hints that are not usable",
-			`{"sessionId":"a","selections":7,"estimate":{"min":1e999}}`,
-			200,
-			"true",
-		},
+		{"wrong types", `{"sessionId":{},"selections":7,"estimate":"x","formData":[]}`, 400,
+			"invalid fields"},
+		{"hints that are not usable", `{"sessionId":"a","selections":7,"estimate":{"min":1e999}}`, 200,
+			"true"},
 		{"no field at all", `{}`, 400, "invalid fields"},
-		{
-			"64 KiB and a byte",
-			`{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`,
-			413,
-			"at most 65536 bytes",
-		},
+		{"64 KiB and a byte", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-18) + `}`, 413,
+			"at most 65536 bytes"},
 		{"10 MB", `{"sessionId":"` + strings.Repeat("a", 10e6) + `"}`, 413, "at most 65536 bytes"},
 		{"64 KiB", `{"sessionId":"s-1"` + strings.Repeat(" ", 65536-19) + `}`, 200, ""},
 		{"unknown fields", `{"x":{"y":[1,{"z":"\u0000"}]},"sessionId":"s-1","selections":{"x":1}}`, 200, ""},
@@ -64,6 +49,7 @@ func TestHostileBodies(t *testing.T) {
 		{"one for a list", `{"sessionId":"s-1","selections":{"features":"auth"}}`, 200, ""},
 		{"nulls", `{"sessionId":"s-1","selections":null,"estimate":{"min":null}}`, 200, ""},
 	}
+
 	srv, stub := newServer(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,23 +59,28 @@ func TestHostileBodies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if chunked {
 					req.ContentLength = -1
 				}
 				req.Header.Set("Content-Type", "application/json")
+
 				got := do(t, srv, req)
 				if got.status != c.status {
 					t.Fatalf("chunked %v: got %d %s", chunked, got.status, got.body)
 				}
+
 				if c.status == 200 {
 					continue
 				}
 				if p := got.problem(t); !strings.Contains(p.Detail, c.detail) {
 					t.Errorf("chunked %v: detail %q, want %q in it", chunked, p.Detail, c.detail)
 				}
+
 				if stub.ran() != before {
 					t.Errorf("chunked %v: the operation ran", chunked)
 				}
+
 				if len(got.body) > 1000 {
 					t.Errorf("chunked %v: %d bytes of answer", chunked, len(got.body))
 				}
@@ -101,6 +92,7 @@ func TestHostileBodies(t *testing.T) {
 func TestBodyValues(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
+
 	got := send(t, srv, "POST", "/api/quote/track", `{
 		"sessionId": "s-1",
 		"selections": {"projectType": "a\"\\\u00e9\ud83d\ude00b", "features": ["x", null, "ș"], "unknown": [1]},
@@ -109,29 +101,37 @@ func TestBodyValues(t *testing.T) {
 	if got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
+
 	encoded, err := json.Marshal(stub.args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"sessionId":"s-1","selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],` +
-		`"complexity":null,"timeline":null},"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null}`
+	want := `{"sessionId":"s-1",` +
+		`"selections":{"projectType":"a\"\\é😀b","features":["x",null,"ș"],` +
+		`"complexity":null,"timeline":null},` +
+		`"estimate":{"min":1000,"max":123456789.125,"currency":null},"formData":null}`
+
 	if string(encoded) != want {
 		t.Errorf("got  %s\nwant %s", encoded, want)
 	}
+
 	if half := send(t, srv, "POST", "/api/quote/track",
 		`{"sessionId":"s","formData":{"firstName":"Ana \ud83d"}}`); half.status != 200 {
 		t.Errorf("half an emoji in a hint: %d %s", half.status, half.body)
 	}
 }
 
-// What the CMS sends is kept whole, numbers to the last digit.
+// The payload of the CMS is kept whole, with every digit of its numbers.
 func TestAnyJSONIsNotPruned(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
+
 	body := `{"_id":"a","big":12345678901234567890,"exact":0.1000,"list":[true,null,{"x":{}}],"text":"é"}`
-	if got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader); got.status != 200 {
+	if got := send(t, srv, "POST", "/api/webhooks/cms", body,
+		"Authorization", bearerHeader); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
+
 	encoded, err := json.Marshal(stub.args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +139,7 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 	if string(encoded) != body {
 		t.Errorf("got  %s\nwant %s", encoded, body)
 	}
+
 	for body, want := range map[string]string{
 		`{}`:     "body empty",
 		`null`:   "body required",
@@ -149,20 +150,26 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 	} {
 		got := send(t, srv, "POST", "/api/webhooks/cms", body, "Authorization", bearerHeader)
 		p := got.problem(t)
+
 		if got.status != 400 ||
 			want != "" && (len(p.Errors) != 1 || p.Errors[0].Field+" "+string(p.Errors[0].Code) != want) {
 			t.Errorf("%s: got %d %s", body, got.status, got.body)
 		}
 	}
+
 	brackets := `{"_type":"x","a":"` + strings.Repeat(`[,\"`, 20_000) + `"}`
-	if got := send(t, srv, "POST", "/api/webhooks/cms", brackets, "Authorization", bearerHeader); got.status != 200 {
+	if got := send(t, srv, "POST", "/api/webhooks/cms", brackets,
+		"Authorization", bearerHeader); got.status != 200 {
 		t.Errorf("brackets in a text: got %d", got.status)
 	}
+
 	large := `{"a":"` + strings.Repeat("a", 1<<20-8) + `"}`
-	if got := send(t, srv, "POST", "/api/webhooks/cms", large, "Authorization", bearerHeader); got.status != 200 {
+	if got := send(t, srv, "POST", "/api/webhooks/cms", large,
+		"Authorization", bearerHeader); got.status != 200 {
 		t.Errorf("1 MiB: got %d %s", got.status, got.body)
 	}
-	if got := send(t, srv, "POST", "/api/webhooks/cms", large+" ", "Authorization", bearerHeader); got.status != 413 {
+	if got := send(t, srv, "POST", "/api/webhooks/cms", large+" ",
+		"Authorization", bearerHeader); got.status != 413 {
 		t.Errorf("1 MiB and a byte: got %d", got.status)
 	}
 }
@@ -170,6 +177,7 @@ func TestAnyJSONIsNotPruned(t *testing.T) {
 func TestMediaTypes(t *testing.T) {
 	t.Parallel()
 	srv, _ := newServer(t)
+
 	cases := []struct {
 		path, contentType, coding string
 		status                    int
@@ -186,6 +194,7 @@ func TestMediaTypes(t *testing.T) {
 		{"submit", "text/plain", "", 415},
 		{"submit", "application/json", "", 200},
 	}
+
 	for _, c := range cases {
 		t.Run(c.path+" "+c.contentType+" "+c.coding, func(t *testing.T) {
 			t.Parallel()
@@ -193,36 +202,43 @@ func TestMediaTypes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if c.contentType != "" {
 				req.Header.Set("Content-Type", c.contentType)
 			}
 			if c.coding != "" {
 				req.Header.Set("Content-Encoding", c.coding)
 			}
+
 			got := do(t, srv, req)
 			if got.status != c.status {
 				t.Fatalf("got %d %s", got.status, got.body)
 			}
+
 			if c.status == 415 && got.problem(t).Code != schema.CodeUnsupportedMediaType {
 				t.Errorf("got %s", got.body)
 			}
-			if want := map[bool]string{true: "identity"}[c.coding == "gzip"]; got.header.Get(
-				"Accept-Encoding",
-			) != want {
+
+			if want := map[bool]string{
+				true: "identity",
+			}[c.coding == "gzip"]; got.header.Get("Accept-Encoding") != want {
 				t.Errorf("Accept-Encoding %q", got.header.Get("Accept-Encoding"))
 			}
 		})
 	}
-	if got := send(t, srv, "POST", "/api/quote/track", "x", "Content-Type",
-		"text/html"); got.header.Get("Accept") != "application/json, text/plain" {
+
+	if got := send(t, srv, "POST", "/api/quote/track", "x",
+		"Content-Type", "text/html"); got.header.Get("Accept") != "application/json, text/plain" {
 		t.Errorf("Accept %q", got.header.Get("Accept"))
 	}
 }
 
-// A body that is announced as too large is refused before it is sent, and one that ends early is not a success.
+// A body that is announced as too large is refused before it is sent. A body that ends
+// early is not a success.
 func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
+
 	for head, want := range map[string]string{
 		"Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n":                 "HTTP/1.1 413",
 		"Content-Length: 50\r\n\r\n" + validTrack:                                  "HTTP/1.1 400",
@@ -232,14 +248,18 @@ func TestBodiesThatNeverCome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fmt.Fprintf(conn, "POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head); err != nil {
+
+		if _, err := fmt.Fprintf(conn,
+			"POST /api/quote/track HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s", head); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		all, _ := io.ReadAll(conn) // a reset may follow the answer
+		all, _ := io.ReadAll(conn) // a reset may follow the response
 		_ = conn.Close()
+
 		if !strings.HasPrefix(string(all), want) || stub.ran() > 0 {
 			t.Errorf("%.60q: got %.100q, %d operations ran", head, all, stub.ran())
 		}

@@ -26,29 +26,33 @@ type route struct {
 	directive *ast.Directive // @rest
 
 	method, path string
-	params       []*ast.VariableDefinition // from the query string
-	body         *body                     // nil: none
-	sentAs       map[string]string         // argument of the root field → the parameter that brings it, empty for the body
-	headers      []string                  // that the operation reads
-	codes        []string                  // of errors that only this route has
-	produces     string                    // media type of a download; empty: the answer is JSON
-	prefix       string                    // what stands before the root field's value in the executor's data
+	params       []*ast.VariableDefinition // variables from the query string
+	body         *body                     // nil if the route takes no body
+
+	// sentAs maps an argument of the root field to the parameter that brings its value.
+	// The parameter is empty if the value is the body.
+	sentAs map[string]string
+
+	headers  []string // request headers that the operation reads
+	codes    []string // errors that only this route returns
+	produces string   // media type of a download, empty for JSON
+	prefix   string   // text before the root field's value in the executor's data
 }
 
-// compiler turns documents into routes and collects everything that is wrong with them.
+// compiler turns documents into routes and collects every problem in them.
 type compiler struct {
 	schema *ast.Schema
 	errs   []error
 }
 
-// add notes a problem at a place in a document.
+// add records a problem at a place in a document.
 func (c *compiler) add(pos *ast.Position, format string, args ...any) {
 	place := fmt.Sprintf("%s:%d:%d: ", pos.Src.Name, pos.Line, pos.Column)
 	c.errs = append(c.errs, errors.New(place+fmt.Sprintf(format, args...)))
 }
 
-// compile returns the routes of all documents, sorted by path and method. Its error has every problem of every
-// document, one per line: the place, what is wrong and what to do.
+// compile returns the routes of all documents, sorted by path and method. Its error lists
+// the problems of all documents, one per line, each with its place and the remedy.
 func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 	c := &compiler{schema: s}
 	names, err := fs.Glob(documents, "*.graphql")
@@ -56,11 +60,10 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		c.errs = append(
-			c.errs,
-			errors.New("there is no operation document: add one *.graphql file for each route"),
-		)
+		c.errs = append(c.errs,
+			errors.New("there is no operation document: add one *.graphql file for each route"))
 	}
+
 	var routes []*route
 	for _, name := range names {
 		text, err := fs.ReadFile(documents, name)
@@ -71,20 +74,22 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 			routes = append(routes, rt)
 		}
 	}
+
 	c.conflicts(routes)
 	if len(c.errs) > 0 {
 		return nil, fmt.Errorf("compiling the REST operations:\n%w", errors.Join(c.errs...))
 	}
-	// The order of the description should not depend on how files are named.
-	slices.SortFunc(
-		routes,
-		func(a, b *route) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) },
-	)
+
+	// The order in the description must not depend on the names of the files.
+	slices.SortFunc(routes, func(a, b *route) int {
+		return strings.Compare(a.path+" "+a.method, b.path+" "+b.method)
+	})
 	return routes, nil
 }
 
-// withoutVariables returns the document as it is executed. It declares no variables, so that gqlgen does not check and
-// convert once more what the executor has admitted: that takes a quarter of rest-vs-nethttp.
+// withoutVariables returns the document as it is executed. It declares no variables, so
+// that gqlgen does not check and convert what the executor has already admitted, which
+// would cost a quarter of rest-vs-nethttp.
 func (rt *route) withoutVariables() *ast.QueryDocument {
 	op := *rt.op
 	op.VariableDefinitions = nil
@@ -102,6 +107,7 @@ func (c *compiler) document(name, text string) *route {
 		c.errs = append(c.errs, err)
 		return nil
 	}
+
 	if errs := validator.ValidateWithRules(c.schema, doc, rules.NewDefaultRules()); len(errs) > 0 {
 		for _, err := range errs {
 			c.errs = append(c.errs, err)
@@ -109,38 +115,31 @@ func (c *compiler) document(name, text string) *route {
 		return nil
 	}
 	if len(doc.Operations) != 1 {
-		c.errs = append(
-			c.errs,
-			fmt.Errorf(
-				"%s: there are %d operations: give each route a file of its own",
-				name,
-				len(doc.Operations),
-			),
-		)
+		c.errs = append(c.errs, fmt.Errorf("%s: there are %d operations: give each route a file of its own",
+			name, len(doc.Operations)))
 		return nil
 	}
+
 	rt := &route{text: text, doc: doc, op: doc.Operations[0]}
 	if rt.directive = rt.op.Directives.ForName("rest"); rt.directive == nil {
-		c.add(
-			rt.op.Position,
-			"the operation has no @rest: add @rest(method: …, path: …), or move the file away",
-		)
+		c.add(rt.op.Position,
+			"the operation has no @rest: add @rest(method: …, path: …), or move the file away")
 		return nil
 	}
+
 	args := rt.directive.ArgumentMap(nil)
 	rt.method, _ = args["method"].(string)
 	rt.path, _ = args["path"].(string)
 	rt.produces, _ = args["produces"].(string)
 	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
+
 	for _, name := range rt.headers {
 		if headerTexts()[name] == [2]string{} {
-			c.add(
-				rt.at("headers"),
-				"@rest(headers) names %q, which openapi.go does not describe: add it there",
-				name,
-			)
+			c.add(rt.at("headers"),
+				"@rest(headers) names %q, which openapi.go does not describe: add it there", name)
 		}
 	}
+
 	if len(rt.op.SelectionSet) == 1 {
 		rt.root, _ = rt.op.SelectionSet[0].(*ast.Field)
 	}
@@ -153,6 +152,7 @@ func (c *compiler) document(name, text string) *route {
 	case strings.TrimSpace(rt.op.Description) == "":
 		c.add(rt.op.Position, "the operation has no description: say in a line above it what the route does")
 	}
+
 	rt.prefix = `{"` + rt.root.Alias + `":`
 	c.address(rt)
 	c.sources(rt, args)
@@ -161,31 +161,31 @@ func (c *compiler) document(name, text string) *route {
 	return rt
 }
 
-// address checks that there is one way to spell the path, and that the method fits the operation.
+// address checks that the path can be spelt in one way only, and that the method suits
+// the operation.
 func (c *compiler) address(rt *route) {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
 			!strings.ContainsRune("/-._~", r)
 	}
+
 	switch {
 	case !strings.HasPrefix(rt.path, "/api/"):
 		c.add(rt.at("path"), "the path %q does not begin with /api/: put the route below it", rt.path)
 	case rt.path == DescriptionPath:
 		c.add(rt.at("path"), "the path %s belongs to the OpenAPI description: choose another", rt.path)
 	case path.Clean(rt.path) != rt.path || strings.ContainsFunc(rt.path, odd):
-		c.add(
-			rt.at("path"),
-			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes",
-			rt.path,
-		)
+		c.add(rt.at("path"),
+			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes", rt.path)
 	}
+
 	if rt.method == "GET" && rt.op.Operation != ast.Query {
 		c.add(rt.at("method"), "GET has to be safe to repeat, but this is a %s: use POST", rt.op.Operation)
 	}
 }
 
-// sources assigns each variable its place in the request and its argument of the root field, so that errors can name
-// the parameter or field that the client sent.
+// sources assigns each variable its place in the request and its argument of the root
+// field, so that errors can name the parameter or field that the client sent.
 func (c *compiler) sources(rt *route, args map[string]any) {
 	rt.sentAs = map[string]string{}
 	source := func(argument, name string) *ast.VariableDefinition {
@@ -193,25 +193,18 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool {
 			return a.Value.Kind == ast.Variable && a.Value.Raw == name
 		})
+
 		switch {
 		case def == nil:
-			c.add(
-				rt.at(argument),
-				"@rest(%s) names %q, but the operation has no variable $%s",
-				argument,
-				name,
-				name,
-			)
+			c.add(rt.at(argument),
+				"@rest(%s) names %q, but the operation has no variable $%s", argument, name, name)
 			return nil
 		case i < 0:
-			c.add(
-				def.Position,
-				"$%s is not the value of an argument of %s: give it to one itself",
-				name,
-				rt.root.Name,
-			)
+			c.add(def.Position,
+				"$%s is not the value of an argument of %s: give it to one itself", name, rt.root.Name)
 			return nil
 		}
+
 		if _, twice := rt.sentAs[rt.root.Arguments[i].Name]; twice {
 			c.add(rt.at(argument), "$%s comes from two places: choose one", name)
 		}
@@ -221,68 +214,64 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		rt.sentAs[rt.root.Arguments[i].Name] = name
 		return def
 	}
+
 	for _, name := range texts(args["query"]) {
 		if def := source("query", name); def != nil {
-			if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
-				c.add(
-					def.Position,
+			if def.Type.Elem != nil ||
+				def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
+				c.add(def.Position,
 					"$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body",
-					name,
-					def.Type,
-				)
+					name, def.Type)
 			}
 			rt.params = append(rt.params, def)
 		}
 	}
+
 	if name, ok := args["body"].(string); ok {
 		if def := source("body", name); def != nil {
 			c.body(rt, def, args)
 		}
 	}
+
 	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
-		c.add(
-			rt.directive.Position,
-			"a variable comes from nowhere: name each in @rest(query) or @rest(body)",
-		)
+		c.add(rt.directive.Position,
+			"a variable comes from nowhere: name each in @rest(query) or @rest(body)")
 	}
 }
 
-// body checks the variable that takes the body, and the arguments of @rest about it.
+// body checks the variable that takes the body, and the arguments of @rest about the
+// body.
 func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]any) {
 	limit, _ := args["bodyLimit"].(int64)
 	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"])}
+
 	isInput := def.Definition.Kind == ast.InputObject
 	switch {
 	case rt.method == "GET":
-		c.add(
-			rt.at("body"),
-			"a GET request has no body: use POST or take the variables from the query string",
-		)
-	case def.Type.Elem != nil || !isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)):
-		c.add(
-			def.Position,
+		c.add(rt.at("body"),
+			"a GET request has no body: use POST or take the variables from the query string")
+	case def.Type.Elem != nil ||
+		!isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)):
+		c.add(def.Position,
 			"$%s is a %s, which is not a body: use an input object or a scalar for any JSON",
-			def.Variable,
-			def.Type,
-		)
+			def.Variable, def.Type)
 	case limit <= 0:
 		c.add(rt.at("bodyLimit"), "@rest(bodyLimit) is %d: give a number of bytes above 0", limit)
 	case len(rt.body.accepts) == 0:
 		c.add(rt.at("accepts"), "@rest(accepts) is empty: name at least one media type")
 	}
+
 	for _, accepted := range rt.body.accepts {
-		if media, params, err := mime.ParseMediaType(accepted); err != nil || len(params) > 0 ||
-			media != accepted {
-			c.add(
-				rt.at("accepts"),
-				"%q is not a media type in plain form: write it like application/json",
-				accepted,
-			)
+		if media, params, err := mime.ParseMediaType(accepted); err != nil ||
+			len(params) > 0 || media != accepted {
+			c.add(rt.at("accepts"),
+				"%q is not a media type in plain form: write it like application/json", accepted)
 		}
 	}
 }
 
-// examples checks that the documentation has its examples, and that the request's would be accepted.
+// examples checks that the documentation has its examples, and that the example of the
+// request would be accepted.
 func (c *compiler) examples(rt *route) {
 	if len(rt.op.VariableDefinitions) > 0 {
 		if arg := rt.directive.Arguments.ForName("example"); arg == nil {
@@ -295,25 +284,30 @@ func (c *compiler) examples(rt *route) {
 			c.add(arg.Position, "@rest(example) does not fit the schema: %s", err)
 		}
 	}
+
 	if rt.produces == "" && rt.directive.Arguments.ForName("answerExample") == nil {
 		c.add(rt.directive.Position, "the route has no example of its answer: add @rest(answerExample: {…})")
 	}
 }
 
-// answer checks that a download selects the fields that it is made of.
+// answer checks that a download selects the fields it consists of.
 func (c *compiler) answer(rt *route, download bool) {
 	switch {
 	case download != (rt.produces != ""):
-		c.add(
-			rt.at("produces"),
-			"@rest(produces) belongs to a download, which needs it: add it to one, or take it away",
-		)
+		c.add(rt.at("produces"),
+			"@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
 	case !download:
+	// The other checks concern downloads.
 	case rt.method != "GET":
 		c.add(rt.at("answer"), "a download is read with GET: change the method or the answer")
+
 	default:
 		fields := schema.Fields(rt.root.SelectionSet)
-		for name, typ := range map[string]string{"fileName": "String!", "contentType": "String!", "content": "Base64!"} {
+		for name, typ := range map[string]string{
+			"fileName":    "String!",
+			"contentType": "String!",
+			"content":     "Base64!",
+		} {
 			isIt := func(f *ast.Field) bool { return f.Alias == name && f.Definition.Type.String() == typ }
 			if !slices.ContainsFunc(fields, isIt) {
 				c.add(rt.root.Position, "a download needs the field %s, a %s: select it", name, typ)
@@ -322,7 +316,8 @@ func (c *compiler) answer(rt *route, download bool) {
 	}
 }
 
-// conflicts reports routes and names that exist twice. Names matter, since generated clients call routes by them.
+// conflicts reports routes and names that exist twice. Names matter because generated
+// clients call routes by them.
 func (c *compiler) conflicts(routes []*route) {
 	seen := map[string]bool{}
 	for _, rt := range routes {
@@ -335,7 +330,8 @@ func (c *compiler) conflicts(routes []*route) {
 	}
 }
 
-// at points at an argument of @rest, or at the directive where it is missing.
+// at returns the place of an argument of @rest, or of the directive if the argument is
+// missing.
 func (rt *route) at(name string) *ast.Position {
 	if arg := rt.directive.Arguments.ForName(name); arg != nil {
 		return arg.Position
@@ -343,7 +339,7 @@ func (rt *route) at(name string) *ast.Position {
 	return rt.directive.Position
 }
 
-// guarded reports whether the schema lets only holders of a token use the root field.
+// guarded reports whether the schema restricts the root field to holders of a token.
 func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
 
 // builtInScalar reports whether a scalar is one of GraphQL's own.
@@ -351,7 +347,7 @@ func builtInScalar(name string) bool {
 	return slices.Contains([]string{"Boolean", "Int", "Float", "String", "ID"}, name)
 }
 
-// texts returns the texts of a list in a directive, none where it is left out.
+// texts returns the texts of a list in a directive, none if the list is left out.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	out := make([]string, 0, len(list))

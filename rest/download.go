@@ -9,54 +9,59 @@ import (
 	"siteapi/schema"
 )
 
-// download is the answer of a route that sends a file.
+// download is the response of a route that sends a file.
 type download struct {
 	FileName, ContentType, Etag, Locale string
 	sink                                schema.BinarySink
 }
 
-// downloadKey is what a download depends on, beside what its operation reads.
+// downloadKey holds the parts of the request on which a download depends.
 type downloadKey struct{ path, query, acceptLanguage string }
 
-// Limits of the downloads that are remembered, without their files. One that is sent again spares running its operation:
-// a third of pdf-cached-vs-nethttp.
+// The service remembers downloads without their files. Sending a remembered one again
+// spares running its operation, which takes a third of pdf-cached-vs-nethttp.
 const (
 	maxDownloads   = 10_000
-	maxDownloadKey = 512 // bytes of what a client can choose
+	maxDownloadKey = 512 // bytes that a client can choose
 )
 
-// serveDownload answers with the file of the operation's root field.
+// serveDownload sends the file that the operation's root field describes.
 func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
 	key := downloadKey{rt.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
-	repeatable := rt.body == nil // depends on no more than the key
+	repeatable := rt.body == nil // The key covers the whole request.
 	if repeatable && a.repeat(w, r, key) {
 		return
 	}
+
 	d := &download{}
 	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
 	if problem != nil {
 		WriteProblem(w, r, problem)
 		return
 	}
+
 	if err := json.Unmarshal(value, d); err != nil {
 		panic(err) // compile has checked the fields
 	}
+
 	d.write(w, r, d.sink.Bytes)
 	if repeatable {
 		a.remember(key, d)
 	}
 }
 
-// remember keeps a download, so that the next request for it is answered without running the operation.
+// remember keeps a download, so that the next request for it is answered without running
+// the operation.
 func (a *API) remember(key downloadKey, d *download) {
 	d.sink.Bytes = nil
 	if d.sink.Again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
-		key.query = strings.Clone(key.query) // without the rest of the request line
+		key.query = strings.Clone(key.query) // The copy does not retain the rest of the request line.
 		a.downloads.Set(key, d)
 	}
 }
 
-// repeat sends a remembered download, unless its operation may give another answer by now.
+// repeat sends a remembered download, unless its operation could have a different result
+// now.
 func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
 	if d, known := a.downloads.GetIfPresent(key); known {
 		if content, same := d.sink.Again(); same {
@@ -68,23 +73,26 @@ func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bo
 	return false
 }
 
-// write sends the file. Ranges are not served: files are small.
+// write sends the file. Ranges are not supported because files are small.
 func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache") // may be stored, must be revalidated
 	h.Set("X-Robots-Tag", "noindex")
+
 	if d.Locale != "" {
 		h.Set("Content-Language", d.Locale)
 		h.Add("Vary", "Accept-Language")
 	}
+
 	if d.Etag != "" {
 		h.Set("ETag", d.Etag)
 	}
+
 	h.Set("Content-Disposition", disposition(d.FileName))
 	write(w, r, http.StatusOK, d.ContentType, content)
 }
 
-// disposition offers a file for saving under a name (RFC 6266).
+// disposition returns the header that offers a file for saving under a name (RFC 6266).
 func disposition(name string) string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
 }

@@ -9,6 +9,7 @@ import (
 func TestConditionalDownload(t *testing.T) {
 	t.Parallel()
 	srv, _ := newServer(t)
+
 	for header, status := range map[string]int{
 		`"v1"`:              304,
 		`W/"v1"`:            304,
@@ -26,12 +27,14 @@ func TestConditionalDownload(t *testing.T) {
 			if got.status != status {
 				t.Errorf("%s %s: got %d, want %d", method, header, got.status, status)
 			}
-			if status == 304 &&
-				(got.body != "" || got.header.Get("ETag") != `"v1"` || got.header.Get("Cache-Control") == "") {
+
+			if status == 304 && (got.body != "" ||
+				got.header.Get("ETag") != `"v1"` || got.header.Get("Cache-Control") == "") {
 				t.Errorf("%s %s: 304 with %q and %v", method, header, got.body, got.header)
 			}
 		}
 	}
+
 	if got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "Range", "bytes=0-3"); got.status != 200 ||
 		got.body != string(testPDF) {
 		t.Errorf("a range got %d and %d bytes", got.status, len(got.body))
@@ -49,6 +52,7 @@ func TestDownloadWithoutAnEntityTag(t *testing.T) {
 			Content:     []byte("x"),
 		}, nil
 	}
+
 	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "", "If-None-Match", "*")
 	if got.status != 200 || got.body != "x" || got.header.Get("ETag") != "" {
 		t.Errorf("got %d %q %v", got.status, got.body, got.header)

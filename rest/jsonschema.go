@@ -14,8 +14,8 @@ import (
 	"siteapi/schema"
 )
 
-// object is a JSON object whose members keep their order, so that the description reads well and its bytes are the same
-// at every start.
+// object is a JSON object that keeps the order of its members, so that the description
+// reads well and is the same, byte by byte, at every start.
 type object []member
 
 type member struct {
@@ -23,12 +23,15 @@ type member struct {
 	value any
 }
 
-// with returns the object with another member, or unchanged if the value is empty.
+// The method with adds a member and returns the object. An empty value leaves it
+// unchanged.
 func (o object) with(name string, value any) object {
 	text, isText := value.(string)
 	members, isObject := value.(object)
 	list, isList := value.([]any)
-	if value == nil || isText && text == "" || isObject && len(members) == 0 || isList && len(list) == 0 {
+
+	if value == nil || isText && text == "" ||
+		isObject && len(members) == 0 || isList && len(list) == 0 {
 		return o
 	}
 	return append(o, member{name, value})
@@ -41,16 +44,18 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			text = append(text, ',')
 		}
+
 		value, err := marshal(m.value)
 		if err != nil {
 			return nil, err
 		}
-		text = append(append(strconv.AppendQuote(text, m.name), ':'), value...) // a name is plain ASCII
+		text = append(append(strconv.AppendQuote(text, m.name), ':'), value...) // names are plain ASCII
 	}
 	return append(text, '}'), nil
 }
 
-// marshal encodes, indented, without escaping < > &, which the description's texts may contain.
+// marshal encodes with indentation. It does not escape < > &, which occur in the texts of
+// the description.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -60,7 +65,8 @@ func marshal(v any) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// literal turns a value written in a document into JSON, in the order it is written.
+// literal turns a value written in a document into JSON, keeping the order of its
+// members.
 func literal(v *ast.Value) any {
 	switch v.Kind {
 	case ast.ObjectValue:
@@ -69,12 +75,14 @@ func literal(v *ast.Value) any {
 			o = append(o, member{child.Name, literal(child.Value)})
 		}
 		return o
+
 	case ast.ListValue:
 		list := []any{}
 		for _, child := range v.Children {
 			list = append(list, literal(child.Value))
 		}
 		return list
+
 	case ast.IntValue, ast.FloatValue:
 		return json.Number(v.Raw)
 	case ast.BooleanValue:
@@ -102,7 +110,7 @@ func (t *types) components() object {
 
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
-// orNull allows null beside what a schema describes.
+// orNull extends a schema so that it also allows null.
 func orNull(o object, null bool) object {
 	switch {
 	case !null:
@@ -115,13 +123,14 @@ func orNull(o object, null bool) object {
 	return o
 }
 
-// value is the schema of an input or leaf type with its @constraint. A null is allowed where the type says so and nulls
-// can be written at all, which they can't in a query string.
+// value returns the schema of an input or leaf type with its @constraint. It allows null
+// if the type does and nulls is set; a query string cannot express null.
 func (t *types) value(typ *ast.Type, constraint *ast.Directive, nulls bool) object {
 	null := nulls && !typ.NonNull
 	if typ.Elem != nil {
 		return orNull(object{{"type", "array"}, {"items", t.value(typ.Elem, constraint, nulls)}}, null)
 	}
+
 	switch def := t.schema.Types[typ.NamedType]; def.Kind {
 	case ast.InputObject:
 		t.input(def)
@@ -129,6 +138,7 @@ func (t *types) value(typ *ast.Type, constraint *ast.Directive, nulls bool) obje
 	case ast.Enum:
 		t.enum(def)
 		return orNull(ref("schemas", def.Name), null)
+
 	default:
 		o := scalar(typ.NamedType)
 		if constraint != nil {
@@ -141,13 +151,15 @@ func (t *types) value(typ *ast.Type, constraint *ast.Directive, nulls bool) obje
 	}
 }
 
-// enum adds an enum. Its values are described in the text, as JSON Schema has no place for that.
+// enum adds an enum. JSON Schema has no place for descriptions of the values, so the text
+// of the enum lists them.
 func (t *types) enum(def *ast.Definition) {
 	values, lines := []any{}, []string{oneLine(def.Description), ""}
 	for _, v := range def.EnumValues {
 		values = append(values, v.Name)
 		lines = append(lines, "- `"+v.Name+"`: "+oneLine(v.Description))
 	}
+
 	t.named[def.Name] = object{
 		{"type", "string"},
 		{"description", strings.Join(lines, "\n")},
@@ -155,40 +167,48 @@ func (t *types) enum(def *ast.Definition) {
 	}
 }
 
-// input adds an input type. Other fields than those named are allowed, because they are ignored.
+// input adds an input type. Unknown fields are allowed because they are ignored.
 func (t *types) input(def *ast.Definition) {
 	if _, known := t.named[def.Name]; known {
 		return
 	}
-	t.named[def.Name] = nil // in progress: the type may contain itself
+	t.named[def.Name] = nil // The type is in progress and may contain itself.
+
 	properties, required := object{}, []any{}
 	for _, f := range def.Fields {
 		constraint := f.Directives.ForName("constraint")
 		property := t.value(f.Type, constraint, true).
 			with("description", describeBounds(f.Description, constraint))
+
 		if f.DefaultValue != nil {
 			property = append(property, member{"default", literal(f.DefaultValue)})
 		} else if f.Type.NonNull {
 			required = append(required, f.Name)
 		}
+
 		properties = append(properties, member{f.Name, property})
 	}
-	t.named[def.Name] = object{{"type", "object"}}.with("description", oneLine(def.Description)).
-		with("required", required).with("properties", properties)
+
+	t.named[def.Name] = object{{"type", "object"}}.
+		with("description", oneLine(def.Description)).
+		with("required", required).
+		with("properties", properties)
 }
 
-// selected is the schema of what a document asks for of an output type, under the name of the operation and the type.
-// Every field that was asked for is there, null where it has no value.
+// selected returns the schema of the fields of an output type that a document selects.
+// Its name is that of the type, prefixed with the operation if other fields of the type
+// are selected elsewhere. Every selected field is present, and null if it has no value.
 func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) object {
 	if typ.Elem != nil {
-		return orNull(
-			object{{"type", "array"}, {"items", t.selected(operation, typ.Elem, set)}},
-			!typ.NonNull,
-		)
+		return orNull(object{
+			{"type", "array"},
+			{"items", t.selected(operation, typ.Elem, set)},
+		}, !typ.NonNull)
 	}
 	if len(set) == 0 {
 		return t.value(typ, nil, true)
 	}
+
 	properties, required := object{}, []any{}
 	for _, f := range schema.Fields(set) {
 		property := t.selected(operation, f.Definition.Type, f.SelectionSet).
@@ -196,18 +216,24 @@ func (t *types) selected(operation string, typ *ast.Type, set ast.SelectionSet) 
 		properties = append(properties, member{f.Alias, property})
 		required = append(required, f.Alias)
 	}
-	o := object{{"type", "object"}}.with("description", oneLine(t.schema.Types[typ.NamedType].Description)).
-		with("required", required).with("properties", properties)
+
+	o := object{{"type", "object"}}.
+		with("description", oneLine(t.schema.Types[typ.NamedType].Description)).
+		with("required", required).
+		with("properties", properties)
+
 	// A type has its own name, unless other fields of it are asked for elsewhere.
 	name := typ.NamedType
 	for known := t.named[name]; known != nil && fmt.Sprint(known) != fmt.Sprint(o); known = t.named[name] {
 		name = operation + name
 	}
 	t.named[name] = o
+
 	return orNull(ref("schemas", name), !typ.NonNull)
 }
 
-// scalar describes a leaf type. Any other than these is a custom one that may be anything.
+// scalar describes a leaf type. All other leaf types are custom scalars that may be
+// anything.
 func scalar(name string) object {
 	return map[string]object{
 		"Int":      {{"type", "integer"}, {"format", "int32"}},
@@ -237,9 +263,10 @@ func bounded(o object, d *ast.Directive, required bool) object {
 			o = append(o, format(arg.Value.Raw)...)
 		}
 	}
+
 	switch {
 	case !notEmpty:
-	case len(o) == 0: // any JSON: each bound is about values of its own type
+	case len(o) == 0: // The type takes any JSON, and each bound concerns values of its own type.
 		o = object{{"minProperties", 1}, {"minItems", 1}, {"minLength", 1}}
 	case o[0].value == "string":
 		o = append(o, member{"minLength", 1})
@@ -247,7 +274,7 @@ func bounded(o object, d *ast.Directive, required bool) object {
 	return o
 }
 
-// format says in JSON Schema what a ConstraintFormat says.
+// format translates a ConstraintFormat into JSON Schema.
 func format(name string) object {
 	return map[string]object{
 		"EMAIL":      {{"format", "email"}},
@@ -257,7 +284,8 @@ func format(name string) object {
 	}[name]
 }
 
-// describeBounds adds to a description the bounds of a @constraint that JSON Schema cannot express.
+// describeBounds adds the bounds of a @constraint that JSON Schema cannot express to a
+// description.
 func describeBounds(description string, d *ast.Directive) string {
 	words := []string{oneLine(description)}
 	if d != nil {
@@ -265,14 +293,12 @@ func describeBounds(description string, d *ast.Directive) string {
 			words = append(words, "May not be above `"+v.Value.Raw+"`.")
 		}
 		if v := d.Arguments.ForName("maxDistinctItems"); v != nil {
-			words = append(
-				words,
-				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw),
-			)
+			words = append(words,
+				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))
 		}
 	}
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// oneLine undoes the line breaks of a text in the schema.
+// oneLine removes the line breaks of a text in the schema.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -16,13 +16,16 @@ import (
 )
 
 // introduction is the text at the beginning of the description.
-const introduction = "Cache management, the quote calculator and the content webhook of a multilingual site. Every route is " +
-	"an operation of the service's GraphQL schema, so the same rules hold through both.\n\n" +
-	"A path answers `HEAD` wherever it answers `GET`, and `OPTIONS` with the methods it has in `Allow`; any other method " +
-	"answers 405. Errors are problem documents (RFC 9457). Unknown fields of a body and unknown parameters are ignored. " +
+const introduction = "Cache management, the quote calculator and the content webhook of a " +
+	"multilingual site. Every route is an operation of the service's GraphQL schema, " +
+	"so the same rules hold through both.\n\n" +
+	"A path answers `HEAD` wherever it answers `GET`, and `OPTIONS` with the methods it has in `Allow`; " +
+	"any other method answers 405. Errors are problem documents (RFC 9457). " +
+	"Unknown fields of a body and unknown parameters are ignored. " +
 	"The lengths of texts are measured in characters after white space at both ends is cut off."
 
-// tagTexts describes the groups of routes. A route's tag is the first word of its path below /api/.
+// tagTexts describes the groups of routes. The tag of a route is the first word of its
+// path below /api/.
 func tagTexts() map[string]string {
 	return map[string]string{
 		"cache":    "State of the content cache, and removing entries from it.",
@@ -31,21 +34,31 @@ func tagTexts() map[string]string {
 	}
 }
 
-// headerTexts describes the request headers that a document can name in @rest(headers), with an example.
+// headerTexts describes the request headers that a document can name in @rest(headers),
+// each with an example.
 func headerTexts() map[string][2]string {
 	return map[string][2]string{
-		"Accept-Language": {"Languages the client prefers, where nothing else decides.", "ro, en;q=0.5"},
-		"CF-Turnstile-Response": {
-			"Token of the bot check in the visitor's browser, where the site has one.", "0.mF74FV8wEufAWxdbWQ",
+		"Accept-Language": {
+			"Languages the client prefers, where nothing else decides.",
+			"ro, en;q=0.5",
 		},
+
+		"CF-Turnstile-Response": {
+			"Token of the bot check in the visitor's browser, where the site has one.",
+			"0.mF74FV8wEufAWxdbWQ",
+		},
+
 		"Idempotency-Key": {
-			"A key of the client's for this request, up to 255 characters: sent again with the same content it changes nothing.",
+			"A key of the client's for this request, up to 255 characters: " +
+				"sent again with the same content it changes nothing.",
 			"8e03978e-40d5-43e8-bc93-6894a57f9324",
 		},
+
 		"If-None-Match": {
 			"Entity tags of the client's copies; if one is current the answer is 304.",
 			`"3f2a"`,
 		},
+
 		"Sanity-Webhook-Signature": {
 			"Signature of the body, where the service has a signing secret.",
 			"t=1700000000000,v1=kZ4Pz1",
@@ -57,7 +70,7 @@ func headerTexts() map[string][2]string {
 type describer struct {
 	schema  *ast.Schema
 	types   *types
-	schemes map[string]string // name of a security scheme → its description
+	schemes map[string]string // descriptions of the security schemes by name
 	tags    map[string]bool
 	codes   map[schema.Code]bool
 }
@@ -70,27 +83,31 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 		tags:    map[string]bool{},
 		codes:   map[schema.Code]bool{},
 	}
+
 	paths := object{}
 	for _, rt := range routes {
-		// Routes are sorted, so those of one path follow each other.
+		// Routes are sorted, so those of one path are adjacent.
 		if len(paths) == 0 || paths[len(paths)-1].name != rt.path {
 			paths = append(paths, member{rt.path, object{}})
 		}
+
 		last := &paths[len(paths)-1]
 		last.value = append(last.value.(object), member{strings.ToLower(rt.method), d.operation(rt)})
 	}
+
 	d.types.enum(s.Types["FieldCode"])
+
 	doc := object{
 		{"openapi", "3.1.0"},
-		{
-			"info",
-			object{
-				{"title", "Site backend API"},
-				{"version", cmp.Or(version, "0.0.0")},
-				{"description", introduction},
-			},
-		},
-		{"servers", []any{object{{"url", "/"}, {"description", "The server this description comes from."}}}},
+		{"info", object{
+			{"title", "Site backend API"},
+			{"version", cmp.Or(version, "0.0.0")},
+			{"description", introduction},
+		}},
+		{"servers", []any{object{
+			{"url", "/"},
+			{"description", "The server this description comes from."},
+		}}},
 		{"tags", d.tagList()},
 		{"paths", paths},
 		{"components", object{
@@ -99,6 +116,7 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 			{"headers", headers()},
 		}.with("securitySchemes", d.securitySchemes())},
 	}
+
 	text, err := marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI description: %w", err)
@@ -114,34 +132,45 @@ func (d *describer) tagList() []any {
 	return list
 }
 
-// operation describes one route. The first paragraph of the document's description is its summary.
+// operation describes one route. The first paragraph of the document's description
+// becomes its summary.
 func (d *describer) operation(rt *route) object {
 	tag := strings.Split(rt.path, "/")[2]
 	d.tags[tag] = true
+
 	paragraphs := strings.Split(rt.op.Description, "\n\n")
 	for i, p := range paragraphs {
 		paragraphs[i] = oneLine(p)
 	}
-	security := []any{} // an empty list says that no token is needed; none at all would say nothing
+
+	// An empty list declares that no token is needed. Without the list nothing would be
+	// declared.
+	security := []any{}
 	if scheme := d.scheme(rt); scheme != "" {
 		security = append(security, object{{scheme, []any{}}})
 	}
+
 	o := object{
 		{"operationId", strings.ToLower(rt.op.Name[:1]) + rt.op.Name[1:]},
 		{"tags", []any{tag}},
 		{"security", security},
 		{"summary", paragraphs[0]},
 	}
-	return o.with("description", strings.Join(paragraphs[1:], "\n\n")).with("parameters", d.parameters(rt)).
-		with("requestBody", d.requestBody(rt)).with("responses", d.responses(rt))
+
+	return o.
+		with("description", strings.Join(paragraphs[1:], "\n\n")).
+		with("parameters", d.parameters(rt)).
+		with("requestBody", d.requestBody(rt)).
+		with("responses", d.responses(rt))
 }
 
-// scheme returns the security scheme of a route, empty where it has none.
+// scheme returns the name of a route's security scheme, or "" if the route has none.
 func (d *describer) scheme(rt *route) string {
 	auth := rt.root.Definition.Directives.ForName("auth")
 	if auth == nil {
 		return ""
 	}
+
 	token := auth.Arguments.ForName("token").Value
 	name := strings.ToLower(token.Raw) + "Token"
 	d.schemes[name] = oneLine(d.schema.Types["TokenKind"].EnumValues.ForName(token.Raw).Description)
@@ -151,15 +180,17 @@ func (d *describer) scheme(rt *route) string {
 func (d *describer) securitySchemes() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
-		o = append(
-			o,
-			member{name, object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.schemes[name]}}},
-		)
+		o = append(o, member{name, object{
+			{"type", "http"},
+			{"scheme", "bearer"},
+			{"description", d.schemes[name]},
+		}})
 	}
 	return o
 }
 
-// parameters describes what a route reads from the query string and from headers of its own.
+// parameters describes the query parameters of a route and the request headers that it
+// reads.
 func (d *describer) parameters(rt *route) []any {
 	list := []any{}
 	for _, p := range rt.params {
@@ -168,30 +199,29 @@ func (d *describer) parameters(rt *route) []any {
 		if text == "" {
 			text = arg.Description
 		}
-		o := object{
-			{"name", p.Variable},
-			{"in", "query"},
-		}.with(
-			"description",
-			describeBounds(text, constraint),
-		)
+
+		o := object{{"name", p.Variable}, {"in", "query"}}.
+			with("description", describeBounds(text, constraint))
 		if p.Type.NonNull && p.DefaultValue == nil {
 			o = append(o, member{"required", true})
 		}
 		o = append(o, member{"schema", d.types.value(p.Type, constraint, false)})
 		list = append(list, o.with("example", rt.example(p.Variable)))
 	}
+
 	names := rt.headers
 	if rt.produces != "" {
 		names = append(slices.Clone(names), "If-None-Match")
 	}
+
 	for _, name := range names {
 		text := headerTexts()[name]
 		list = append(list, object{
-			{
-				"name",
-				name,
-			}, {"in", "header"}, {"description", text[0]}, {"schema", object{{"type", "string"}}}, {"example", text[1]},
+			{"name", name},
+			{"in", "header"},
+			{"description", text[0]},
+			{"schema", object{{"type", "string"}}},
+			{"example", text[1]},
 		})
 	}
 	return list
@@ -202,29 +232,36 @@ func (d *describer) requestBody(rt *route) object {
 	if b == nil {
 		return nil
 	}
+
 	arg := rt.argument(b.variable.Variable)
 	sch := d.types.value(b.variable.Type, arg.Directives.ForName("constraint"), true)
 	if b.variable.Definition.Kind == ast.Scalar {
 		sch = sch.with("description", oneLine(arg.Description))
 	}
+
 	content := object{}
 	for _, media := range b.accepts {
-		content = append(
-			content,
-			member{media, object{{"schema", sch}}.with("example", rt.example(b.variable.Variable))},
-		)
+		content = append(content, member{
+			media,
+			object{{"schema", sch}}.with("example", rt.example(b.variable.Variable)),
+		})
 	}
+
 	text := oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", b.variable.Description, b.limit))
-	return object{{"description", text}, {"required", b.variable.Type.NonNull}, {"content", content}}
+	return object{
+		{"description", text},
+		{"required", b.variable.Type.NonNull},
+		{"content", content},
+	}
 }
 
-// argument returns the definition of the root field's argument that a variable goes to.
+// argument returns the definition of the root field's argument that takes a variable.
 func (rt *route) argument(variable string) *ast.ArgumentDefinition {
 	i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool { return a.Value.Raw == variable })
 	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
 }
 
-// example returns the example of a variable, nil where the document gives none.
+// example returns the example of a variable, or nil if the document gives none.
 func (rt *route) example(variable string) any {
 	if value := rt.directive.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
 		return literal(value)
@@ -240,10 +277,12 @@ func (d *describer) responses(rt *route) object {
 			{"headers", headerRefs("ETag", "Cache-Control", "X-Request-Id")},
 		}})
 	}
+
 	for _, code := range rt.allCodes() {
 		d.codes[code] = true
 		o = append(o, member{strconv.Itoa(code.Status()), ref("responses", responseName(code))})
 	}
+
 	return append(o, member{"default", ref("responses", "Problem")})
 }
 
@@ -251,31 +290,30 @@ func (d *describer) success(rt *route) object {
 	if rt.produces != "" {
 		return object{
 			{"description", "The file, as a download."},
-			{
-				"headers",
-				headerRefs(
-					"Content-Disposition",
-					"Content-Language",
-					"ETag",
-					"Cache-Control",
-					"X-Request-Id",
-				),
-			},
+			{"headers", headerRefs(
+				"Content-Disposition", "Content-Language", "ETag", "Cache-Control", "X-Request-Id",
+			)},
 			{"content", object{{rt.produces, object{{"schema", object{
-				{"type", "string"}, {"format", "binary"}, {"contentMediaType", rt.produces},
+				{"type", "string"},
+				{"format", "binary"},
+				{"contentMediaType", rt.produces},
 			}}}}}},
 		}
 	}
+
 	typ := *rt.root.Definition.Type
-	typ.NonNull = true // a null becomes a 404
+	typ.NonNull = true // The routes send 404 instead of null.
+
 	text := "The value of the operation."
 	if def := d.schema.Types[typ.NamedType]; def != nil && def.Description != "" {
 		text = oneLine(def.Description)
 	}
+
 	headers := []string{"Cache-Control", "X-Request-Id"}
 	if rt.takesHints() {
 		headers = append(headers, schema.HeaderDropped)
 	}
+
 	return object{
 		{"description", text},
 		{"headers", headerRefs(headers...)},
@@ -286,7 +324,8 @@ func (d *describer) success(rt *route) object {
 	}
 }
 
-// takesHints reports whether the body may have values that are left out where they are not usable.
+// takesHints reports whether the body can have optional values that are dropped if they
+// are unusable.
 func (rt *route) takesHints() bool {
 	return rt.body != nil &&
 		slices.ContainsFunc(rt.body.variable.Definition.Fields, func(f *ast.FieldDefinition) bool {
@@ -294,7 +333,7 @@ func (rt *route) takesHints() bool {
 		})
 }
 
-// allCodes lists the errors that a route can answer with, by status.
+// allCodes lists the errors that a route can respond with, by status.
 func (rt *route) allCodes() []schema.Code {
 	var codes []schema.Code
 	if rt.body != nil || len(rt.params) > 0 {
@@ -306,44 +345,54 @@ func (rt *route) allCodes() []schema.Code {
 	if !rt.root.Definition.Type.NonNull {
 		codes = append(codes, schema.CodeNotFound)
 	}
+
 	if rt.body != nil {
 		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
 	}
+
 	for _, code := range rt.codes {
 		codes = append(codes, schema.Code(code))
 	}
-	return append(
-		codes,
-		schema.CodeRateLimited,
-		schema.CodeInternal,
-		schema.CodeUpstreamUnavailable,
-	) // any request's
+
+	// Every request can fail with these.
+	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
 }
 
-// problemText says when a code is answered, and gives an example of its detail.
+// problemText describes when a code is returned, and gives an example of its detail.
 func problemText(code schema.Code) (when, detail string) {
 	switch code {
 	case schema.CodeBadUserInput:
-		return "The JSON is malformed, or a field or parameter is missing or invalid.", "The request has invalid fields."
+		return "The JSON is malformed, or a field or parameter is missing or invalid.",
+			"The request has invalid fields."
+
 	case schema.CodeUnauthenticated:
 		return "The token is missing or wrong, or the service has none for this route.",
 			"A valid token is required: Authorization: Bearer <token>."
+
 	case schema.CodeNotFound:
 		return "There is nothing with this id.", "There is no submission with this id."
+
 	case schema.CodePayloadTooLarge:
 		return "The body is too large.", "The body may have at most 65536 bytes."
+
 	case schema.CodeUnsupportedMediaType:
 		return "The body is not sent as JSON in UTF-8 without a content coding.",
 			"The body has to be JSON, sent with the Content-Type application/json."
+
 	case schema.CodeIdempotencyKeyReused:
 		return "This session has sent the Idempotency-Key with other content. Nothing was stored.",
 			"This Idempotency-Key was used for other content. Send a new key for a new attempt."
+
 	case schema.CodeRateLimited:
-		return "This client sends too many requests.", "There were too many requests from this address. Please wait a moment."
+		return "This client sends too many requests.",
+			"There were too many requests from this address. Please wait a moment."
+
 	case schema.CodeUpstreamUnavailable:
-		return "A backend that is needed is away, or there are too many requests. What was sent may have been stored all the " +
-				"same: sending the same again is safe and makes no second lead.",
+		return "A backend that is needed is away, or there are too many requests. " +
+				"What was sent may have been stored all the same: " +
+				"sending the same again is safe and makes no second lead.",
 			"The service is busy. Please try again."
+
 	default:
 		return "A bug. The log has more under the request id.", ""
 	}
@@ -351,14 +400,17 @@ func problemText(code schema.Code) (when, detail string) {
 
 const exampleRequestID = "1h1kr32dxp7im"
 
-// problemResponses returns the responses that the routes refer to. Others are left out: linters take them for mistakes.
+// problemResponses returns the responses that the routes refer to. Linters report
+// responses without a reference as mistakes, so they are left out.
 func (d *describer) problemResponses() object {
 	o := object{}
 	for _, code := range schema.Codes() {
 		if !d.codes[code] {
 			continue
 		}
+
 		when, detail := problemText(code)
+
 		names := []string{"X-Request-Id"}
 		switch code.Status() {
 		case http.StatusUnauthorized:
@@ -366,18 +418,22 @@ func (d *describer) problemResponses() object {
 		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			names = append(names, "Retry-After")
 		}
+
 		example := &schema.Error{Code: code, Message: detail}
 		if code == schema.CodeBadUserInput {
 			example.Fields = []schema.FieldError{
-				schema.Required("contact.email"), schema.TooLong("contact.company", schema.MaxNameLength),
+				schema.Required("contact.email"),
+				schema.TooLong("contact.company", schema.MaxNameLength),
 			}
 		}
+
 		o = append(o, member{responseName(code), object{
 			{"description", when},
 			{"headers", headerRefs(names...)},
 			{"content", problemContent(newProblem(example, exampleRequestID))},
 		}})
 	}
+
 	return append(o, member{"Problem", object{
 		{"description", "Any other problem, such as 405 for a method that the path does not have."},
 		{"headers", headerRefs("X-Request-Id", "Allow")},
@@ -385,7 +441,7 @@ func (d *describer) problemResponses() object {
 	}})
 }
 
-// problemContent is the body of every answer that is not a success.
+// problemContent returns the content of every response that is not a success.
 func problemContent(example any) object {
 	return object{
 		{"application/problem+json", object{{"schema", ref("schemas", "Problem")}}.with("example", example)},
@@ -398,62 +454,59 @@ func problemSchemas() object {
 	for _, code := range schema.Codes() {
 		codes = append(codes, code)
 	}
-	text := func(description string) object { return object{{"type", "string"}, {"description", description}} }
+
+	text := func(description string) object {
+		return object{{"type", "string"}, {"description", description}}
+	}
+
 	return object{
 		{"Problem", object{
 			{"type", "object"},
 			{"description", "What went wrong (RFC 9457)."},
 			{"required", []any{"type", "title", "status", "detail", "code", "success", "requestId"}},
 			{"properties", object{
-				{
-					"type",
-					append(
-						text("Always `about:blank`: the status says the kind."),
-						member{"const", "about:blank"},
-					),
-				},
+				{"type", append(
+					text("Always `about:blank`: the status says the kind."),
+					member{"const", "about:blank"},
+				)},
 				{"title", text("The status in words.")},
-				{
-					"status",
-					object{
-						{"type", "integer"},
-						{"minimum", 400},
-						{"maximum", 599},
-						{"description", "The HTTP status."},
-					},
-				},
+				{"status", object{
+					{"type", "integer"},
+					{"minimum", 400},
+					{"maximum", 599},
+					{"description", "The HTTP status."},
+				}},
 				{"detail", text("What is wrong, a sentence for people.")},
 				{"code", append(text("What is wrong, for programs."), member{"enum", codes})},
-				{"success", object{{"type", "boolean"}, {"const", false}, {"description", "Always false."}}},
+				{"success", object{
+					{"type", "boolean"},
+					{"const", false},
+					{"description", "Always false."},
+				}},
 				{"errors", object{
-					{
-						"type",
-						"array",
-					}, {"maxItems", schema.MaxFieldErrors}, {"items", ref("schemas", "FieldError")},
+					{"type", "array"},
+					{"maxItems", schema.MaxFieldErrors},
+					{"items", ref("schemas", "FieldError")},
 					{"description", "The invalid fields, with `BAD_USER_INPUT`."},
 				}},
 				{"requestId", text("Under this id the service's log has more.")},
 			}},
 		}},
+
 		{"FieldError", object{
 			{"type", "object"},
 			{"description", "One invalid field."},
 			{"required", []any{"field", "code", "message"}},
 			{"properties", object{
-				{
-					"field",
-					text(
-						"Path of the field, such as `contact.email` or `selections.features[2]`; `body` for the body as a whole.",
-					),
-				},
+				{"field", text(
+					"Path of the field, such as `contact.email` or `selections.features[2]`; " +
+						"`body` for the body as a whole.",
+				)},
 				{"code", ref("schemas", "FieldCode")},
-				{
-					"params",
-					object{
-						{"type", "object"},
-						{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
-					},
-				},
+				{"params", object{
+					{"type", "object"},
+					{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
+				}},
 				{"message", text("What is wrong with it, in English.")},
 			}},
 		}},
@@ -462,30 +515,28 @@ func problemSchemas() object {
 
 func headers() object {
 	header := func(description, typ string, example any) object {
-		return object{{"description", description}, {"schema", object{{"type", typ}}}, {"example", example}}
+		return object{
+			{"description", description},
+			{"schema", object{{"type", typ}}},
+			{"example", example},
+		}
 	}
+
 	return object{
-		{
-			"X-Request-Id",
-			header(
-				"Id of the request, the client's own where it sent a usable one.",
-				"string",
-				exampleRequestID,
-			),
-		},
+		{"X-Request-Id", header(
+			"Id of the request, the client's own where it sent a usable one.", "string", exampleRequestID,
+		)},
 		{"Cache-Control", header("Whether and how the answer may be cached.", "string", "no-store")},
-		{
-			schema.HeaderDropped,
-			header("In development: hints that were left out.", "string", "formData.email"),
-		},
+		{schema.HeaderDropped, header(
+			"In development: hints that were left out.", "string", "formData.email",
+		)},
 		{"WWW-Authenticate", header("How to authenticate.", "string", "Bearer")},
 		{"Retry-After", header("Seconds to wait before the next try.", "integer", json.Number("5"))},
 		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},
 		{"ETag", header("Strong entity tag of the file.", "string", `"3f2a"`)},
-		{
-			"Content-Disposition",
-			header("Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf")),
-		},
+		{"Content-Disposition", header(
+			"Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf"),
+		)},
 		{"Content-Language", header("Language of the file.", "string", "ro")},
 	}
 }

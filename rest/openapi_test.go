@@ -19,41 +19,46 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const golden = "testdata/openapi.json"
 
-// The golden file is what the public linter reads in CI.
+// The golden file is the one that the public linter reads in CI.
 func TestDescriptionIsTheGoldenFile(t *testing.T) {
 	t.Parallel()
+
 	a, err := New(newStub(t), "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if *update {
 		if err := os.WriteFile(golden, a.Description(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(a.Description(), want) {
-		t.Errorf(
-			"the description differs from %s: look at the difference after go test ./rest -update",
-			golden,
-		)
+		t.Errorf("the description differs from %s: look at the difference after go test ./rest -update",
+			golden)
 	}
 }
 
 func TestDescriptionIsServed(t *testing.T) {
 	t.Parallel()
 	srv, _ := newServer(t)
+
 	got := send(t, srv, "GET", DescriptionPath, "")
 	etag := got.header.Get("ETag")
 	if got.status != 200 || etag == "" || !json.Valid([]byte(got.body)) {
 		t.Errorf("got %d %v", got.status, got.header)
 	}
+
 	if !strings.Contains(got.body, `"version": "1.2.3"`) {
 		t.Error("the version is missing")
 	}
+
 	got = send(t, srv, "GET", DescriptionPath, "", "If-None-Match", etag)
 	if got.status != 304 || got.body != "" {
 		t.Errorf("got %d and %d bytes for the entity tag", got.status, len(got.body))
@@ -83,7 +88,9 @@ func at(v any, path ...string) any {
 
 func TestEveryReferenceLeadsSomewhere(t *testing.T) {
 	t.Parallel()
+
 	doc := description(t)
+
 	used := map[string]bool{}
 	var walk func(v any)
 	walk = func(v any) {
@@ -95,6 +102,7 @@ func TestEveryReferenceLeadsSomewhere(t *testing.T) {
 					t.Errorf("%s leads nowhere", ref)
 				}
 			}
+
 			for _, child := range v {
 				walk(child)
 			}
@@ -104,7 +112,9 @@ func TestEveryReferenceLeadsSomewhere(t *testing.T) {
 			}
 		}
 	}
+
 	walk(doc)
+
 	for _, kind := range []string{"schemas", "responses", "headers"} {
 		for name := range at(doc, "components", kind).(tree) {
 			if !used["#/components/"+kind+"/"+name] {
@@ -114,11 +124,14 @@ func TestEveryReferenceLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// What the description shows as an example is accepted when it is sent, and answered in the form that it shows.
+// The examples of the description are accepted as requests, and the responses have the
+// form that it shows.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
+
 	srv, _ := newServer(t)
 	a, _ := newAPI(t)
+
 	for _, rt := range a.routes {
 		target, body := rt.path+"?", ""
 		for _, p := range rt.params {
@@ -126,6 +139,7 @@ func TestExamplesWork(t *testing.T) {
 				target += p.Variable + "=" + value + "&"
 			}
 		}
+
 		if rt.body != nil {
 			encoded, err := marshal(rt.example(rt.body.variable.Variable))
 			if err != nil {
@@ -133,64 +147,63 @@ func TestExamplesWork(t *testing.T) {
 			}
 			body = string(encoded)
 		}
+
 		got := send(t, srv, rt.method, target, body, "Authorization", bearerHeader)
 		if got.status != 200 || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
-			t.Errorf(
-				"%s %s: %d %v %s (stub_test.go answers for its root field)",
-				rt.method,
-				target,
-				got.status,
-				got.header,
-				got.body,
-			)
+			t.Errorf("%s %s: %d %v %s (stub_test.go answers for its root field)",
+				rt.method, target, got.status, got.header, got.body)
 		}
+
 		if rt.produces != "" {
 			continue
 		}
+
 		if got.header.Get("Content-Type") != "application/json; charset=utf-8" ||
 			got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s: %v", rt.method, target, got.header)
 		}
+
 		shown, err := marshal(literal(rt.directive.Arguments.ForName("answerExample").Value))
 		if err != nil || members(t, shown) != members(t, []byte(got.body)) {
-			t.Errorf(
-				"%s %s: answerExample has other members than the answer of stub_test.go: %s and %s",
-				rt.method,
-				target,
-				shown,
-				got.body,
-			)
+			t.Errorf("%s %s: answerExample has other members than the answer of stub_test.go: %s and %s",
+				rt.method, target, shown, got.body)
 		}
 	}
 }
 
-// members lists the names in a JSON object and in the objects it has; nothing for another value.
+// members lists the names in a JSON object and in the objects it contains. It returns
+// nothing for another value.
 func members(t *testing.T, data []byte) string {
 	t.Helper()
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
 		t.Fatal(err)
 	}
+
 	var list func(value any) string
 	list = func(value any) string {
 		object, _ := value.(tree)
 		var names []string
+
 		for name, below := range object {
 			names = append(names, name+"("+list(below)+")")
 		}
 		slices.Sort(names)
 		return strings.Join(names, " ")
 	}
+
 	return list(value)
 }
 
-// TestREADME: the manual names every route with its guard, and every code.
+// TestREADME checks that the manual names every route with its guard, and every code.
 func TestREADME(t *testing.T) {
 	t.Parallel()
+
 	manual, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a, _ := newAPI(t)
 	for _, rt := range a.routes {
 		pattern := "(?m)^\\| `" + rt.method + " " + regexp.QuoteMeta(rt.path) + "[`?].*\\| (.*) \\|$"
@@ -199,11 +212,13 @@ func TestREADME(t *testing.T) {
 			t.Errorf("README.md has no row for %s %s, guarded: %v", rt.method, rt.path, rt.guarded())
 		}
 	}
+
 	for _, code := range schema.Codes() {
 		if row := fmt.Sprintf("| `%s` | %d |", code, code.Status()); !strings.Contains(string(manual), row) {
 			t.Errorf("README.md has no row %s", row)
 		}
 	}
+
 	for _, code := range schema.AllFieldCode {
 		if !strings.Contains(string(manual), "\n| `"+string(code)+"` |") {
 			t.Errorf("README.md has no row for the field code %s", code)
@@ -213,7 +228,9 @@ func TestREADME(t *testing.T) {
 
 func TestEveryTagIsDescribed(t *testing.T) {
 	t.Parallel()
+
 	unused := tagTexts()
+
 	tags, _ := at(description(t), "tags").([]any)
 	for _, tag := range tags {
 		name, _ := at(tag, "name").(string)
@@ -222,27 +239,27 @@ func TestEveryTagIsDescribed(t *testing.T) {
 		}
 		delete(unused, name)
 	}
+
 	for name := range unused {
 		t.Errorf("no route has the tag %s: remove it from tagTexts in openapi.go", name)
 	}
 }
 
-// Forms that no route of the service has yet.
+// The test covers forms that no route of the service has yet.
 func TestDescribingOtherForms(t *testing.T) {
 	t.Parallel()
+
 	s := testSchema(t, `
 		type Query { list(n: [Int!], at: DateTime): [Node] one: Node! }
 		scalar DateTime
 		type Mutation { put(in: In!): Node! }
 		input In { self: In, f: Float = 1.5, b: Boolean!, days: [DateTime!], o: Int = null }
 		"A node." type Node { id: ID! when: DateTime raw: Base64 any: JSON next: Node n: Int! f: Float! }`)
+
 	routes, err := compile(s, fstest.MapFS{
-		"a.graphql": {
-			Data: []byte(
-				`"x" query A($at: DateTime) @rest(method: POST, path: "/api/x/a", body: "at", example: {at: "now"},
-			answerExample: []) { list(at: $at) { id when raw any n f } }`,
-			),
-		},
+		"a.graphql": {Data: []byte(`"x" query A($at: DateTime) ` +
+			`@rest(method: POST, path: "/api/x/a", body: "at", example: {at: "now"},
+			answerExample: []) { list(at: $at) { id when raw any n f } }`)},
 		"b.graphql": {Data: []byte(`"x" query B @rest(method: GET, path: "/api/x/b", answerExample: {}) {
 			one { ...F ... on Node { next { id } } } } fragment F on Node { id }`)},
 		"c.graphql": {Data: []byte(`"x" mutation C($in: In!) @rest(method: POST, path: "/api/x/c", body: "in",
@@ -251,14 +268,17 @@ func TestDescribingOtherForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	description, err := describe(s, routes, "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, description); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		`"version":"0.0.0"`,
 		`"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Node"},{"type":"null"}]}`,

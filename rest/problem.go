@@ -13,19 +13,21 @@ import (
 	"siteapi/schema"
 )
 
-// Problem is the body of every answer that is not a success (RFC 9457), of type application/problem+json.
+// Problem is the body of every response that is not a success (RFC 9457). Its media type
+// is application/problem+json.
 type Problem struct {
-	Type      string              `json:"type"`   // always about:blank
-	Title     string              `json:"title"`  // the status in words
-	Status    int                 `json:"status"` // the HTTP status
-	Detail    string              `json:"detail"` // a sentence for people
-	Code      schema.Code         `json:"code"`   // for programs
-	Success   bool                `json:"success"`
+	Type      string              `json:"type"`             // always about:blank
+	Title     string              `json:"title"`            // the status in words
+	Status    int                 `json:"status"`           // the HTTP status
+	Detail    string              `json:"detail"`           // a sentence for people
+	Code      schema.Code         `json:"code"`             // the reason, for programs
+	Success   bool                `json:"success"`          // always false
 	Errors    []schema.FieldError `json:"errors,omitempty"` // the invalid fields
 	RequestID string              `json:"requestId"`
 }
 
-// newProblem returns the problem document of an error. The text of an INTERNAL error is never sent.
+// newProblem returns the problem document of an error. The text of an INTERNAL error is
+// never sent.
 func newProblem(e *schema.Error, requestID string) Problem {
 	status := e.Code.Status()
 	p := Problem{
@@ -37,6 +39,7 @@ func newProblem(e *schema.Error, requestID string) Problem {
 		Errors:    e.Fields,
 		RequestID: requestID,
 	}
+
 	if status == http.StatusInternalServerError {
 		p.Code, p.Errors = schema.CodeInternal, nil
 		p.Detail = "Something went wrong on our side. Request id: " + requestID
@@ -44,43 +47,50 @@ func newProblem(e *schema.Error, requestID string) Problem {
 	return p
 }
 
-// WriteProblem answers a request with a problem document. For a 405 the caller sets the Allow header before.
+// WriteProblem responds to a request with a problem document. For a 405 the caller sets
+// the Allow header first.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary.Refuse(e.Code, e.Fields)
 	p := newProblem(e, caller.RequestID)
+
 	body, err := json.Marshal(p)
-	if err != nil { // nothing in a Problem can fail to encode
+	if err != nil { // No field of a Problem can fail to encode.
 		panic(err)
 	}
+
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+
 	switch p.Status {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set(
-			"Retry-After",
-			strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)),
-		) // 5 where an error has no time of its own
+		// The default, in seconds, is for errors that have no time of their own.
+		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 	}
+
 	write(w, r, p.Status, "application/problem+json", body)
 }
 
-// problem is the answer of a route whose operation failed.
+// problem returns the error of a route whose operation failed.
 func (rt *route) problem(list gqlerror.List) *schema.Error {
 	problem := problemOf(list)
 	problem.Fields = rt.sentNames(problem.Fields)
 	return problem
 }
 
-// problemOf maps presented GraphQL errors to the one error of a REST answer: a missing token before anything
-// else, then a bug, else what came first, with the invalid fields of all.
+// problemOf reduces presented GraphQL errors to the one error of a REST response. A
+// missing token comes first, then a bug, then the first error of the list. The invalid
+// fields are those of all errors.
 func problemOf(list gqlerror.List) *schema.Error {
 	chosen := &schema.Error{Code: schema.CodeInternal, Err: errors.New("an empty list of errors")}
 	var fields []schema.FieldError
-	// Callers without a token learn nothing else, and a bug is never hidden behind a client's error.
+
+	// Callers without a token learn nothing else, and a bug is never hidden behind a
+	// client's error.
 	precedence := map[schema.Code]int{schema.CodeUnauthenticated: 2, schema.CodeInternal: 1}
+
 	for i, err := range list {
 		e := fromGraphQL(err)
 		fields = append(fields, e.Fields...)
@@ -88,13 +98,14 @@ func problemOf(list gqlerror.List) *schema.Error {
 			chosen = e
 		}
 	}
+
 	if chosen.Code == schema.CodeBadUserInput {
 		chosen.Fields = fields[:min(len(fields), schema.MaxFieldErrors)]
 	}
 	return chosen
 }
 
-// fromGraphQL reads what the executor's presenter has put into an error.
+// fromGraphQL reads the members that the executor's presenter adds to an error.
 func fromGraphQL(err *gqlerror.Error) *schema.Error {
 	e := &schema.Error{Code: schema.ErrorCode(err), Message: err.Message, Err: err}
 	e.Fields, _ = err.Extensions[schema.ExtensionErrors].([]schema.FieldError)

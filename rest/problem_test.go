@@ -11,11 +11,13 @@ import (
 	"siteapi/schema"
 )
 
-// The body is the contract's to the letter, for each code.
+// The body is exactly the one of the contract, for each code.
 func TestProblemDocuments(t *testing.T) {
 	t.Parallel()
+
 	r := httptest.NewRequest("GET", "/x", nil)
 	r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1"}))
+
 	w := httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{
 		Code:    schema.CodeBadUserInput,
@@ -25,27 +27,37 @@ func TestProblemDocuments(t *testing.T) {
 			schema.TooLong("contact.company", 100),
 		},
 	})
-	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.","code":"BAD_USER_INPUT","success":false,` +
-		`"errors":[{"field":"contact.email","code":"required","message":"is required"},` +
-		`{"field":"contact.company","code":"too_long","params":{"max":100},"message":"must have at most 100 characters"}],` +
+	want := `{"type":"about:blank","title":"Bad Request","status":400,"detail":"No.",` +
+		`"code":"BAD_USER_INPUT","success":false,"errors":[` +
+		`{"field":"contact.email","code":"required","message":"is required"},` +
+		`{"field":"contact.company","code":"too_long","params":{"max":100},` +
+		`"message":"must have at most 100 characters"}],` +
 		`"requestId":"r1"}`
+
 	if w.Body.String() != want {
 		t.Errorf("got  %s\nwant %s", w.Body, want)
 	}
+
 	for _, code := range schema.Codes() {
 		w := httptest.NewRecorder()
 		WriteProblem(w, r, &schema.Error{Code: code, Message: "secret", RetryAfter: 1500 * time.Millisecond})
 		if w.Code != code.Status() || !strings.Contains(w.Body.String(), `"code":"`+string(code)+`"`) {
 			t.Errorf("%s: got %d %s", code, w.Code, w.Body)
 		}
+
 		if strings.Contains(w.Body.String(), "secret") == (code == schema.CodeInternal) {
 			t.Errorf("%s: %s", code, w.Body)
 		}
-		after := map[schema.Code]string{schema.CodeRateLimited: "2", schema.CodeUpstreamUnavailable: "2"}[code]
+
+		after := map[schema.Code]string{
+			schema.CodeRateLimited:         "2",
+			schema.CodeUpstreamUnavailable: "2",
+		}[code]
 		if got := w.Header().Get("Retry-After"); got != after {
 			t.Errorf("%s: Retry-After %q", code, got)
 		}
 	}
+
 	w = httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{Code: "UNHEARD_OF", Message: "secret"})
 	if w.Code != 500 || strings.Contains(w.Body.String(), "secret") ||
@@ -56,6 +68,7 @@ func TestProblemDocuments(t *testing.T) {
 
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
+
 	coded := func(code schema.Code, more ...any) *gqlerror.Error {
 		e := &gqlerror.Error{
 			Message:    string(code),
@@ -66,13 +79,12 @@ func TestProblemOf(t *testing.T) {
 		}
 		return e
 	}
+
 	invalid := func(field string) *gqlerror.Error {
-		return coded(
-			schema.CodeBadUserInput,
-			schema.ExtensionErrors,
-			[]schema.FieldError{schema.Required(field)},
-		)
+		return coded(schema.CodeBadUserInput,
+			schema.ExtensionErrors, []schema.FieldError{schema.Required(field)})
 	}
+
 	for _, c := range []struct {
 		name  string
 		list  gqlerror.List
@@ -82,18 +94,22 @@ func TestProblemOf(t *testing.T) {
 	}{
 		{"none", nil, schema.CodeInternal, 0, ""},
 		{"no code", gqlerror.List{{Message: "x"}}, schema.CodeInternal, 0, ""},
-		{"the first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeBadUserInput)}, schema.CodeNotFound, 0, ""},
-		{"a bug first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)}, schema.CodeInternal, 0, ""},
-		{"a token", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)}, schema.CodeUnauthenticated, 0, ""},
+		{"the first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeBadUserInput)},
+			schema.CodeNotFound, 0, ""},
+		{"a bug first", gqlerror.List{coded(schema.CodeNotFound), coded(schema.CodeInternal)},
+			schema.CodeInternal, 0, ""},
+		{"a token", gqlerror.List{coded(schema.CodeInternal), coded(schema.CodeUnauthenticated)},
+			schema.CodeUnauthenticated, 0, ""},
 		{"fields of all", gqlerror.List{invalid("a"), invalid("b")}, schema.CodeBadUserInput, 0, "a b"},
-		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)}, schema.CodeRateLimited,
-			7 * time.Second, ""},
+		{"seconds", gqlerror.List{coded(schema.CodeRateLimited, schema.ExtensionRetryAfter, 7)},
+			schema.CodeRateLimited, 7 * time.Second, ""},
 	} {
 		got := problemOf(c.list)
 		var paths []string
 		for _, f := range got.Fields {
 			paths = append(paths, f.Field)
 		}
+
 		if got.Code != c.code || got.RetryAfter != c.after || strings.Join(paths, " ") != c.paths {
 			t.Errorf("%s: got %+v", c.name, got)
 		}

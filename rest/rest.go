@@ -1,10 +1,13 @@
-// Package rest serves the service's REST routes. It has no behaviour of its own: each route is one GraphQL operation
-// document carrying a @rest directive, compiled against the schema when the process starts and run through the executor
-// that serves GraphQL too. A request is bound to the operation's variables, the operation runs in process, and the value
-// of its single root field becomes the answer. A download that would still be the same is sent again without running its
-// operation. The OpenAPI description is generated from the same documents and schema.
+// Package rest serves the service's REST routes. It has no behaviour of its own: each
+// route is one GraphQL operation document with a @rest directive, compiled against the
+// schema when the process starts and run by the executor that also serves GraphQL. A
+// request is bound to the operation's variables, the operation runs in process, and the
+// value of its single root field becomes the response. A download that has not changed is
+// sent again without running its operation. The OpenAPI description is generated from the
+// same documents and schema.
 //
-// Known limits: variables from the query string are no lists; an answer is JSON or one download, without ranges.
+// Known limits: a variable from the query string cannot be a list, and a response is
+// either JSON or one download without ranges.
 package rest
 
 import (
@@ -32,18 +35,20 @@ const DescriptionPath = "/api/openapi.json"
 // Executor runs the operations.
 type Executor interface {
 	graphql.GraphExecutor
-	// Authorize returns an error where a root field's guard refuses the caller: by its token as long as the caller's Body
-	// is nil, and by the signature of the body as well from then on.
+
+	// Authorize returns an error if the guard of a root field refuses the caller. It
+	// checks the token while the caller's Body is nil, and from then on the signature of
+	// the body too.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
-	// Admit returns why an operation may not run with these variables, to which it adds defaults. Fields that an input type
-	// does not have may be ignored.
+
+	// Admit adds defaults to the variables and returns an error if the operation may not
+	// run with them. Fields that an input type does not have may be ignored.
 	Admit(
-		ctx context.Context,
-		op *ast.OperationDefinition,
-		variables map[string]any,
-		ignoreUnknown bool,
+		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 	) error
-	// Pin caches a validated document permanently, so that nothing is parsed while requests are served.
+
+	// Pin caches a validated document permanently, so that nothing is parsed while
+	// requests are served.
 	Pin(query string, doc *ast.QueryDocument)
 }
 
@@ -51,22 +56,25 @@ type Executor interface {
 type API struct {
 	exec      Executor
 	routes    []*route
-	paths     map[string]map[string]*route // by path and method
+	paths     map[string]map[string]*route // routes by path, then method
 	downloads *otter.Cache[downloadKey, *download]
 	openapi   []byte
-	etag      string // of openapi
+	etag      string // entity tag of openapi
 }
 
-// New compiles the operation documents against the schema. Every problem in any of them is in the returned error, with
-// its place and what to do. The description names the version of the service.
+// New compiles the operation documents against the schema. The error lists every problem
+// in any of them, with its place and the remedy. The description states the service's
+// version.
 func New(exec Executor, version string) (*API, error) {
-	documents, _ := fs.Sub(operations, "operations") // fails on a malformed name only
+	documents, _ := fs.Sub(operations, "operations") // fails only if the name is malformed
 	routes, err := compile(schema.AST(), documents)
 	if err != nil {
 		return nil, err
 	}
+
 	a := &API{exec: exec, routes: routes, paths: map[string]map[string]*route{}}
 	a.downloads = otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})
+
 	for _, rt := range routes {
 		if a.paths[rt.path] == nil {
 			a.paths[rt.path] = map[string]*route{}
@@ -74,9 +82,11 @@ func New(exec Executor, version string) (*API, error) {
 		a.paths[rt.path][rt.method] = rt
 		exec.Pin(rt.text, rt.withoutVariables())
 	}
+
 	if a.openapi, err = describe(schema.AST(), routes, version); err != nil {
 		return nil, err
 	}
+
 	sum := sha256.Sum256(a.openapi)
 	a.etag = `"` + hex.EncodeToString(sum[:16]) + `"`
 	return a, nil
@@ -102,8 +112,8 @@ func (a *API) Routes() []Route {
 // Description returns the OpenAPI description, as JSON.
 func (a *API) Description() []byte { return a.openapi }
 
-// ServeHTTP serves a request for a path below /api/. A path that is spelt in another way, with escapes or more slashes,
-// is another path.
+// ServeHTTP serves a request for a path below /api/. A path spelt differently, with
+// escapes or repeated slashes, is a different path.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	methods := a.paths[r.URL.Path]
 	isDescription := r.URL.Path == DescriptionPath
@@ -114,10 +124,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
+
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
+
 	if rt := methods[method]; rt != nil {
 		a.serve(w, r, rt)
 		return
@@ -128,6 +140,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, r, http.StatusOK, "application/json", a.openapi)
 		return
 	}
+
 	var allow []string
 	if methods[http.MethodGet] != nil || isDescription {
 		allow = append(allow, http.MethodGet, http.MethodHead)
@@ -136,10 +149,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		allow = append(allow, http.MethodPost)
 	}
 	w.Header().Set("Allow", strings.Join(append(allow, http.MethodOptions), ", "))
+
 	if method == http.MethodOptions {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+
 	WriteProblem(w, r, &schema.Error{
 		Code:    schema.CodeMethodNotAllowed,
 		Message: "This path answers to " + w.Header().Get("Allow") + ".",

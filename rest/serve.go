@@ -14,6 +14,8 @@ import (
 	"siteapi/schema"
 )
 
+// serve binds a request to a route's operation and sends the operation's value as JSON or
+// as a download.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	caller := schema.CallerFrom(r.Context())
 	caller.Summary = schema.Summary{
@@ -21,6 +23,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 		OperationName: rt.op.Name,
 		RootFields:    []string{rt.root.Name},
 	}
+
 	vars, problem := a.bind(w, r, rt)
 	switch {
 	case problem != nil:
@@ -32,7 +35,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	}
 }
 
-// serveValue answers with the value of the operation's root field.
+// serveValue sends the value of the operation's root field as JSON.
 func (a *API) serveValue(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
 	value, problem := a.run(r.Context(), rt, vars, r.Header)
 	if problem != nil {
@@ -44,22 +47,25 @@ func (a *API) serveValue(w http.ResponseWriter, r *http.Request, rt *route, vars
 	write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
 }
 
-// bind returns the operation's variables. The token is checked before the body is read, a signature before the body
-// is decoded.
+// bind returns the operation's variables. It checks the token before the body is read,
+// and a signature before the body is decoded.
 func (a *API) bind(w http.ResponseWriter, r *http.Request, rt *route) (map[string]any, *schema.Error) {
 	ctx, vars := r.Context(), map[string]any{}
 	if problem := a.authorize(ctx, rt); problem != nil {
 		return nil, problem
 	}
+
 	if b := rt.body; b != nil {
 		raw, problem := schema.ReadBody(w, r, b.limit)
 		if problem != nil {
 			return nil, problem
 		}
+
 		schema.CallerFrom(ctx).Body = raw
 		if problem := a.authorize(ctx, rt); problem != nil {
 			return nil, problem
 		}
+
 		if problem := b.checkHeaders(r.Header, w.Header()); problem != nil {
 			return nil, problem
 		}
@@ -70,7 +76,8 @@ func (a *API) bind(w http.ResponseWriter, r *http.Request, rt *route) (map[strin
 	return vars, rt.bindQuery(r, vars)
 }
 
-// authorize returns the error of a root field's guard: of the token, and once the body was read, of its signature.
+// authorize returns the error of a root field's guard, which checks the token and, once
+// the body has been read, its signature.
 func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 	err := a.exec.Authorize(ctx, rt.root.Definition)
 	var known *schema.Error
@@ -82,27 +89,29 @@ func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
 
 // run returns the value of the operation's root field, as JSON.
 func (a *API) run(
-	ctx context.Context,
-	rt *route,
-	vars map[string]any,
-	h http.Header,
+	ctx context.Context, rt *route, vars map[string]any, h http.Header,
 ) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
 	refused := a.exec.Admit(ctx, rt.op, vars, true)
-	op, errs := a.exec.CreateOperationContext(
-		ctx,
-		&graphql.RawParams{Query: rt.text, OperationName: rt.op.Name, Headers: h},
-	)
+	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{
+		Query:         rt.text,
+		OperationName: rt.op.Name,
+		Headers:       h,
+	})
+
 	if refused != nil {
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
 	if len(errs) > 0 {
 		return nil, rt.problem(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
 	}
-	op.Variables = vars // as Admit left them; see withoutVariables
+
+	// The executor's Admit has completed the variables; withoutVariables tells why they
+	// are not declared.
+	op.Variables = vars
 	next, ctx := a.exec.DispatchOperation(ctx, op)
 	res := next(ctx)
-	if res == nil { // the context ended before the operation did
+	if res == nil { // The context ended before the operation did.
 		return nil, &schema.Error{
 			Code:    schema.CodeUpstreamUnavailable,
 			Message: "The request took too long.",
@@ -112,9 +121,11 @@ func (a *API) run(
 	if len(res.Errors) > 0 {
 		return nil, rt.problem(res.Errors)
 	}
+
 	// The data is an object with the root field as its only member.
 	value, ok1 := bytes.CutPrefix(res.Data, []byte(rt.prefix))
 	value, ok2 := bytes.CutSuffix(value, []byte("}"))
+
 	switch {
 	case !ok1 || !ok2:
 		return nil, &schema.Error{
@@ -130,16 +141,19 @@ func (a *API) run(
 	return value, nil
 }
 
-// write sends an answer, without its body to HEAD, or 304 if the client's copy is current.
+// write sends a response, without the body if the method is HEAD. It sends 304 if the
+// client's copy is current.
 func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
 	h := w.Header()
 	if etag := h.Get("ETag"); etag != "" && schema.MatchesETag(r.Header, etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(status)
+
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(content) // fails only if the client has disconnected
 	}

@@ -13,7 +13,8 @@ import (
 
 const (
 	validTrack  = `{"sessionId":"s-1"}`
-	validSubmit = `{"sessionId":"s-1","contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},` +
+	validSubmit = `{"sessionId":"s-1",` +
+		`"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},` +
 		`"selections":{"projectType":"web-app"},"estimate":{"min":1,"max":2,"currency":"EUR"}}`
 	bearerHeader = "Bearer " + testToken
 )
@@ -21,11 +22,18 @@ const (
 func TestHeadIsGetWithoutABody(t *testing.T) {
 	t.Parallel()
 	srv, _ := newServer(t)
-	for _, path := range []string{"/api/cache/clear", "/api/quote/pdf?id=abc", "/api/quote/pdf", "/api/openapi.json"} {
+
+	for _, path := range []string{
+		"/api/cache/clear",
+		"/api/quote/pdf?id=abc",
+		"/api/quote/pdf",
+		"/api/openapi.json",
+	} {
 		get, head := send(t, srv, "GET", path, ""), send(t, srv, "HEAD", path, "")
 		if head.body != "" || head.status != get.status {
 			t.Errorf("%s: HEAD gave %d and %d bytes, GET %d", path, head.status, len(head.body), get.status)
 		}
+
 		for _, name := range []string{"Content-Length", "Content-Type", "ETag", "Cache-Control"} {
 			if head.header.Get(name) != get.header.Get(name) {
 				t.Errorf("%s: %s is %q, by GET %q", path, name, head.header.Get(name), get.header.Get(name))
@@ -34,10 +42,11 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	}
 }
 
-// A caller without a token learns nothing else of a guarded route.
+// A caller without a token learns nothing else about a guarded route.
 func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 	t.Parallel()
 	srv, stub := newServer(t)
+
 	cases := []struct{ name, path, body, contentType, want string }{
 		{"valid", "/api/cache/invalidate", `{"type":"all"}`, "application/json", "200"},
 		{"not JSON", "/api/cache/invalidate", `{`, "application/json", "400"},
@@ -49,25 +58,27 @@ func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 		{"query string", "/api/cache/clear?all=%zz", ``, "", "400"},
 		{"parameter twice", "/api/cache/clear?all=true&all=true", ``, "", "400"},
 	}
+
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := send(t, srv, "POST", c.path, c.body, "Content-Type", c.contentType)
 			if got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf(
-					"without a token: %d, WWW-Authenticate %q",
-					got.status,
-					got.header.Get("WWW-Authenticate"),
-				)
+				t.Errorf("without a token: %d, WWW-Authenticate %q",
+					got.status, got.header.Get("WWW-Authenticate"))
 			}
+
 			if p := got.problem(t); p.Code != schema.CodeUnauthenticated || p.Errors != nil {
 				t.Errorf("without a token: %+v", p)
 			}
-			if got := send(t, srv, "POST", c.path, c.body, "Content-Type", c.contentType, "Authorization",
-				bearerHeader); fmt.Sprint(got.status) != c.want {
+
+			if got := send(t, srv, "POST", c.path, c.body,
+				"Content-Type", c.contentType, "Authorization", bearerHeader,
+			); fmt.Sprint(got.status) != c.want {
 				t.Errorf("with a token: %d, want %s: %s", got.status, c.want, got.body)
 			}
 		})
 	}
+
 	if stub.ran() != 1 {
 		t.Errorf("%d operations ran, want the valid one", stub.ran())
 	}
@@ -75,6 +86,7 @@ func TestMissingTokenWinsOverEverythingElse(t *testing.T) {
 
 func TestErrorsOfAnOperation(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name       string
 		err        error
@@ -121,19 +133,24 @@ func TestErrorsOfAnOperation(t *testing.T) {
 		},
 		{"a bug", errors.New("pq: secret of the database"), 500, schema.CodeInternal, "", ""},
 	}
+
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			srv, stub := newServer(t)
 			stub.reply = func(string) (any, error) { return nil, c.err }
+
 			got := send(t, srv, "POST", "/api/quote/track", validTrack)
+
 			p := got.problem(t)
 			if got.status != c.status || p.Code != c.code || got.header.Get("Retry-After") != c.retryAfter {
 				t.Errorf("got %d %+v, Retry-After %q", got.status, p, got.header.Get("Retry-After"))
 			}
+
 			if c.detail != "" && p.Detail != c.detail {
 				t.Errorf("detail %q", p.Detail)
 			}
+
 			if strings.Contains(got.body, "secret") ||
 				(c.status == 500 && !strings.Contains(p.Detail, p.RequestID)) {
 				t.Errorf("detail %q", p.Detail)
@@ -152,27 +169,32 @@ func TestNothingFoundIs404(t *testing.T) {
 	}
 }
 
-// The operation finds the raw body in the caller, and the access log its summary.
+// The operation finds the raw body in the caller, and the access log finds its summary.
 func TestTheCallerIsFilledIn(t *testing.T) {
 	t.Parallel()
+
 	a, stub := newAPI(t)
 	caller := &schema.Caller{
 		RequestID: "from-middleware",
 		Header:    map[string][]string{"Authorization": {"Bearer " + testToken}},
 	}
+
 	post := func(path, body string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
 		a.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 		return w
 	}
+
 	body := "{ \"_type\" : \"heroSection\" }\n"
 	if w := post("/api/webhooks/cms", body); w.Code != 200 || string(stub.callers[0].Body) != body {
 		t.Errorf("got %d, caller %+v", w.Code, stub.callers)
 	}
+
 	if w := post("/api/quote/submit", `{"contact":{}}`); w.Code != 400 ||
 		!strings.Contains(w.Body.String(), "from-middleware") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
+
 	s := caller.Summary
 	if s.Operation != "mutation" || s.RootFields[0] != "submitQuote" || s.Code != schema.CodeBadUserInput ||
 		len(s.InvalidFields) != 8 {

@@ -20,21 +20,25 @@ import (
 	"siteapi/schema"
 )
 
-// stub is the smallest executor that keeps the contract's rules: gqlgen's own over the
-// real generated schema, all invalid fields at once, and a token before all else. Its
-// resolvers store nothing and note what they were given.
+// stub is the smallest executor that keeps the contract's rules: it is gqlgen's own over
+// the real generated schema, reports all invalid fields at once, and requires a token
+// before anything else. Its resolvers store nothing and record their arguments.
 type stub struct {
 	*executor.Executor
-	schema.QueryResolver    // what no route uses
-	schema.MutationResolver // is not answered
-	input                   *schema.InputChecker
-	docs                    sync.Map
+
+	// The embedded resolvers are nil. They complete the interfaces with the fields that
+	// no route uses.
+	schema.QueryResolver
+	schema.MutationResolver
+
+	input *schema.InputChecker
+	docs  sync.Map
 
 	mu      sync.Mutex
 	calls   int
 	args    []any
 	callers []schema.Caller
-	reply   func(field string) (any, error) // nil: the usual answers
+	reply   func(field string) (any, error) // nil for the usual values
 }
 
 const testToken = "right"
@@ -75,21 +79,20 @@ func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 	return s.allow(ctx)
 }
 
-// Admit reports all invalid fields, to callers with a token where one is needed.
+// Admit reports all invalid fields, but only to callers with a token if one is needed.
 func (s *stub) Admit(
-	ctx context.Context,
-	op *ast.OperationDefinition,
-	variables map[string]any,
-	ignoreUnknown bool,
+	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
 	fields, dropped := s.input.Check(op, variables, ignoreUnknown)
 	schema.CallerFrom(ctx).Summary.DroppedFields = dropped
 	if len(fields) == 0 {
 		return nil
 	}
+
 	if err := s.Authorize(ctx, op.SelectionSet[0].(*ast.Field).Definition); err != nil {
 		return err
 	}
+
 	return &schema.Error{
 		Code:    schema.CodeBadUserInput,
 		Message: "The request has invalid fields.",
@@ -105,9 +108,11 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		if known.Fields != nil {
 			ext[schema.ExtensionErrors] = known.Fields
 		}
+
 		if known.RetryAfter > 0 {
 			ext[schema.ExtensionRetryAfter] = int(known.RetryAfter / time.Second)
 		}
+
 		return &gqlerror.Error{Message: known.Message, Path: shown.Path, Extensions: ext}
 	}
 	return shown
@@ -123,7 +128,7 @@ func (p pinned) Get(_ context.Context, query string) (*ast.QueryDocument, bool) 
 	return doc.(*ast.QueryDocument), true
 }
 
-// Add panics: no document may be parsed while requests are served.
+// Add panics because no document may be parsed while requests are served.
 func (p pinned) Add(context.Context, string, *ast.QueryDocument) {
 	panic("a document was parsed and validated during a request")
 }
@@ -143,11 +148,12 @@ func (s *stub) ran() int {
 	return s.calls
 }
 
-// replied returns what the test wants a field to answer, else the usual.
+// replied returns the value that the test sets for a field, or the usual one.
 func replied[T any](s *stub, field string, usual *T) (*T, error) {
 	if s.reply == nil {
 		return usual, nil
 	}
+
 	v, err := s.reply(field)
 	if err != nil || v == nil {
 		return nil, err
@@ -159,24 +165,20 @@ func (s *stub) Query() schema.QueryResolver       { return s }
 func (s *stub) Mutation() schema.MutationResolver { return s }
 
 func (s *stub) ClearCache(
-	ctx context.Context,
-	all *bool,
-	pattern *string,
+	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {
 	s.note(ctx, all, pattern)
 	return replied(s, "clearCache", &schema.ClearCachePayload{Success: true, Cleared: 3})
 }
 
 func (s *stub) InvalidateCache(
-	ctx context.Context,
-	in schema.InvalidateCacheInput,
+	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, in)
-	return replied(
-		s,
-		"invalidateCache",
-		&schema.InvalidateCachePayload{Success: true, Invalidated: []string{"content:locale:en"}},
-	)
+	return replied(s, "invalidateCache", &schema.InvalidateCachePayload{
+		Success:     true,
+		Invalidated: []string{"content:locale:en"},
+	})
 }
 
 func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*schema.TrackQuotePayload, error) {
@@ -185,8 +187,7 @@ func (s *stub) TrackQuote(ctx context.Context, in schema.TrackQuoteInput) (*sche
 }
 
 func (s *stub) SubmitQuote(
-	ctx context.Context,
-	in schema.SubmitQuoteInput,
+	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
 	s.note(ctx, in)
 	return replied(s, "submitQuote", &schema.SubmitQuotePayload{
@@ -198,11 +199,10 @@ func (s *stub) SubmitQuote(
 
 func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, payload)
-	return replied(
-		s,
-		"receiveCmsWebhook",
-		&schema.InvalidateCachePayload{Success: true, Invalidated: []string{}},
-	)
+	return replied(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{
+		Success:     true,
+		Invalidated: []string{},
+	})
 }
 
 func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error) {
@@ -246,7 +246,7 @@ func newAPI(tb testing.TB) (*API, *stub) {
 	return a, s
 }
 
-// withCaller does what the server's middleware does.
+// withCaller adds a caller to a request, as the server's middleware does.
 func withCaller(r *http.Request) *http.Request {
 	return r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1", Header: r.Header}))
 }
@@ -255,37 +255,41 @@ func withCaller(r *http.Request) *http.Request {
 func newServer(tb testing.TB) (*httptest.Server, *stub) {
 	tb.Helper()
 	a, s := newAPI(tb)
-	srv := httptest.NewServer(
-		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.ServeHTTP(w, withCaller(r)) }),
-	)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.ServeHTTP(w, withCaller(r))
+	}))
 	tb.Cleanup(srv.Close)
 	return srv, s
 }
 
-// answer is what came back over HTTP.
+// answer is a response that came over HTTP.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// problem reads a problem document and checks what all of them have in common.
+// problem reads a problem document and checks the members that all of them share.
 func (a answer) problem(tb testing.TB) Problem {
 	tb.Helper()
 	var p Problem
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
 		tb.Fatalf("status %d: the body is no problem document: %q", a.status, a.body)
 	}
+
 	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
 		tb.Errorf("Content-Type %q", got)
 	}
 	if got := a.header.Get("Cache-Control"); got != "no-store" {
 		tb.Errorf("Cache-Control %q", got)
 	}
-	if p.Status != a.status || p.Type != "about:blank" || p.Title != http.StatusText(a.status) || p.Success ||
+
+	if p.Status != a.status || p.Type != "about:blank" ||
+		p.Title != http.StatusText(a.status) || p.Success ||
 		p.RequestID == "" || p.Detail == "" || p.Code.Status() != a.status {
 		tb.Errorf("status %d, problem %+v", a.status, p)
 	}
+
 	return p
 }
 
@@ -296,9 +300,11 @@ func send(tb testing.TB, srv *httptest.Server, method, path, body string, header
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+
 	return do(tb, srv, req)
 }
 
@@ -308,10 +314,12 @@ func do(tb testing.TB, srv *httptest.Server, req *http.Request) answer {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return answer{res.StatusCode, res.Header, string(body)}
 }

@@ -8,25 +8,30 @@ import (
 	"strings"
 )
 
-// ReadBody returns the whole body of a request, or why it is refused: too large, incomplete, or too many in flight.
+// ReadBody returns the whole body of a request. Its error says why a body is refused: it
+// is too large or incomplete, or too many bodies are being read.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *Error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(w, limit)
 	}
+
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
 		return body, nil
 	}
+
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return nil, refused
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(w, limit)
 	}
+
 	return nil, &Error{Code: CodeBadUserInput, Message: "The body ended early."}
 }
 
-// MatchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC 9110, section 13.1.2).
+// MatchesETag reports whether If-None-Match names an entity tag, by weak comparison (RFC
+// 9110, section 13.1.2).
 func MatchesETag(h http.Header, etag string) bool {
 	for given := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
 		given = strings.TrimSpace(given)
@@ -38,7 +43,7 @@ func MatchesETag(h http.Header, etag string) bool {
 }
 
 func tooLarge(w http.ResponseWriter, limit int64) *Error {
-	w.Header().Set("Connection", "close") // the rest is not read
+	w.Header().Set("Connection", "close") // The rest of the body is not read.
 	return &Error{
 		Code:    CodePayloadTooLarge,
 		Message: fmt.Sprintf("The body may have at most %d bytes.", limit),

@@ -2,8 +2,8 @@ package schema
 
 import "net/http"
 
-// Code names a kind of failure. It is the same through GraphQL, where it is `extensions.code`, and through REST, where it
-// is the problem's `code`.
+// Code names a kind of failure. GraphQL sends it as `extensions.code`, REST as the
+// problem's `code`.
 type Code string
 
 // The codes of the contract.
@@ -21,7 +21,8 @@ const (
 	CodeInternal             Code = "INTERNAL"
 )
 
-// statuses are the codes in the order they are documented, each with its HTTP status at the REST endpoint.
+// statuses lists the codes in the order in which they are documented, each with its HTTP
+// status at the REST endpoint.
 var statuses = []struct {
 	code   Code
 	status int
@@ -39,7 +40,7 @@ var statuses = []struct {
 	{CodeInternal, http.StatusInternalServerError},
 }
 
-// Status returns the HTTP status of a code, 500 for an unknown one.
+// Status returns the HTTP status of a code. It is 500 for an unknown code.
 func (c Code) Status() int {
 	for _, s := range statuses {
 		if s.code == c {
@@ -49,7 +50,7 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
-// Codes lists every code, in the order they are documented.
+// Codes lists every code, in the order in which they are documented.
 func Codes() []Code {
 	codes := make([]Code, len(statuses))
 	for i, s := range statuses {

@@ -11,8 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote` uses them to
-// recognize hints that are complete.
+// Bounds of single values, as the schema declares them for `submitQuote`. `trackQuote`
+// uses them to recognize complete hints.
 const (
 	MaxEmailLength   = 254
 	MaxNameLength    = 100
@@ -25,11 +25,11 @@ const (
 // constraint is a @constraint or a @hint directive.
 type constraint struct {
 	hint        bool
-	maxLength   int // 0: unbounded
-	maxDistinct int // 0: unbounded
+	maxLength   int // 0 if unbounded
+	maxDistinct int // 0 if unbounded
 	min, max    float64
 	format      ConstraintFormat
-	notAbove    string // name of the field beside it
+	notAbove    string // name of the neighbouring field
 	notEmpty    bool
 }
 
@@ -41,6 +41,7 @@ func newConstraint(d *ast.Directive) *constraint {
 		}
 		return otherwise
 	}
+
 	c := &constraint{
 		hint:        d.Name == "hint",
 		maxLength:   int(bound("maxLength", 0)),
@@ -48,14 +49,17 @@ func newConstraint(d *ast.Directive) *constraint {
 		min:         bound("min", math.Inf(-1)),
 		max:         bound("max", math.Inf(1)),
 	}
+
 	format, _ := args["format"].(string)
 	c.format = ConstraintFormat(format)
 	c.notAbove, _ = args["notAbove"].(string)
 	c.notEmpty, _ = args["notEmpty"].(bool)
+
 	return c
 }
 
-// text returns what is wrong with a string that is not empty; an empty code means nothing is.
+// text returns the error of a string that is not empty. The code of the error is empty if
+// the string is valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := strings.TrimSpace(raw)
 	switch {
@@ -70,7 +74,8 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 	return formats.check(c.format, s, raw)
 }
 
-// number returns what is wrong with a number.
+// number returns the error of a number. The code of the error is empty if the number is
+// valid.
 func (c *constraint) number(n float64) FieldError {
 	switch {
 	case n < c.min:
@@ -81,13 +86,14 @@ func (c *constraint) number(n float64) FieldError {
 	return FieldError{}
 }
 
-// Formats checks that single values have the format that their field asks for.
+// Formats checks that single values have the format that their field requires.
 type Formats struct{ validate *validator.Validate }
 
 // NewFormats returns the checks of single values.
 func NewFormats() *Formats { return &Formats{validator.New()} }
 
-// Email reports whether s is a bare e-mail address of at most 254 characters whose domain has a dot.
+// Email reports whether s is a bare e-mail address of at most 254 characters whose domain
+// has a dot.
 func (f *Formats) Email(s string) bool {
 	_, domain, _ := strings.Cut(s, "@")
 	return strings.Contains(domain, ".") && utf8.RuneCountInString(s) <= MaxEmailLength &&
@@ -97,7 +103,8 @@ func (f *Formats) Email(s string) bool {
 // Currency reports whether s is a currency code of ISO 4217.
 func (f *Formats) Currency(s string) bool { return f.validate.Var(s, "iso4217") == nil }
 
-// Slug reports whether s is lower-case letters and digits joined by single - or _, at most 64 of them.
+// Slug reports whether s consists of lower-case letters and digits, joined by single - or
+// _, and has at most 64 characters.
 func (f *Formats) Slug(s string) bool {
 	inWord := false
 	for _, r := range s {
@@ -115,12 +122,13 @@ func (f *Formats) Slug(s string) bool {
 
 const sessionCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 
-// sessionID reports whether s is 1 to 128 of these characters.
+// sessionID reports whether s has 1 to 128 of the sessionCharacters and no others.
 func sessionID(s string) bool {
 	return s != "" && len(s) <= MaxSessionLength && strings.Trim(s, sessionCharacters) == ""
 }
 
-// phone reports whether s has at least 5 digits. People write numbers in too many ways to ask for more.
+// phone reports whether s has at least 5 digits. Numbers are written in too many ways to
+// require more.
 func phone(s string) bool {
 	digits := 0
 	for _, r := range s {
@@ -131,7 +139,8 @@ func phone(s string) bool {
 	return digits >= 5
 }
 
-// check returns what is wrong with the format of a text. Identifiers may not have white space around them.
+// check returns the error of a text in the wrong format. Identifiers may not have white
+// space around them.
 func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError {
 	switch {
 	case format == ConstraintFormatEmail && !f.Email(trimmed):
@@ -139,21 +148,25 @@ func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError
 			Code:    FieldCodeInvalidEmail,
 			Message: "must be an e-mail address such as ana@example.com",
 		}
+
 	case format == ConstraintFormatCurrency && !f.Currency(trimmed):
 		return FieldError{
 			Code:    FieldCodeInvalidCurrency,
 			Message: "must be a currency code in capitals, such as EUR",
 		}
+
 	case format == ConstraintFormatPhone && !phone(trimmed):
 		return FieldError{
 			Code:    FieldCodeInvalidPhone,
 			Message: "must be a telephone number with at least 5 digits",
 		}
+
 	case format == ConstraintFormatSlug && !f.Slug(raw):
 		return FieldError{
 			Code:    FieldCodeNotASlug,
 			Message: "must be lower-case letters, digits and hyphens, such as web-app",
 		}
+
 	case format == ConstraintFormatSessionID && !sessionID(raw):
 		return FieldError{
 			Code:    FieldCodeInvalidSessionID,

@@ -8,14 +8,15 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// Error is a failure that a client may see: what resolvers return and both endpoints present.
-// Any other error is presented as CodeInternal, with its text in the log only.
+// Error is a failure that a client may see. Resolvers return it and both endpoints
+// present it. Any other error is presented as CodeInternal, and its text appears only in
+// the log.
 type Error struct {
 	Code       Code
-	Message    string        // for the client; complete sentence
-	Fields     []FieldError  // invalid fields, with CodeBadUserInput
-	RetryAfter time.Duration // with CodeUpstreamUnavailable and CodeRateLimited
-	Err        error         // cause, for the log only
+	Message    string        // a complete sentence, for the client
+	Fields     []FieldError  // the invalid fields, with CodeBadUserInput
+	RetryAfter time.Duration // set with CodeUpstreamUnavailable and CodeRateLimited
+	Err        error         // the cause, for the log only
 }
 
 // Error returns the message and the cause, for the log.
@@ -41,40 +42,41 @@ func (e *Error) Extensions(requestID string) map[string]any {
 	return extensions
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up so that no client retries too early.
+// RetrySeconds returns RetryAfter in whole seconds. It rounds up so that no client
+// retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }
 
-// MaxFieldErrors is how many invalid fields of a request are reported; looking for more stops there.
+// MaxFieldErrors limits the invalid fields that are reported of a request. The check
+// stops when it has found so many.
 const MaxFieldErrors = 20
 
 // FieldError is one invalid field of a request.
 type FieldError struct {
-	// Field is the path of the field as the client sent it, such as "contact.email" or "selections.features[2]".
+	// Field is the path of the field as the client sent it, such as "contact.email" or
+	// "selections.features[2]".
 	Field string `json:"field"`
-	// Code says what is wrong with it. Params has the bounds that the code speaks of, such as {"max": 100}.
+
+	// Code tells what is wrong with the field. Params holds the bounds that the code
+	// refers to, such as {"max": 100}.
 	Code   FieldCode      `json:"code"`
 	Params map[string]any `json:"params,omitempty"`
-	// Message says it in English, without repeating the value.
+
+	// Message describes the problem in English, without repeating the value.
 	Message string `json:"message"`
 }
 
-// Required says that a field is missing.
+// Required returns the error of a missing field.
 func Required(field string) FieldError {
 	return FieldError{Field: field, Code: FieldCodeRequired, Message: "is required"}
 }
 
-// TooLong says that a field has more than limit characters.
+// TooLong returns the error of a field with more than limit characters.
 func TooLong(field string, limit int) FieldError {
-	return bounded(
-		field,
-		FieldCodeTooLong,
-		"max",
-		limit,
-		fmt.Sprintf("must have at most %d characters", limit),
-	)
+	return bounded(field, FieldCodeTooLong, "max", limit,
+		fmt.Sprintf("must have at most %d characters", limit))
 }
 
-// NotAllowed says that a field has none of the allowed values.
+// NotAllowed returns the error of a field with none of the allowed values.
 func NotAllowed(field string, allowed []string) FieldError {
 	message := "must be one of " + strings.Join(allowed, ", ")
 	if len(allowed) == 0 {
@@ -83,7 +85,8 @@ func NotAllowed(field string, allowed []string) FieldError {
 	return bounded(field, FieldCodeNotAllowed, "allowed", append([]string{}, allowed...), message)
 }
 
-// bounded says that a field breaks a bound, which is among the params under a name.
+// bounded returns the error of a field that exceeds a bound. The params hold the bound by
+// its name.
 func bounded(field string, code FieldCode, name string, bound any, message string) FieldError {
 	return FieldError{Field: field, Code: code, Params: map[string]any{name: bound}, Message: message}
 }
@@ -96,7 +99,8 @@ const (
 	ExtensionRetryAfter = "retryAfter" // int, seconds
 )
 
-// ErrorCode returns the code of a presented GraphQL error, CodeInternal where it has none.
+// ErrorCode returns the code of a presented GraphQL error, or CodeInternal if it has
+// none.
 func ErrorCode(err *gqlerror.Error) Code {
 	if code, ok := err.Extensions[ExtensionCode]; ok {
 		return Code(fmt.Sprint(code)) // a string or a Code

@@ -15,12 +15,13 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// InputChecker finds the invalid values of an operation's arguments, all of them at once, by the types and the @constraint
-// directives of the schema. GraphQL's own coercion stops at the first, which would show a form one error at a time.
+// InputChecker finds all invalid values of an operation's arguments at once, by the types
+// and the @constraint directives of the schema. GraphQL's own coercion stops at the first
+// one, which would show a form's errors one at a time.
 type InputChecker struct {
 	schema      *ast.Schema
 	formats     *Formats
-	constraints sync.Map // of *constraint by their directive
+	constraints sync.Map // caches *constraint values by directive
 }
 
 // NewInputChecker returns a checker for a schema.
@@ -28,12 +29,13 @@ func NewInputChecker(s *ast.Schema) *InputChecker {
 	return &InputChecker{schema: s, formats: NewFormats()}
 }
 
-// constraint returns the constraint of a field or argument, nil if it has none.
+// constraint returns the constraint of a field or argument, or nil if it has none.
 func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 	for _, d := range list {
 		if d.Name != "constraint" && d.Name != "hint" {
 			continue
 		}
+
 		con, known := c.constraints.Load(d)
 		if !known {
 			con, _ = c.constraints.LoadOrStore(d, newConstraint(d))
@@ -43,36 +45,40 @@ func (c *InputChecker) constraint(list ast.DirectiveList) *constraint {
 	return nil
 }
 
-// Check returns the invalid values, unknown fields among them, in the arguments of the root fields of a validated operation:
-// at most MaxFieldErrors. Paths leave out the argument's name if it is the only one and named `input`. Two things change in
-// the variables: defaults are added, and hints (@hint) of a wrong type are removed: no errors, their paths are returned.
+// Check returns the invalid values in the arguments of the root fields of a validated
+// operation, at most MaxFieldErrors, among them unknown fields. Paths leave out the
+// argument's name if it is the only one and is named `input`. Check changes the variables
+// in two ways: it adds defaults, and it removes hints (@hint) of a wrong type, which are
+// not errors; the second result holds their paths.
 func (c *InputChecker) Check(
-	op *ast.OperationDefinition,
-	vars map[string]any,
-	ignoreUnknown bool,
+	op *ast.OperationDefinition, vars map[string]any, ignoreUnknown bool,
 ) ([]FieldError, []string) {
 	for _, def := range op.VariableDefinitions {
 		if _, given := vars[def.Variable]; !given && def.DefaultValue != nil {
-			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, as the operation is valid
+			vars[def.Variable], _ = def.DefaultValue.Value(nil) // readable, because the operation is valid
 		}
 	}
+
 	check := inputCheck{InputChecker: c, op: op, vars: vars, ignoreUnknown: ignoreUnknown}
 	for _, field := range Fields(op.SelectionSet) {
 		for _, arg := range field.Definition.Arguments {
 			invalid, dropped := len(check.invalid), len(check.dropped)
 			check.argument(field, arg)
+
 			if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
 				check.prefix(arg.Name, invalid, dropped)
 			}
 		}
 	}
+
 	for i, e := range check.invalid {
 		check.invalid[i].Field = cmp.Or(e.Field, "input")
 	}
 	return check.invalid, check.dropped
 }
 
-// Fields returns the fields of a selection in a validated document, those in fragments included.
+// Fields returns the fields of a selection in a validated document, including the fields
+// of fragments.
 func Fields(set ast.SelectionSet) []*ast.Field {
 	var fields []*ast.Field
 	for _, selection := range set {
@@ -88,24 +94,26 @@ func Fields(set ast.SelectionSet) []*ast.Field {
 	return fields
 }
 
-// inputCheck is the check of one operation.
+// inputCheck is the state of the check of one operation.
 type inputCheck struct {
 	*InputChecker
 	op            *ast.OperationDefinition
 	vars          map[string]any
-	ignoreUnknown bool // fields
+	ignoreUnknown bool // ignore unknown fields
 	invalid       []FieldError
-	dropped       []string // paths
+	dropped       []string // paths of removed hints
 }
 
-// add records an error of the value that is being checked, or of the field below it that the error names.
+// add records an error of the value being checked, or of the field below it that the
+// error names.
 func (c *inputCheck) add(e FieldError) {
 	if e.Code != "" && len(c.invalid) < MaxFieldErrors {
 		c.invalid = append(c.invalid, e)
 	}
 }
 
-// prefix puts a name or an index before the paths of the errors and the dropped hints from these places on.
+// prefix prepends a name or an index to the paths of the errors and the dropped hints
+// from the given positions on.
 func (c *inputCheck) prefix(element string, invalid, dropped int) {
 	for i := range c.invalid[invalid:] {
 		c.invalid[invalid+i].Field = join(element, c.invalid[invalid+i].Field)
@@ -132,11 +140,14 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 			c.add(unreadable())
 			return
 		}
-		// Only a variable that was left out stands for the default; null, also by a variable, does not.
+
+		// The default applies only if the argument is a variable that was left out, not
+		// if it is null.
 		variable := c.op.VariableDefinitions.ForName(given.Value.Raw)
 		_, sent := c.vars[given.Value.Raw]
 		required = required || given.Value.Kind != ast.Variable || variable.Type.NonNull || sent
 	}
+
 	if value != nil || required {
 		c.value(arg.Type, c.constraint(arg.Directives), value)
 	}
@@ -147,18 +158,23 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	def := c.schema.Types[typ.NamedType]
 	text, isText := value.(string)
 	blank := isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == ""
+
 	switch {
-	case len(c.invalid) == MaxFieldErrors: // no more is looked for
+	case len(c.invalid) == MaxFieldErrors:
+		// No more errors are looked for.
+
 	case value == nil && typ.NonNull && def != nil && def.Kind == ast.InputObject:
 		before := len(c.invalid)
-		c.object(def, map[string]any{}) // reports all required fields of the missing object
+		c.object(def, map[string]any{}) // Reports all required fields of the missing object.
 		if len(c.invalid) == before {
 			c.add(Required(""))
 		}
+
 	case typ.NonNull && (value == nil || blank):
 		c.add(Required(""))
 	case blank && con.notEmpty:
 		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
+
 	case value == nil, blank:
 	case typ.Elem != nil:
 		c.list(typ, con, value)
@@ -172,17 +188,21 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	}
 }
 
-// below checks a field or an item, by its name or its index, and reports whether it is to be left out: a hint of a wrong type.
+// below checks a field or an item, given its name or index. It reports whether the value
+// must be left out, which is so for a hint of a wrong type.
 func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
 	invalid, dropped := len(c.invalid), len(c.dropped)
 	c.value(typ, con, value)
-	if con != nil && con.hint && len(c.invalid) > invalid &&
-		c.invalid[invalid].Code != FieldCodeUnknownField {
+
+	if con != nil && con.hint &&
+		len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
 		c.invalid, leaveOut = c.invalid[:invalid], true
+
 		if len(c.dropped) < MaxFieldErrors {
 			c.dropped = append(c.dropped, "")
 		}
 	}
+
 	c.prefix(element, invalid, dropped)
 	return leaveOut
 }
@@ -193,6 +213,7 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		c.add(wrongType("object", "an object"))
 		return
 	}
+
 	known := 0
 	for _, f := range def.Fields {
 		v, given := fields[f.Name]
@@ -201,34 +222,35 @@ func (c *inputCheck) object(def *ast.Definition, value any) {
 		} else if f.DefaultValue != nil {
 			continue
 		}
+
 		con := c.constraint(f.Directives)
 		if c.below(f.Name, f.Type, con, v) {
 			delete(fields, f.Name)
 			known--
 		}
+
 		if con != nil && con.notAbove != "" {
 			c.order(f.Name, v, con.notAbove, fields[con.notAbove])
 		}
 	}
+
 	if known == len(fields) || c.ignoreUnknown {
 		return
 	}
-	unknown := slices.DeleteFunc(
-		slices.Sorted(maps.Keys(fields)),
-		func(name string) bool { return def.Fields.ForName(name) != nil },
-	)
+
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
+		return def.Fields.ForName(name) != nil
+	})
 	for _, name := range unknown[:min(len(unknown), MaxFieldErrors)] {
-		c.add(
-			FieldError{
-				Field:   printable(name),
-				Code:    FieldCodeUnknownField,
-				Message: "is not a field of " + def.Name,
-			},
-		)
+		c.add(FieldError{
+			Field:   printable(name),
+			Code:    FieldCodeUnknownField,
+			Message: "is not a field of " + def.Name,
+		})
 	}
 }
 
-// order checks a field whose number may not be above that of the field beside it.
+// order checks a field whose number must not exceed that of a neighbouring field.
 func (c *inputCheck) order(name string, low any, other string, high any) {
 	l, ok1 := number(low)
 	h, ok2 := number(high)
@@ -239,19 +261,22 @@ func (c *inputCheck) order(name string, low any, other string, high any) {
 
 func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 	items, ok := value.([]any)
-	if !ok { // a single value stands for a list of one
+	if !ok { // A single value stands for a list of one.
 		c.value(typ.Elem, con, value)
 		return
 	}
+
 	distinct := map[string]bool{}
 	for i, item := range items {
 		if c.below("["+strconv.Itoa(i)+"]", typ.Elem, con, item) {
 			items[i] = nil
 		}
+
 		if s, ok := item.(string); ok && con != nil && len(distinct) <= con.maxDistinct {
 			distinct[strings.TrimSpace(s)] = true
 		}
 	}
+
 	if con != nil && con.maxDistinct > 0 && len(distinct) > con.maxDistinct {
 		message := fmt.Sprintf("must have at most %d different items", con.maxDistinct)
 		c.add(bounded("", FieldCodeTooMany, "max", con.maxDistinct, message))
@@ -262,28 +287,33 @@ func (c *inputCheck) enum(def *ast.Definition, value any) {
 	if s, ok := value.(string); ok && def.EnumValues.ForName(s) != nil {
 		return
 	}
+
 	names := make([]string, len(def.EnumValues))
 	for i, v := range def.EnumValues {
 		names[i] = v.Name
 	}
+
 	c.add(NotAllowed("", names))
 }
 
 func (c *inputCheck) scalar(name string, con *constraint, value any) {
 	text, isText := value.(string)
 	n, isNumber := number(value)
+
 	switch name {
 	case "String", "ID":
 		switch {
 		case name == "ID" && isNumber:
 		case !isText:
 			c.add(wrongType("string", "a string"))
-		case con != nil: // a text without bounds is a hint, which is dropped where it is not usable
+		case con != nil: // A text without bounds is a hint, which is dropped if it is unusable.
 			c.add(con.text(text, c.formats))
 		}
+
 	case "Int", "Float":
 		switch _, infinite := value.(json.Number); {
-		case name == "Int" && (!isNumber || strings.ContainsAny(fmt.Sprint(value), ".eE") || n < math.MinInt32 || n > math.MaxInt32):
+		case name == "Int" && (!isNumber || strings.ContainsAny(fmt.Sprint(value), ".eE") ||
+			n < math.MinInt32 || n > math.MaxInt32):
 			c.add(wrongType("integer", "a whole number of at most 32 bits"))
 		case isNumber && con != nil:
 			c.add(con.number(n))
@@ -293,16 +323,20 @@ func (c *inputCheck) scalar(name string, con *constraint, value any) {
 		default:
 			c.add(wrongType("number", "a number"))
 		}
+
 	case "DateTime":
 		if _, err := graphql.UnmarshalTime(value); err != nil {
-			c.add(
-				FieldError{Code: FieldCodeUnreadable, Message: "must be a time such as 2026-05-01T09:30:00Z"},
-			)
+			c.add(FieldError{
+				Code:    FieldCodeUnreadable,
+				Message: "must be a time such as 2026-05-01T09:30:00Z",
+			})
 		}
+
 	case "Boolean":
 		if _, ok := value.(bool); !ok {
 			c.add(wrongType("boolean", "true or false"))
 		}
+
 	default:
 		object, isObject := value.(map[string]any)
 		list, isList := value.([]any)
@@ -327,17 +361,18 @@ func unreadable() FieldError {
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
-		return v, true // out of a literal, which is finite
+		return v, true // The number comes from a literal, which is finite.
 	case int64:
 		return float64(v), true
 	case json.Number:
-		f, err := v.Float64() // infinity is an error
+		f, err := v.Float64() // Infinity is an error.
 		return f, err == nil
 	}
 	return 0, false
 }
 
-// printable returns a name that a client chose, unless it is too long or too odd to repeat in an error.
+// printable returns a name that a client chose, or a placeholder if the name is too long
+// or has characters that should not appear in an error.
 func printable(name string) string {
 	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' })
 	if odd || name == "" || name[0] == '[' || len(name) > 64 {

@@ -18,19 +18,20 @@ import (
 // unknownLocale reports a locale that the site does not have.
 var unknownLocale = fmt.Sprintf("locale: not_allowed allowed=%v", schema.AllLocale)
 
-// check returns the invalid values of a document's operation as "field: code" lines, and its dropped hints.
+// check returns the invalid values of a document's operation as "field: code" lines, and
+// its dropped hints.
 func check(t *testing.T, query, variables string) []string {
 	t.Helper()
+
 	c := schema.NewInputChecker(schema.AST())
 	doc, err := parser.ParseQuery(&ast.Source{Input: query})
 	if err != nil {
 		t.Fatal(err)
 	}
-	validator.ValidateWithRules(
-		schema.AST(),
-		doc,
-		rules.NewDefaultRules(),
-	) // values that it refuses are what is checked
+
+	// The rules refuse some values that the test is about, so their errors are ignored.
+	validator.ValidateWithRules(schema.AST(), doc, rules.NewDefaultRules())
+
 	vars := map[string]any{}
 	if variables != "" {
 		decoder := json.NewDecoder(strings.NewReader(variables))
@@ -39,36 +40,42 @@ func check(t *testing.T, query, variables string) []string {
 			t.Fatal(err)
 		}
 	}
+
 	var lines []string
 	invalid, dropped := c.Check(doc.Operations[0], vars, false)
 	for _, name := range dropped {
 		lines = append(lines, name+": dropped")
 	}
+
 	for _, f := range invalid {
 		line := f.Field + ": " + string(f.Code)
 		for name, value := range f.Params {
 			line += fmt.Sprintf(" %s=%v", name, value)
 		}
+
 		if f.Message == "" || strings.ContainsAny(f.Message, "^[$") {
 			t.Errorf("%s: message %q", line, f.Message)
 		}
 		lines = append(lines, line)
 	}
+
 	slices.Sort(lines)
 	return lines
 }
 
 const submit = `mutation($input: SubmitQuoteInput!) { submitQuote(input: $input) { success } }`
 
-// submission returns a valid input with one part replaced.
+// submission returns a valid input, with one part replaced.
 func submission(old, replacement string) string {
-	const valid = `{"input":{"sessionId":"s-1","contact":{"firstName":"Ana","lastName":"Pop","email":"ana@example.com"},` +
+	const valid = `{"input":{"sessionId":"s-1",` +
+		`"contact":{"firstName":"Ana","lastName":"Pop","email":"ana@example.com"},` +
 		`"selections":{"projectType":"web-app"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}`
 	return strings.Replace(valid, old, replacement, 1)
 }
 
 func TestCheckBounds(t *testing.T) {
 	t.Parallel()
+
 	long := strings.Repeat("é", 101)
 	features := func(n int, name func(int) string) string {
 		list := make([]string, n)
@@ -78,111 +85,58 @@ func TestCheckBounds(t *testing.T) {
 		b, _ := json.Marshal(list)
 		return `"projectType":"web-app","features":` + string(b)
 	}
+
 	tests := []struct {
 		name, old, replacement string
 		want                   []string
 	}{
 		{"valid", "", "", nil},
-		{
-			"optional fields null",
-			`"email":"ana@example.com"`,
-			`"email":"ana@example.com","phone":null,"company":null`,
-			nil,
-		},
+		{"optional fields null", `"email":"ana@example.com"`,
+			`"email":"ana@example.com","phone":null,"company":null`, nil},
 		{"100 characters of two bytes", `"Ana"`, `"` + long[:200] + `"`, nil},
 		{"101 characters", `"Ana"`, `"` + long + `"`, []string{"contact.firstName: too_long max=100"}},
 		{"blank name", `"Ana"`, `"  \u00a0 "`, []string{"contact.firstName: required"}},
 		{"missing name", `"firstName":"Ana",`, ``, []string{"contact.firstName: required"}},
 		{"null object", `{"projectType":"web-app"}`, `null`, []string{"selections.projectType: required"}},
-		{
-			"object of another type",
-			`{"projectType":"web-app"}`,
-			`"web"`,
-			[]string{"selections: wrong_type type=object"},
-		},
-		{
-			"list for an object",
-			`{"projectType":"web-app"}`,
-			`[]`,
-			[]string{"selections: wrong_type type=object"},
-		},
+		{"object of another type", `{"projectType":"web-app"}`, `"web"`,
+			[]string{"selections: wrong_type type=object"}},
+		{"list for an object", `{"projectType":"web-app"}`, `[]`,
+			[]string{"selections: wrong_type type=object"}},
 		{"number for a string", `"Ana"`, `7`, []string{"contact.firstName: wrong_type type=string"}},
 		{"NUL", `"Ana"`, `"A\u0000na"`, []string{"contact.firstName: control_characters"}},
 		{"half an address", `ana@example.com`, `ana@`, []string{"contact.email: invalid_email"}},
-		{
-			"address with a name",
-			`ana@example.com`,
-			`Ana <ana@example.com>`,
-			[]string{"contact.email: invalid_email"},
-		},
-		{
-			"address in brackets",
-			`ana@example.com`,
-			`<ana@example.com>`,
-			[]string{"contact.email: invalid_email"},
-		},
+		{"address with a name", `ana@example.com`, `Ana <ana@example.com>`,
+			[]string{"contact.email: invalid_email"}},
+		{"address in brackets", `ana@example.com`, `<ana@example.com>`,
+			[]string{"contact.email: invalid_email"}},
 		{"host without a dot", `ana@example.com`, `ana@localhost`, []string{"contact.email: invalid_email"}},
-		{
-			"address of 255",
-			`ana@example.com`,
-			strings.Repeat("a", 243) + `@example.com`,
-			[]string{"contact.email: too_long max=254"},
-		},
+		{"address of 255", `ana@example.com`, strings.Repeat("a", 243) + `@example.com`,
+			[]string{"contact.email: too_long max=254"}},
 		{"four digits", `"lastName"`, `"phone":"12 34","lastName"`, []string{"contact.phone: invalid_phone"}},
 		{"five digits", `"lastName"`, `"phone":"+1 (23) 4-5","lastName"`, nil},
 		{"blanks around a session", `s-1`, ` s-1 `, []string{"sessionId: invalid_session_id"}},
 		{"an unchosen timeline", `"projectType"`, `"timeline":"","complexity":"","projectType"`, nil},
 		{"empty phone", `"lastName"`, `"phone":"","lastName"`, nil},
-		{
-			"33 digits",
-			`"lastName"`,
-			`"phone":"` + strings.Repeat("1", 33) + `","lastName"`,
-			[]string{"contact.phone: too_long max=32"},
-		},
+		{"33 digits", `"lastName"`, `"phone":"` + strings.Repeat("1", 33) + `","lastName"`,
+			[]string{"contact.phone: too_long max=32"}},
 		{"capital slug", `web-app`, `Web-App`, []string{"selections.projectType: not_a_slug"}},
 		{"double dash", `web-app`, `web--app`, []string{"selections.projectType: not_a_slug"}},
 		{"empty slug", `web-app`, ``, []string{"selections.projectType: required"}},
-		{
-			"slug of 65",
-			`web-app`,
-			strings.Repeat("a", 65),
-			[]string{"selections.projectType: too_long max=64"},
-		},
-		{
-			"50 features",
-			`"projectType":"web-app"`,
-			features(50, func(i int) string { return "f" + strings.Repeat("a", i) }),
-			nil,
-		},
-		{
-			"51 features",
-			`"projectType":"web-app"`,
+		{"slug of 65", `web-app`, strings.Repeat("a", 65),
+			[]string{"selections.projectType: too_long max=64"}},
+		{"50 features", `"projectType":"web-app"`,
+			features(50, func(i int) string { return "f" + strings.Repeat("a", i) }), nil},
+		{"51 features", `"projectType":"web-app"`,
 			features(51, func(i int) string { return "f" + strings.Repeat("a", i) }),
-			[]string{"selections.features: too_many max=50"},
-		},
-		{
-			"60 times one feature",
-			`"projectType":"web-app"`,
-			features(60, func(int) string { return "same" }),
-			nil,
-		},
-		{
-			"two bad features",
-			`"projectType":"web-app"`,
+			[]string{"selections.features: too_many max=50"}},
+		{"60 times one feature", `"projectType":"web-app"`,
+			features(60, func(int) string { return "same" }), nil},
+		{"two bad features", `"projectType":"web-app"`,
 			`"projectType":"web-app","features":["ok","Not OK",null]`,
-			[]string{
-				"selections.features[1]: not_a_slug", "selections.features[2]: required",
-			},
-		},
+			[]string{"selections.features[1]: not_a_slug", "selections.features[2]: required"}},
 		{"one for a list", `"projectType":"web-app"`, `"projectType":"web-app","features":"blog"`, nil},
-		{
-			"a bad one for a list",
-			`"projectType":"web-app"`,
-			`"projectType":"web-app","features":"Not A Slug"`,
-			[]string{
-				"selections.features: not_a_slug",
-			},
-		},
+		{"a bad one for a list", `"projectType":"web-app"`,
+			`"projectType":"web-app","features":"Not A Slug"`, []string{"selections.features: not_a_slug"}},
 		{"negative", `"min":1`, `"min":-0.01`, []string{"estimate.min: below_min min=0"}},
 		{"too much", `"max":2`, `"max":1000000000.01`, []string{"estimate.max: above_max max=1e+09"}},
 		{"bounds of amounts", `"min":1,"max":2`, `"min":0,"max":1e9`, nil},
@@ -193,10 +147,10 @@ func TestCheckBounds(t *testing.T) {
 		{"other locale", `"sessionId"`, `"locale":"xx","sessionId"`, []string{unknownLocale}},
 		{"session of 129", `s-1`, strings.Repeat("s", 129), []string{"sessionId: invalid_session_id"}},
 		{"session with a space", `s-1`, `s 1`, []string{"sessionId: invalid_session_id"}},
-		{"unknown fields", `"sessionId"`, `"b":1,"a":2,"sessionId"`, []string{
-			"a: unknown_field", "b: unknown_field",
-		}},
+		{"unknown fields", `"sessionId"`, `"b":1,"a":2,"sessionId"`,
+			[]string{"a: unknown_field", "b: unknown_field"}},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,21 +163,31 @@ func TestCheckBounds(t *testing.T) {
 
 func TestCheckReportsEverythingAtOnce(t *testing.T) {
 	t.Parallel()
+
 	want := []string{
-		"contact.email: required", "contact.firstName: required", "contact.lastName: wrong_type type=string",
-		"estimate.currency: invalid_currency", "estimate.max: required",
-		"estimate.min: below_min min=0", "selections.projectType: required", "sessionId: required",
+		"contact.email: required",
+		"contact.firstName: required",
+		"contact.lastName: wrong_type type=string",
+		"estimate.currency: invalid_currency",
+		"estimate.max: required",
+		"estimate.min: below_min min=0",
+		"selections.projectType: required",
+		"sessionId: required",
 	}
+
 	variables := `{"input":{"contact":{"lastName":5},"estimate":{"min":-1,"currency":"X"}}}`
 	if got := check(t, submit, variables); !slices.Equal(got, want) {
 		t.Errorf("variables: got %q\nwant %q", got, want)
 	}
-	literal := `mutation { submitQuote(input: {contact: {lastName: 5}, estimate: {min: -1, currency: "X"}}) { success } }`
+
+	literal := `mutation { submitQuote(input: {` +
+		`contact: {lastName: 5}, estimate: {min: -1, currency: "X"}}) { success } }`
 	if got := check(t, literal, ""); !slices.Equal(got, want) {
 		t.Errorf("literals: got %q\nwant %q", got, want)
 	}
-	inFragment := `mutation { ...f } fragment f on Mutation { submitQuote(input: {contact: {lastName: 5}, estimate: {min: -1, ` +
-		`currency: "X"}}) { success } }`
+
+	inFragment := `mutation { ...f } fragment f on Mutation { submitQuote(input: {` +
+		`contact: {lastName: 5}, estimate: {min: -1, currency: "X"}}) { success } }`
 	if got := check(t, inFragment, ""); !slices.Equal(got, want) {
 		t.Errorf("in a fragment: got %q\nwant %q", got, want)
 	}
@@ -231,20 +195,24 @@ func TestCheckReportsEverythingAtOnce(t *testing.T) {
 
 func TestCheckArguments(t *testing.T) {
 	t.Parallel()
+
 	tests := []struct {
 		name, query, variables string
 		want                   []string
 	}{
 		{"missing input", submit, `{}`, []string{
-			"contact.email: required", "contact.firstName: required", "contact.lastName: required", "estimate.currency: required",
-			"estimate.max: required", "estimate.min: required", "selections.projectType: required", "sessionId: required",
+			"contact.email: required",
+			"contact.firstName: required",
+			"contact.lastName: required",
+			"estimate.currency: required",
+			"estimate.max: required",
+			"estimate.min: required",
+			"selections.projectType: required",
+			"sessionId: required",
 		}},
-		{
-			"a number out of all range",
-			`mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`,
-			``,
-			[]string{"input: unreadable"},
-		},
+		{"a number out of all range",
+			`mutation { trackQuote(input: {sessionId: "s", estimate: {min: 1e999}}) { success } }`, ``,
+			[]string{"input: unreadable"}},
 		{"hints that are not usable", `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
 			`{"i":{"sessionId":"s","formData":{"firstName":"a\tb"},"selections":{"projectType":" "}}}`,
 			[]string{"formData.firstName: dropped"}},
@@ -258,109 +226,48 @@ func TestCheckArguments(t *testing.T) {
 				"selections.features[1]: dropped",
 				"selections.projectType: dropped",
 			}},
-		{
-			"a hint with an unknown field",
+		{"a hint with an unknown field",
 			`mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`,
-			`{"i":{"sessionId":"s","formData":{"phone":"1"}}}`,
-			[]string{"formData.phone: unknown_field"},
-		},
-		{
-			"plain argument",
-			`query($id: ID!) { quotePdf(id: $id) { size } }`,
-			`{"id":""}`,
-			[]string{"id: required"},
-		},
+			`{"i":{"sessionId":"s","formData":{"phone":"1"}}}`, []string{"formData.phone: unknown_field"}},
+		{"plain argument", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":""}`,
+			[]string{"id: required"}},
 		{"numeric id", `query($id: ID!) { quotePdf(id: $id) { size } }`, `{"id":7}`, nil},
-		{
-			"default of a variable",
-			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`,
-			``,
-			nil,
-		},
+		{"default of a variable",
+			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
 		{"default of an argument", `{ content(documentType: "x") { id } }`, ``, nil},
-		{
-			"bad literal enum",
-			`{ content(documentType: "x", locale: xx) { id } }`,
-			``,
-			[]string{unknownLocale},
-		},
-		{
-			"nested variable",
-			`mutation($s: String!) { trackQuote(input: {sessionId: $s}) { success } }`,
-			`{"s":"a b"}`,
-			[]string{"sessionId: invalid_session_id"},
-		},
-		{
-			"long pattern",
-			`mutation($p: String) { clearCache(pattern: $p) { success } }`,
-			`{"p":"` + strings.Repeat("x", 257) + `"}`,
-			[]string{"pattern: too_long max=256"},
-		},
+		{"bad literal enum", `{ content(documentType: "x", locale: xx) { id } }`, ``,
+			[]string{unknownLocale}},
+		{"nested variable", `mutation($s: String!) { trackQuote(input: {sessionId: $s}) { success } }`,
+			`{"s":"a b"}`, []string{"sessionId: invalid_session_id"}},
+		{"long pattern", `mutation($p: String) { clearCache(pattern: $p) { success } }`,
+			`{"p":"` + strings.Repeat("x", 257) + `"}`, []string{"pattern: too_long max=256"}},
 		{"boolean as text", `mutation($a: Boolean) { clearCache(all: $a) { success } }`, `{"a":"true"}`,
 			[]string{"all: wrong_type type=boolean"}},
-		{
-			"whole number with a point",
-			`query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`,
-			`{"n":5.0}`,
-			[]string{"first: wrong_type type=integer"},
-		},
-		{
-			"no time",
-			`query($s: DateTime) { leads(since: $s, first: 0) { pageInfo { hasNextPage } } }`,
-			`{"s":"2026-13-01T00:00:00Z"}`,
-			[]string{"first: below_min min=1", "since: unreadable"},
-		},
+		{"whole number with a point", `query($n: Int) { leads(first: $n) { pageInfo { hasNextPage } } }`,
+			`{"n":5.0}`, []string{"first: wrong_type type=integer"}},
+		{"no time", `query($s: DateTime) { leads(since: $s, first: 0) { pageInfo { hasNextPage } } }`,
+			`{"s":"2026-13-01T00:00:00Z"}`, []string{"first: below_min min=1", "since: unreadable"}},
 		{"time", `{ leads(since: "2026-05-01T09:30:00.5+02:00") { pageInfo { hasNextPage } } }`, ``, nil},
-		{
-			"empty payload",
-			`mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`,
-			`{"p":{}}`,
-			[]string{"payload: empty"},
-		},
-		{
-			"any JSON payload",
-			`mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`,
-			`{"p":{"a":[1,null]}}`,
-			nil,
-		},
-		{
-			"a variable out of all range",
-			submit,
-			submission(`"max":2`, `"max":1e999`),
-			[]string{"estimate.max: unreadable"},
-		},
-		{
-			"null for a default",
-			`mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`,
-			`{"d":null}`,
-			[]string{"dryRun: required"},
-		},
-		{
-			"null enum",
-			`query($l: Locale = null) { content(documentType: "x", locale: $l) { id } }`,
-			``,
-			[]string{"locale: required"},
-		},
-		{
-			"literal null",
-			`{ content(documentType: "x", locale: null) { id } }`,
-			``,
-			[]string{"locale: required"},
-		},
+		{"empty payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`, `{"p":{}}`,
+			[]string{"payload: empty"}},
+		{"any JSON payload", `mutation($p: JSON!) { receiveCmsWebhook(payload: $p) { success } }`,
+			`{"p":{"a":[1,null]}}`, nil},
+		{"a variable out of all range", submit, submission(`"max":2`, `"max":1e999`),
+			[]string{"estimate.max: unreadable"}},
+		{"null for a default",
+			`mutation($d: Boolean) { eraseLeads(email: "a@b.co", dryRun: $d) { complete } }`, `{"d":null}`,
+			[]string{"dryRun: required"}},
+		{"null enum", `query($l: Locale = null) { content(documentType: "x", locale: $l) { id } }`, ``,
+			[]string{"locale: required"}},
+		{"literal null", `{ content(documentType: "x", locale: null) { id } }`, ``,
+			[]string{"locale: required"}},
 		{"left out", `query($l: Locale) { content(documentType: "x", locale: $l) { id } }`, ``, nil},
-		{
-			"missing enum",
-			`query($l: Locale!) { content(documentType: "x", locale: $l) { id } }`,
-			``,
-			[]string{"locale: required"},
-		},
-		{
-			"a variable that is left out",
-			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`,
-			`{}`,
-			nil,
-		},
+		{"missing enum", `query($l: Locale!) { content(documentType: "x", locale: $l) { id } }`, ``,
+			[]string{"locale: required"}},
+		{"a variable that is left out",
+			`query($l: Locale! = es) { content(documentType: "x", locale: $l) { id } }`, `{}`, nil},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -373,16 +280,21 @@ func TestCheckArguments(t *testing.T) {
 
 func TestAtMostTwentyFieldsAreReported(t *testing.T) {
 	t.Parallel()
+
 	list := `["` + strings.Repeat(`A","`, 21_000) + `a"]`
-	alias := ` submitQuote(input: {sessionId: "s", selections: {projectType: "a", features: $f}}) { success } `
+	alias := ` submitQuote(input: {sessionId: "s", ` +
+		`selections: {projectType: "a", features: $f}}) { success } `
 	document := `mutation($f: [String!]) { a:` + alias + `b:` + alias + `c:` + alias + `d:` + alias + `}`
+
 	if got := check(t, document, `{"f":`+list+`}`); len(got) != schema.MaxFieldErrors {
 		t.Errorf("%d fields are reported", len(got))
 	}
+
 	unknown := `{"input":{"x":1`
 	for i := range 1000 {
 		unknown += fmt.Sprintf(`,"f%d":1`, i)
 	}
+
 	if got := check(t, submit, unknown+`}}`); len(got) != schema.MaxFieldErrors {
 		t.Errorf("%d fields are reported", len(got))
 	}
@@ -390,10 +302,12 @@ func TestAtMostTwentyFieldsAreReported(t *testing.T) {
 
 func TestMessagesNeverRepeatValues(t *testing.T) {
 	t.Parallel()
+
 	lines := check(t, submit, submission("ana@example.com", "secret-value"))
 	if len(lines) == 0 || strings.Contains(strings.Join(lines, " "), "secret-value") {
 		t.Errorf("got %q, want an error without the value", lines)
 	}
+
 	odd := `{"input":{"sessionId":"s","contact":{"firstName":"a","lastName":"b","email":"a@b.co"},` +
 		`"selections":{"projectType":"x"},` +
 		`"estimate":{"min":1,"max":2,"currency":"EUR"},"\u0007` + strings.Repeat("z", 100) + `":1}}`

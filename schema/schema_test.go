@@ -11,24 +11,28 @@ import (
 	"siteapi/schema"
 )
 
-// TestEverythingIsDescribed keeps the promise that a developer finds each type, field,
-// argument and value explained in the playground.
+// TestEverythingIsDescribed checks that the playground can explain each type, field,
+// argument and value to a developer.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
+
 	want := func(description, what string) {
 		if strings.TrimSpace(description) == "" {
 			t.Errorf("%s has no description", what)
 		}
 	}
+
 	args := func(list ast.ArgumentDefinitionList, of string) {
 		for _, a := range list {
 			want(a.Description, of+"("+a.Name+":)")
 		}
 	}
+
 	for _, def := range schema.AST().Types {
 		if def.BuiltIn {
 			continue
 		}
+
 		want(def.Description, def.Name)
 		for _, f := range def.Fields {
 			if !strings.HasPrefix(f.Name, "__") {
@@ -36,14 +40,17 @@ func TestEverythingIsDescribed(t *testing.T) {
 				args(f.Arguments, def.Name+"."+f.Name)
 			}
 		}
+
 		for _, v := range def.EnumValues {
 			want(v.Description, def.Name+"."+v.Name)
 		}
 	}
+
 	for _, d := range schema.AST().Directives {
 		if d.Position != nil && d.Position.Src.BuiltIn {
 			continue
 		}
+
 		want(d.Description, "@"+d.Name)
 		args(d.Arguments, "@"+d.Name)
 	}
@@ -51,23 +58,29 @@ func TestEverythingIsDescribed(t *testing.T) {
 
 func TestBase64(t *testing.T) {
 	t.Parallel()
+
 	var out strings.Builder
-	if err := schema.MarshalBase64([]byte("ș\x00\xff")).MarshalGQLContext(context.Background(), &out); err != nil {
+	if err := schema.MarshalBase64([]byte("ș\x00\xff")).
+		MarshalGQLContext(context.Background(), &out); err != nil {
 		t.Fatal(err)
 	}
-	var back []byte // which encoding/json reads from base64
+
+	var back []byte // encoding/json decodes base64 into it
 	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || string(back) != "ș\x00\xff" {
 		t.Errorf("came back as %q, %v", back, err)
 	}
+
 	if _, err := schema.UnmarshalBase64(context.Background(), "YQ=="); err == nil {
 		t.Error("it was taken as an input")
 	}
+
 	sink := &schema.BinarySink{}
 	out.Reset()
-	if err := schema.MarshalBase64([]byte("raw")).MarshalGQLContext(schema.WithBinarySink(context.Background(), sink),
-		&out); err != nil {
+	if err := schema.MarshalBase64([]byte("raw")).
+		MarshalGQLContext(schema.WithBinarySink(context.Background(), sink), &out); err != nil {
 		t.Fatal(err)
 	}
+
 	if string(sink.Bytes) != "raw" || out.String() != `""` {
 		t.Errorf("the sink has %q and the answer %s", sink.Bytes, out.String())
 	}

@@ -16,7 +16,7 @@ const FillTimeout = 8 * time.Second
 // forever is the lifetime of an entry whose Fresh is 0.
 const forever = 10 * 365 * 24 * time.Hour
 
-// retryPause is the time from a failed refresh to the next.
+// retryPause is the time between a failed refresh and the next one.
 const retryPause = time.Second
 
 // Run calls fill for a driver, detached from the request that caused it. A panic becomes
@@ -29,6 +29,7 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 			err = fmt.Errorf("filling the cache panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
+
 	value, life, err := fill(ctx)
 	if err != nil {
 		return Entry{}, Lifetime{}, err
@@ -36,11 +37,12 @@ func Run(ctx context.Context, fill Fill) (entry Entry, life Lifetime, err error)
 	if life.Fresh <= 0 {
 		life.Fresh = forever
 	}
+
 	return Entry{Value: value, Revision: RevisionOf(value), StoredAt: time.Now()}, life, nil
 }
 
-// RevisionOf returns the revision of a value: 22 characters of A-Z a-z 0-9 - _ that depend
-// on its bytes alone.
+// RevisionOf returns the revision of a value: 22 characters of A-Z a-z 0-9 - _ that
+// depend on its bytes alone.
 func RevisionOf(value []byte) string {
 	sum := sha256.Sum256(value)
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
@@ -49,7 +51,8 @@ func RevisionOf(value []byte) string {
 // Refreshes runs a driver's refreshes in the background, one at a time per key.
 type Refreshes struct{ running sync.Map }
 
-// Start runs refresh unless one of this key is running or failed within the last second.
+// Start runs refresh unless a refresh of this key is running or failed
+// within the last second.
 func (r *Refreshes) Start(key string, refresh func() error) {
 	if _, running := r.running.LoadOrStore(key, nil); running {
 		return

@@ -12,13 +12,13 @@ const MaxPattern = 256
 
 // Pattern is a glob over keys, as Valkey understands it: `*` is any number of bytes,
 // `?` one byte, `[abc]` one of a set, `[a-z]` one of a range (written in either
-// direction), `[^a]` one that is not in the set, and `\` takes what follows literally.
+// direction), `[^a]` one that is not in the set, and `\` makes the next byte literal.
 // As in Valkey an unterminated set ends with the pattern, an empty one matches nothing,
 // and a letter outside ASCII counts as several bytes. The empty Pattern matches nothing.
 type Pattern string
 
 // ParsePattern checks a pattern of 1 to 256 characters. Its error is a sentence for the
-// client who sent the pattern.
+// client that sent the pattern.
 func ParsePattern(text string) (Pattern, error) {
 	if text == "" {
 		return "", errors.New("the pattern must not be empty")
@@ -37,21 +37,24 @@ func Escape(key string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(key)
 }
 
-// Match reports whether the whole key matches, in at most time proportional to the length
-// of the pattern times the length of the key.
+// Match reports whether the whole key matches. The time it takes is at most proportional
+// to the length of the pattern times the length of the key.
 func (p Pattern) Match(key string) bool {
 	if p == "" {
 		return false
 	}
-	// Only the latest star needs to backtrack: it can match everything that an earlier
-	// one could.
+
+	// Only the latest star needs to backtrack: it can match everything that
+	// an earlier one could.
 	at, star, resume := 0, -1, 0
+
 	for i := 0; i < len(key); {
 		if at < len(p) && p[at] == '*' {
 			star, resume = at, i
 			at++
 			continue
 		}
+
 		if at < len(p) {
 			if matches, next := matchByte(string(p), at, key[i]); matches {
 				at = next
@@ -59,12 +62,15 @@ func (p Pattern) Match(key string) bool {
 				continue
 			}
 		}
+
 		if star < 0 {
 			return false
 		}
+
 		resume++
 		at, i = star+1, resume
 	}
+
 	return strings.Trim(string(p[at:]), "*") == ""
 }
 
@@ -74,16 +80,18 @@ func matchByte(text string, i int, b byte) (matches bool, next int) {
 	switch {
 	case text[i] == '?':
 		return true, i + 1
-	case text[i] == '\\' && i+1 < len(text): // at the very end it stands for itself
+	case text[i] == '\\' && i+1 < len(text): // a final backslash stands for itself
 		return text[i+1] == b, i + 2
 	case text[i] != '[':
 		return text[i] == b, i + 1
 	}
+
 	i++
 	negated := strings.HasPrefix(text[i:], "^")
 	if negated {
 		i++
 	}
+
 	for ; i < len(text) && text[i] != ']'; i++ {
 		first, last := text[i], text[i]
 		switch {
@@ -91,11 +99,13 @@ func matchByte(text string, i int, b byte) (matches bool, next int) {
 			i++
 			first, last = text[i], text[i]
 		case i+2 < len(text) && text[i+1] == '-':
-			// The end of a range may be any byte, a closing bracket too.
+			// The end of a range may be any byte, even a closing bracket.
 			first, last = min(text[i], text[i+2]), max(text[i], text[i+2])
 			i += 2
 		}
+
 		matches = matches || first <= b && b <= last
 	}
+
 	return matches != negated, min(i+1, len(text))
 }

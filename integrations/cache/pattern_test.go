@@ -72,11 +72,13 @@ func TestMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, key := range strings.Fields(c.yes) {
 			if !p.Match(key) {
 				t.Errorf("%q doesn't match %q", c.pattern, key)
 			}
 		}
+
 		for _, key := range strings.Fields(c.no) {
 			if p.Match(key) {
 				t.Errorf("%q matches %q", c.pattern, key)
@@ -92,8 +94,10 @@ func TestMatchIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	key := strings.Repeat("a", 100_000)
 	begin := time.Now()
+
 	if p.Match(key) {
 		t.Error("it matches")
 	}
@@ -102,13 +106,15 @@ func TestMatchIsQuick(t *testing.T) {
 	}
 }
 
-// TestMatchAsTheServerDoes asks a real server which of many random keys match many
-// random patterns.
+// TestMatchAsTheServerDoes asks a real server which of many random keys match
+// many random patterns.
 func TestMatchAsTheServerDoes(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	const prefix = "p:" // as in the driver; a server matches an empty key by rules of its own
+
+	// The driver uses a prefix, too; a server matches an empty key by rules of its own.
+	const prefix = "p:"
 	keys := map[string]bool{}
 	args := []string{"MSET"}
 	for len(keys) < 400 {
@@ -118,26 +124,31 @@ func TestMatchAsTheServerDoes(t *testing.T) {
 			args = append(args, prefix+key, "")
 		}
 	}
+
 	if _, err := server.Do(args...); err != nil {
 		t.Fatalf("storing: %v", err)
 	}
+
 	for range 300 {
 		text := randomText(random, `ab-]^\*?[`+`**[[--`, 1+random.IntN(9))
 		p, err := cache.ParsePattern(text)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		reply, err := server.Do("KEYS", prefix+text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		matching, _ := reply.([]any)
+
 		for key := range keys {
 			there := slices.Contains(matching, any(prefix+key))
 			if p.Match(key) != there {
 				t.Errorf("pattern %q, key %q: Match is %v, the server says %v", text, key, !there, there)
 			}
 		}
+
 		if exact, err := cache.ParsePattern(cache.Escape(text)); err == nil && !exact.Match(text) {
 			t.Errorf("%q escaped doesn't match itself", text)
 		}

@@ -1,6 +1,6 @@
-// Package cms is the contract with the headless CMS: reading published content and storing
-// submitted quotes. Drivers live in the folders below; each passes the conformance suite in
-// cmstest. Failures are *upstream.Error.
+// Package cms is the contract with the headless CMS: reading published content and
+// storing submitted quotes. Drivers live in the folders below; each passes the
+// conformance suite in cmstest. Failures are *upstream.Error.
 package cms
 
 import (
@@ -15,41 +15,49 @@ import (
 
 // Document is one published document.
 type Document struct {
-	ID        string          // _id
-	Type      string          // _type
-	Language  string          // language; empty: it belongs to every locale
-	UpdatedAt time.Time       // _updatedAt; zero where the CMS does not say
-	Fields    json.RawMessage // the whole document as a JSON object, image assets with their url
+	ID   string // the field _id
+	Type string // the field _type
+	// Language is the field language. It is empty if the document belongs to every
+	// locale.
+	Language string
+	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not state it.
+	UpdatedAt time.Time
+	// Fields is the whole document as a JSON object, in which image assets have their
+	// url.
+	Fields json.RawMessage
 }
 
 // Query asks for the content of one locale.
 type Query struct {
-	Types  []string // document types to return
-	Locale string   // documents of this language and those without any are returned
+	// Types are the document types to return.
+	Types []string
+	// Locale selects the documents in this language and the documents without a language.
+	Locale string
 }
 
-// Matches reports whether a query asks for a document. Drafts, versions, private documents
-// and submissions never match.
+// Matches reports whether a query asks for a document. Drafts, versions, private
+// documents and submissions never match.
 func (q Query) Matches(d Document) bool {
 	return IsPublic(d.ID) && d.Type != SubmissionType &&
 		slices.Contains(q.Types, d.Type) && (d.Language == "" || d.Language == q.Locale)
 }
 
-// IsPublished reports whether an id is that of a published document rather than of a draft
-// or of a version in a release.
+// IsPublished reports whether an id belongs to a published document rather than to a
+// draft or to a version in a release.
 func IsPublished(id string) bool {
 	return !strings.HasPrefix(id, "drafts.") && !strings.HasPrefix(id, "versions.")
 }
 
-// IsPublic reports whether any reader of a public dataset sees the document with this id: it
-// has no dot.
+// IsPublic reports whether any reader of a public dataset sees the document with this id.
+// An id with a dot is private.
 func IsPublic(id string) bool { return !strings.Contains(id, ".") }
 
 // Content reads published documents. Every driver implements it.
 type Content interface {
-	// Fetch returns the documents that match a query, ordered by id, in one request to the
-	// CMS's live API. A malformed document is left out and logged.
+	// Fetch returns the documents that match a query, ordered by id, in one request to
+	// the CMS's live API. A malformed document is left out and logged.
 	Fetch(ctx context.Context, q Query) ([]Document, error)
+
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error
 }
@@ -62,36 +70,44 @@ type Watcher interface {
 
 // Submissions stores submitted quotes as documents. Every driver implements it.
 type Submissions interface {
-	// Put stores a submission under SubmissionID. Storing it again succeeds and changes nothing.
+	// Put stores a submission under SubmissionID. Storing it again succeeds
+	// and changes nothing.
 	Put(ctx context.Context, s *quote.Submission) error
 }
 
 // Lookup is a driver that can tell which submissions it has stored.
 type Lookup interface {
-	// Missing returns those of the submission ids that are not stored, in the order given.
+	// Missing returns the submission ids that are not stored, in the order given.
 	Missing(ctx context.Context, ids []string) ([]string, error)
+
 	// Find returns the ids of the submissions made with an e-mail address, letter case
 	// ignored, each once and in no particular order.
 	Find(ctx context.Context, email string) ([]string, error)
 }
 
-// Eraser is a driver that can remove what it has stored.
+// Eraser is a driver that can remove stored submissions.
 type Eraser interface {
-	// Erase removes the documents of the submission ids. An id without a document is not an error.
+	// Erase removes the documents of the submission ids. An id without a
+	// document is not an error.
 	Erase(ctx context.Context, ids []string) error
 }
 
 // Webhook is how the CMS notifies this service of changes.
 type Webhook struct {
-	URL    string // of this service
-	Token  string // sent as "Authorization: Bearer"
-	Secret string // signs the body; empty: no signature
+	// URL is the endpoint of this service.
+	URL string
+	// Token is sent as "Authorization: Bearer".
+	Token string
+	// Secret signs the body. If it is empty, there is no signature.
+	Secret string
 }
 
 // WebhookSetup is a driver whose CMS calls a webhook that has to be created.
 type WebhookSetup interface {
-	// DescribeWebhook returns the settings of the webhook, one per line, without its secrets.
+	// DescribeWebhook returns the settings of the webhook, one per line,
+	// without its secrets.
 	DescribeWebhook(w Webhook) []string
-	// CreateWebhook creates it unless it exists, and reports which was the case.
+
+	// CreateWebhook creates the webhook unless it exists, and reports which was the case.
 	CreateWebhook(ctx context.Context, w Webhook) (string, error)
 }

@@ -40,8 +40,8 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{` "z":1.50, "y":"<&>", "_updatedAt":"yesterday"}`, `"z":1.50,"y":"<&>","_updatedAt":"yesterday"}`},
 		{`"n":12345678901234567890,"y":"<&>","x":[{"asset":{"_ref":"image-Ab1-20x10-png"}}]}`,
-			`"n":12345678901234567890,"x":[{"asset":{"_ref":"image-Ab1-20x10-png","url":"https://cdn/images/p/d/Ab1-20x10.png"}}],` +
-				`"y":"<&>"}`},
+			`"n":12345678901234567890,"x":[{"asset":{"_ref":"image-Ab1-20x10-png",` +
+				`"url":"https://cdn/images/p/d/Ab1-20x10.png"}}],"y":"<&>"}`},
 		{`"own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}}`,
 			`"own":{"asset":{"_ref":"image-e5-1x1-png","url":"https://x/a.png"}}}`},
 		{`"n":{"asset":null},"o":{"asset":{"_ref":7}},"u":{"asset":{"_ref":"unknown"}}}`,
@@ -53,6 +53,7 @@ func TestDecodeKeepsValuesAndResolvesAssets(t *testing.T) {
 			t.Errorf("%s: %s, %v", tt.in, d.Fields, err)
 		}
 	}
+
 	for id, want := range map[string]string{
 		"file-abc-pdf":           "https://cdn/files/p/d/abc.pdf",
 		"image-abc-png":          "",
@@ -88,6 +89,7 @@ func TestLabels(t *testing.T) {
 		}
 		docs = append(docs, d)
 	}
+
 	for locale, want := range map[string]map[string]string{
 		"en": {"blog": "Blog", "seo": "SEO"},
 		"es": {"blog": "El blog", "seo": "SEO", "shop": "Tienda"},
@@ -99,15 +101,17 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestStoredSubmissionHasEveryField fails for a field of a lead that the CMS document lacks.
+// TestStoredSubmissionHasEveryField fails if the CMS document lacks a field of a lead.
 func TestStoredSubmissionHasEveryField(t *testing.T) {
 	t.Parallel()
 	stored := cms.Stored(quotetest.Filled())
+
 	for _, path := range quotetest.Missing(stored) {
-		if path != "id" { // submissionId
+		if path != "id" { // the document calls it submissionId
 			t.Errorf("integrations/cms/submission.go: StoredSubmission or Stored leaves out %s", path)
 		}
 	}
+
 	if stored.ID != "quoteSubmission.id" || stored.SubmissionID != "id" ||
 		stored.SubmittedAt != "2026-01-31T09:30:00.000Z" ||
 		stored.PDFPath != "/api/quote/pdf?id=id" {

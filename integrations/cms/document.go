@@ -11,40 +11,44 @@ import (
 
 var (
 	validID = regexp.MustCompile(`^[a-zA-Z0-9_.][a-zA-Z0-9._-]{0,127}$`)
-	// assetID is the id of an uploaded image or file; only an image's has a size.
+	// assetID matches the id of an uploaded image or file. Only the id of
+	// an image has a size.
 	assetID = regexp.MustCompile(`^(image|file)-([a-zA-Z0-9_]+)(-\d+x\d+)?-([a-z0-9]+)$`)
 )
 
-// Decode reads a document as the CMS holds it. Objects under a key "asset" get the url that
-// assetURL returns for their reference; it may return "". An _updatedAt that is not an
-// RFC 3339 time counts as not stated.
+// Decode reads a document as the CMS holds it. Objects under a key "asset" get the url
+// that assetURL returns for their reference; it may return "". An _updatedAt that is not
+// an RFC 3339 time counts as not stated.
 func Decode(raw json.RawMessage, assetURL func(ref string) string) (Document, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		return Document{}, errors.New("a document is not a JSON object")
 	}
+
 	var d Document
 	var updated string
+
 	if err := text(fields, "_id", &d.ID); err != nil {
 		return Document{}, err
 	}
 	if !validID.MatchString(d.ID) {
 		return Document{}, fmt.Errorf(
-			"_id %.140q is missing or has characters other than a-z A-Z 0-9 . _ -",
-			d.ID,
-		)
+			"_id %.140q is missing or has characters other than a-z A-Z 0-9 . _ -", d.ID)
 	}
+
 	if err := errors.Join(text(fields, "_type", &d.Type), text(fields, "language", &d.Language)); err != nil {
 		return Document{}, fmt.Errorf("document %q: %w", d.ID, err)
 	}
 	if d.Type == "" {
 		return Document{}, fmt.Errorf("document %q: _type is missing", d.ID)
 	}
+
 	if text(fields, "_updatedAt", &updated) == nil {
 		if at, err := time.Parse(time.RFC3339, updated); err == nil {
 			d.UpdatedAt = at.UTC()
 		}
 	}
+
 	var err error
 	if d.Fields, err = resolveAssets(raw, assetURL); err != nil {
 		return Document{}, fmt.Errorf("document %q: %w", d.ID, err)
@@ -60,20 +64,24 @@ func text(fields map[string]json.RawMessage, name string, into *string) error {
 	return nil
 }
 
-// resolveAssets returns a document in compact form. Numbers stay as the CMS wrote them.
+// resolveAssets returns a document in compact form, with the addresses of its assets.
+// Numbers stay as the CMS wrote them.
 func resolveAssets(raw json.RawMessage, assetURL func(ref string) string) (json.RawMessage, error) {
 	var out bytes.Buffer
 	if !bytes.Contains(raw, []byte(`"_ref"`)) {
 		err := json.Compact(&out, raw)
 		return out.Bytes(), err
 	}
+
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.UseNumber()
 	var doc any
 	if err := in.Decode(&doc); err != nil {
 		return nil, err
 	}
+
 	addAssetURLs(doc, assetURL)
+
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(doc)
@@ -95,14 +103,16 @@ func addAssetURLs(node any, assetURL func(ref string) string) {
 				}
 			}
 		}
+
 		for _, child := range n {
 			addAssetURLs(child, assetURL)
 		}
 	}
 }
 
-// AssetURL returns the address of an uploaded image or file, which follows from its id; ""
-// where the id is not that of an asset. Base is the CDN, such as "https://cdn.sanity.io".
+// AssetURL returns the address of an uploaded image or file, which follows from its id,
+// or "" if the id does not belong to an asset. Base is the CDN, such as
+// "https://cdn.sanity.io".
 func AssetURL(base, project, dataset, id string) string {
 	m := assetID.FindStringSubmatch(id)
 	if m == nil || (m[1] == "image") != (m[3] != "") {

@@ -10,12 +10,13 @@ import (
 // SubmissionType is the document type that submitted quotes are stored as.
 const SubmissionType = "quoteSubmission"
 
-// SubmissionID is the document id of a stored submission. An id with a dot stays private on
-// a public dataset.
+// SubmissionID is the document id of a stored submission. An id with a dot stays private
+// on a public dataset.
 func SubmissionID(id string) string { return SubmissionType + "." + id }
 
-// StoredSubmission is a submitted quote as a document of the CMS, the same in every driver.
-// It has no language, so no locale's content includes it, and its id contains no personal data.
+// StoredSubmission is a submitted quote as a document of the CMS, the same in every
+// driver. It has no language, so no locale's content includes it, and its id
+// contains no personal data.
 type StoredSubmission struct {
 	ID           string           `json:"_id"`
 	Type         string           `json:"_type"`
@@ -25,7 +26,7 @@ type StoredSubmission struct {
 	Selections   quote.Selections `json:"selections"`
 	Estimate     quote.Estimate   `json:"estimate"`
 	Locale       string           `json:"locale,omitempty"`
-	SubmittedAt  string           `json:"submittedAt"` // RFC 3339, UTC, milliseconds
+	SubmittedAt  string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath      string           `json:"pdfPath"`     // relative to the site
 }
 
@@ -45,8 +46,8 @@ func Stored(s *quote.Submission) StoredSubmission {
 	}
 }
 
-// CheckSubmissionID rejects an id that the CMS would not accept in a document's id, or that
-// could lead out of a folder of documents.
+// CheckSubmissionID rejects an id that the CMS would not accept in a document's id, or
+// that could lead out of a folder of documents.
 func CheckSubmissionID(id string) error {
 	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") ||
 		!validID.MatchString(SubmissionID(id)) {

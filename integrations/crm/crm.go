@@ -1,6 +1,7 @@
-// Package crm is the contract with the customer relationship management system, which holds
-// one contact per e-mail address with the properties of its latest quote. Drivers live in the
-// folders below; each passes the conformance suite in crmtest. Failures are *upstream.Error.
+// Package crm is the contract with the customer relationship management system, which
+// holds one contact per e-mail address with the properties of its latest quote.
+// Drivers live in the folders below; each passes the conformance suite in crmtest.
+// Failures are *upstream.Error.
 package crm
 
 import (
@@ -10,8 +11,8 @@ import (
 	"siteapi/integrations/quote"
 )
 
-// Lead is a submission and the address of its PDF: absolute where the site's address is
-// known, else relative.
+// Lead is a submission and the address of its PDF, which is absolute if the site's
+// address is known, else relative.
 type Lead struct {
 	Submission *quote.Submission
 	PDFURL     string
@@ -19,10 +20,11 @@ type Lead struct {
 
 // Contacts keeps one contact per e-mail address. Every driver implements it.
 type Contacts interface {
-	// Upsert creates or updates the contact with the lead's address. A property the lead does
-	// not know is left as it is, repeating it changes nothing, and an older submission never
-	// overwrites the quote properties of a newer one.
+	// Upsert creates or updates the contact with the lead's address. A property the lead
+	// does not know is left as it is, repeating it changes nothing, and an older
+	// submission never overwrites the quote properties of a newer one.
 	Upsert(ctx context.Context, lead Lead) error
+
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error
 }
@@ -41,12 +43,13 @@ type Eraser interface {
 
 // Setup is a driver whose CRM has to be prepared for leads.
 type Setup interface {
-	// Setup creates what Upsert needs and reports each step on a line. Repeating it is safe.
+	// Setup creates what Upsert needs and reports each step on a line.
+	// Repeating it is safe.
 	Setup(ctx context.Context) ([]string, error)
 }
 
-// Address returns the form of an e-mail address that identifies a contact: trimmed and in
-// lower case.
+// Address returns the form of an e-mail address that identifies a contact:
+// trimmed and in lower case.
 func Address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // Addressable reports whether an address has a local part and a domain.

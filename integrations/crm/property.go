@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Names of the properties that tell contacts and quotes apart. All values are strings.
+// These properties identify a contact and its latest quote. All values are strings.
 const (
 	PropEmail        = "email"
 	PropSubmissionID = "quote_submission_id"
-	PropSubmittedAt  = "quote_submitted_at" // RFC 3339, UTC, milliseconds
+	PropSubmittedAt  = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
 )
 
 // Kind is the type of a property's values.
@@ -26,109 +26,108 @@ const (
 
 // Property is a property of a contact, and where its value comes from.
 type Property struct {
-	Name        string
-	Field       string // as the JSON of a submission names it, such as "contact.email"; empty: not one field of the submission
-	Kind        Kind
-	Label       string // empty: a property that every CRM has
+	Name string
+	// Field is the path of the value in the JSON of a submission, such as
+	// "contact.email". It is empty if the value is not one field of the submission.
+	Field string
+	Kind  Kind
+	// Label is empty for a property that every CRM has.
+	Label       string
 	Description string
 	value       func(Lead) string
 }
 
-// Quote reports whether the property belongs to the latest quote rather than to the person.
+// Quote reports whether the property belongs to the latest quote rather
+// than to the person.
 func (p Property) Quote() bool { return p.Label != "" }
 
-// Properties lists the properties of a contact that a lead fills. A test compares it with the
-// fields of a submission.
+// Properties lists the properties of a contact that a lead fills. A test compares it with
+// the fields of a submission.
 func Properties() []Property {
 	return []Property{
 		{
-			PropEmail,
-			"contact.email",
-			Text,
-			"",
-			"",
+			PropEmail, "contact.email", Text, "", "",
 			func(l Lead) string { return Address(l.Submission.Contact.Email) },
 		},
 		{
-			"firstname",
-			"contact.firstName",
-			Text,
-			"",
-			"",
+			"firstname", "contact.firstName", Text, "", "",
 			func(l Lead) string { return l.Submission.Contact.FirstName },
 		},
 		{
-			"lastname",
-			"contact.lastName",
-			Text,
-			"",
-			"",
+			"lastname", "contact.lastName", Text, "", "",
 			func(l Lead) string { return l.Submission.Contact.LastName },
 		},
-		{"phone", "contact.phone", Text, "", "", func(l Lead) string { return l.Submission.Contact.Phone }},
 		{
-			"company",
-			"contact.company",
-			Text,
-			"",
-			"",
-			func(l Lead) string { return l.Submission.Contact.Company },
+			"phone", "contact.phone", Text, "", "",
+			func(l Lead) string { return l.Submission.Contact.Phone },
 		},
 		{
-			"quote_project_type", "selections.projectType", Text, "Quote: project type",
-			"Project type chosen in the calculator, as a slug.",
+			"company", "contact.company", Text, "", "",
+			func(l Lead) string { return l.Submission.Contact.Company },
+		},
+
+		{
+			"quote_project_type", "selections.projectType", Text,
+			"Quote: project type", "Project type chosen in the calculator, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.ProjectType },
 		},
 		{
-			"quote_features", "selections.features", LongText, "Quote: features", "Features chosen, as slugs joined by semicolons.",
+			"quote_features", "selections.features", LongText,
+			"Quote: features", "Features chosen, as slugs joined by semicolons.",
 			func(l Lead) string { return strings.Join(l.Submission.Selections.Features, ";") },
 		},
 		{
-			"quote_complexity", "selections.complexity", Text, "Quote: complexity", "Complexity chosen, as a slug.",
+			"quote_complexity", "selections.complexity", Text,
+			"Quote: complexity", "Complexity chosen, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.Complexity },
 		},
 		{
-			"quote_timeline", "selections.timeline", Text, "Quote: timeline", "Timeline chosen, as a slug.",
+			"quote_timeline", "selections.timeline", Text,
+			"Quote: timeline", "Timeline chosen, as a slug.",
 			func(l Lead) string { return l.Submission.Selections.Timeline },
 		},
 		{
-			"quote_min", "estimate.min", Number, "Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
+			"quote_min", "estimate.min", Number,
+			"Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
 			func(l Lead) string { return decimal(l.Submission.Estimate.Min) },
 		},
 		{
-			"quote_max", "estimate.max", Number, "Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
+			"quote_max", "estimate.max", Number,
+			"Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
 			func(l Lead) string { return decimal(l.Submission.Estimate.Max) },
 		},
 		{
-			"quote_currency", "estimate.currency", Text, "Quote: currency", "Currency of the estimate (ISO 4217).",
+			"quote_currency", "estimate.currency", Text,
+			"Quote: currency", "Currency of the estimate (ISO 4217).",
 			func(l Lead) string { return l.Submission.Estimate.Currency },
 		},
 		{
-			PropSubmissionID, "id", Text, "Quote: reference", "Identifier of the latest quote request.",
+			PropSubmissionID, "id", Text,
+			"Quote: reference", "Identifier of the latest quote request.",
 			func(l Lead) string { return l.Submission.ID },
 		},
 		{
-			PropSubmittedAt, "submittedAt", Time, "Quote: submitted at", "When the latest quote was requested.",
-			func(l Lead) string { return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
+			PropSubmittedAt, "submittedAt", Time,
+			"Quote: submitted at", "When the latest quote was requested.",
+			func(l Lead) string {
+				return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+			},
 		},
 		{
-			"quote_pdf_url",
-			"",
-			Text,
-			"Quote: PDF",
-			"Address of the quote's PDF summary.",
+			"quote_pdf_url", "", Text,
+			"Quote: PDF", "Address of the quote's PDF summary.",
 			func(l Lead) string { return l.PDFURL },
 		},
 	}
 }
 
-// Changes returns the properties to write to a contact with the current ones so that it reflects
-// the lead. A property the lead does not know is never among them, and no value is empty, which
-// would clear it.
+// Changes returns the properties to write to a contact so that it reflects the lead;
+// current are the properties it has. A property that the lead does not know is never
+// among them, and no value is empty, which would clear it.
 //
-// If the contact shows a newer submission, its quote properties stay, and the older lead only
-// fills empty properties of the person. The address is written to a new contact only: writing it
-// again could turn a secondary address into the primary one.
+// If the contact shows a newer submission, its quote properties stay, and the older lead
+// only fills empty properties of the person. The address is written to a new contact
+// only: writing it again could turn a secondary address into the primary one.
 func Changes(l Lead, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
@@ -140,16 +139,19 @@ func Changes(l Lead, current map[string]string) map[string]string {
 			changes[p.Name] = value
 		}
 	}
+
 	return changes
 }
 
-// supersedes reports whether the lead is at least as new as the submission a contact shows: by
-// time, then by id, so that every order of arrival has the same outcome.
+// supersedes reports whether the lead is at least as new as the submission a
+// contact shows. It compares by time, then by id, so that every order of arrival
+// has the same outcome.
 func supersedes(l Lead, current map[string]string) bool {
 	at, err := parseTime(current[PropSubmittedAt])
 	if err != nil {
-		return true // it shows none, or one that isn't ours
+		return true // the contact shows no time, or not in our format
 	}
+
 	if c := l.Submission.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
 		return c > 0
 	}
@@ -165,6 +167,7 @@ func (p Property) same(a, b string) bool {
 	if a == b {
 		return true
 	}
+
 	switch p.Kind {
 	case Time:
 		at, aErr := parseTime(a)

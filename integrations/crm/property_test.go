@@ -12,7 +12,7 @@ import (
 	"siteapi/integrations/quote/quotetest"
 )
 
-// TestEveryFieldHasAProperty fails for a field of a lead that the CRM would not get.
+// TestEveryFieldHasAProperty fails if a field of a lead would not reach the CRM.
 func TestEveryFieldHasAProperty(t *testing.T) {
 	t.Parallel()
 	leftOut := map[string]string{
@@ -21,16 +21,14 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 	}
 	for _, path := range quotetest.Fields() {
 		_, known := leftOut[path]
-		if known == slices.ContainsFunc(
-			crm.Properties(),
-			func(p crm.Property) bool { return p.Field == path },
-		) {
-			t.Errorf(
-				"integrations/crm/property.go: Properties has no property for %s; add it, or say in this test why it is left out",
-				path,
-			)
+		if known == slices.ContainsFunc(crm.Properties(), func(p crm.Property) bool {
+			return p.Field == path
+		}) {
+			t.Errorf("integrations/crm/property.go: Properties has no property for %s; "+
+				"add it, or say in this test why it is left out", path)
 		}
 	}
+
 	for _, p := range crm.Properties() {
 		if p.Field != "" && !slices.Contains(quotetest.Fields(), p.Field) {
 			t.Errorf("%s comes from the field %s, which a submission does not have", p.Name, p.Field)
@@ -47,6 +45,7 @@ func TestChanges(t *testing.T) {
 	if complete["quote_submitted_at"] != "2026-01-31T09:30:00.000Z" || complete["quote_max"] != "1000000000" {
 		t.Errorf("a new contact gets %v", complete)
 	}
+
 	with := func(pairs ...string) map[string]string {
 		m := maps.Clone(complete)
 		for i := 0; i < len(pairs); i += 2 {
@@ -54,28 +53,37 @@ func TestChanges(t *testing.T) {
 		}
 		return m
 	}
+
 	for name, tc := range map[string]struct {
 		change        func(*quote.Submission)
 		current, want map[string]string
 	}{
 		"a repetition changes nothing": {nil, complete, map[string]string{}},
 		"another notation is no change": {
-			nil, with("quote_submitted_at", "1769851800000", "quote_min", "12500.0", "quote_max", "1000000000.00"), map[string]string{},
+			nil,
+			with("quote_submitted_at", "1769851800000", "quote_min", "12500.0",
+				"quote_max", "1000000000.00"),
+			map[string]string{},
 		},
 		"the primary address stays": {nil, with("email", "other@example.com"), map[string]string{}},
 		"a newer submission replaces": {
 			func(s *quote.Submission) {
 				s.SubmittedAt, s.Contact.LastName = s.SubmittedAt.Add(time.Millisecond), "Popa"
-			}, complete,
+			},
+			complete,
 			map[string]string{"lastname": "Popa", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
 		},
 		"an older one fills gaps of the person": {
 			func(s *quote.Submission) {
 				s.SubmittedAt, s.Contact.LastName, s.Estimate.Min = s.SubmittedAt.Add(-time.Hour), "Old", 1
-			}, with("phone", "", "quote_timeline", ""), map[string]string{"phone": "+40 721 000 111"},
+			},
+			with("phone", "", "quote_timeline", ""),
+			map[string]string{"phone": "+40 721 000 111"},
 		},
 		"a malformed time is replaced": {
-			nil, with("quote_submitted_at", "yesterday"), map[string]string{"quote_submitted_at": "2026-01-31T09:30:00.000Z"},
+			nil,
+			with("quote_submitted_at", "yesterday"),
+			map[string]string{"quote_submitted_at": "2026-01-31T09:30:00.000Z"},
 		},
 	} {
 		if got := crm.Changes(crmtest.Lead(crmtest.Ana, tc.change), tc.current); !maps.Equal(got, tc.want) {

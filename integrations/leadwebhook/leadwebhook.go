@@ -1,5 +1,5 @@
-// Package leadwebhook posts new leads to a configured URL, as an event signed according to
-// Standard Webhooks or as a message to Slack.
+// Package leadwebhook posts new leads to a configured URL, either as an event signed
+// according to Standard Webhooks or as a message to Slack.
 package leadwebhook
 
 import (
@@ -25,12 +25,21 @@ const (
 	maxAnswer = 64 << 10 // bytes
 )
 
-// Options say where and how leads are announced.
+// Options specifies where and how leads are announced.
 type Options struct {
-	URL     string                                     // a host in a private network must be given as its IP address
-	Secrets []string                                   // "whsec_…"; each signs every event, so that secrets can be rotated
-	Slack   bool                                       // post a message in place of the event
-	Observe func(ctx context.Context, c upstream.Call) // handed to the HTTP client; may be nil
+	// URL is the address that receives the leads. A host in a private network must be
+	// given as its IP address.
+	URL string
+
+	// Secrets have the form "whsec_…". Each one signs every event, so that secrets can be
+	// rotated.
+	Secrets []string
+
+	// Slack posts a message instead of the event.
+	Slack bool
+
+	// Observe is passed to the HTTP client. It may be nil.
+	Observe func(ctx context.Context, c upstream.Call)
 }
 
 // Webhook announces leads.
@@ -44,7 +53,7 @@ type Webhook struct {
 // Lead is a submission with the reference and links that receivers show.
 type Lead struct {
 	quote.Submission
-	Reference string `json:"reference"` // printed on its PDF
+	Reference string `json:"reference"` // the reference printed on the PDF
 	PDFURL    string `json:"pdfUrl"`
 }
 
@@ -52,13 +61,15 @@ type Lead struct {
 func New(o Options) (*Webhook, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, errors.New("it is not an address") // the error would repeat it
+		return nil, errors.New("it is not an address") // The parser's error would repeat the address.
 	}
+
 	base := u.Scheme + "://" + u.Host
 	hosts, err := upstream.ParseAllowedHosts([]string{base})
 	if err != nil {
 		return nil, err
 	}
+
 	h := &Webhook{slack: o.Slack, signers: make([]*standardwebhooks.Webhook, len(o.Secrets))}
 	h.client = upstream.New(upstream.Options{
 		System:    system,
@@ -67,50 +78,61 @@ func New(o Options) (*Webhook, error) {
 		Transport: hosts.Transport(),
 		Observe:   o.Observe,
 	})
+
 	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
 	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path, Query: u.Query()}
+
 	for i, secret := range o.Secrets {
 		if h.signers[i], err = standardwebhooks.NewWebhook(secret); err != nil {
 			return nil, err
 		}
 	}
+
 	return h, nil
 }
 
-// Announce posts a lead. An event has the same id whenever it is repeated.
+// Announce posts a lead. The id of its event is the same at every attempt.
 func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
-	lead.Trace = "" // of a request, not of the lead
+	lead.Trace = "" // It belongs to the request, not to the lead.
+
 	request := h.target
 	if h.slack {
 		request.Body = map[string]string{"text": message(&lead)}
 	} else if err := h.addEvent(&request, &lead); err != nil {
 		return err
 	}
+
 	resp, err := h.client.Do(ctx, request)
 	if e, ok := errors.AsType[*upstream.Error](err); ok && upstream.StatusKind(e.Status) == "" {
-		return nil // accepted, although the body of the answer is missing or too large
+		return nil // Accepted, although the body of the response is missing or too large.
 	}
 	if err != nil {
 		return err
 	}
+
 	kind := upstream.StatusKind(resp.Status)
 	if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
-		kind = upstream.Refused // would fail for every lead: the address is wrong
+		kind = upstream.Refused // The address is wrong, so every lead would fail.
 	}
+
 	if kind == "" {
 		return nil
 	}
 	return h.client.Failure(op, resp, kind, "")
 }
 
-// addEvent gives a request the event as its body, and its id, time and signatures as header.
+// addEvent sets the event as a request's body, and adds its id, time and signatures as
+// headers.
 func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
-	body, err := json.Marshal(
-		map[string]any{"type": "lead.created", "timestamp": lead.SubmittedAt, "data": lead},
-	)
+	body, err := json.Marshal(map[string]any{
+		"type":      "lead.created",
+		"timestamp": lead.SubmittedAt,
+		"data":      lead,
+	})
 	if err != nil {
 		return fmt.Errorf("encoding an event: %w", err)
 	}
+
 	id, now := "lead_"+lead.ID, time.Now()
 	signatures := make([]string, len(h.signers))
 	for i, signer := range h.signers {
@@ -118,6 +140,7 @@ func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
 			return fmt.Errorf("signing an event: %w", err)
 		}
 	}
+
 	request.Body = body
 	request.Header = http.Header{
 		standardwebhooks.HeaderWebhookID:        {id},
@@ -127,16 +150,20 @@ func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
 	return nil
 }
 
-// message returns the text of a message. What a visitor wrote cannot become a mention, or a link that hides its address.
+// message returns the text of a message. Escaping prevents the visitor's texts from
+// becoming mentions, or links that hide their addresses.
 func message(lead *Lead) string {
 	c, s, e := lead.Contact, lead.Selections, lead.Estimate
 	text := fmt.Sprintf("New lead %s: %s %s", lead.Reference, c.FirstName, c.LastName)
+
 	for _, more := range []string{c.Company, c.Email, c.Phone} {
 		if more != "" {
 			text += ", " + more
 		}
 	}
+
 	choices := append([]string{s.ProjectType}, s.Features...)
 	text += fmt.Sprintf("\n%s, %.0f to %.0f %s", strings.Join(choices, ", "), e.Min, e.Max, e.Currency)
+
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
 }

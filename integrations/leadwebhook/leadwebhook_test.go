@@ -30,19 +30,24 @@ type received struct {
 	body   string
 }
 
-// receiver starts a stub that meets some faults, and returns its address and what it has received.
+// receiver starts a stub with some faults. It returns the stub's address and the requests
+// that the stub has received.
 func receiver(t *testing.T, faults ...faulttest.Fault) (string, chan received) {
 	t.Helper()
+
 	in, got := &faulttest.Injector{}, make(chan received, 10)
 	in.Fail(faults...)
+
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got <- received{r.URL.RequestURI(), r.Header, string(body)}
+
 		if f, ok := in.Next(r); ok {
 			w.Header().Set("Location", "/elsewhere")
 			f.Spoil(w, r, []byte(`{"ok":true}`), []byte(`{}`))
 		}
 	}))
+
 	t.Cleanup(s.Close)
 	return s.URL, got
 }
@@ -80,32 +85,32 @@ func lead() leadwebhook.Lead {
 
 func TestEvent(t *testing.T) {
 	t.Parallel()
+
 	address, got := receiver(t, faulttest.Fault{Mode: faulttest.Answer, Status: 500})
-	h := webhook(
-		t,
-		leadwebhook.Options{URL: address + "/hooks/a%2Fb?sig=x", Secrets: []string{newSecret, oldSecret}},
-	)
+	h := webhook(t, leadwebhook.Options{
+		URL:     address + "/hooks/a%2Fb?sig=x",
+		Secrets: []string{newSecret, oldSecret},
+	})
+
 	if err := h.Announce(t.Context(), lead()); upstream.KindOf(err) != upstream.Unavailable {
 		t.Fatal(err)
 	}
 	if err := h.Announce(t.Context(), lead()); err != nil {
 		t.Fatal(err)
 	}
+
 	first, again := <-got, <-got
-	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" || again.header.Get("Webhook-Id") != id ||
-		again.body != first.body {
-		t.Errorf(
-			"the repeated event differs: %v %s, %v %s",
-			first.header,
-			first.body,
-			again.header,
-			again.body,
-		)
+	if id := first.header.Get("Webhook-Id"); id != "lead_lr4lb5ak9" ||
+		again.header.Get("Webhook-Id") != id || again.body != first.body {
+		t.Errorf("the repeated event differs: %v %s, %v %s",
+			first.header, first.body, again.header, again.body)
 	}
+
 	if first.path != "/hooks/a%2Fb?sig=x" ||
 		!strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
 		t.Errorf("sent to %s with %v", first.path, first.header)
 	}
+
 	for _, secret := range []string{oldSecret, newSecret} {
 		verifier, err := standardwebhooks.NewWebhook(secret)
 		if err == nil {
@@ -114,10 +119,12 @@ func TestEvent(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+
 		if verifier.Verify([]byte(first.body+" "), first.header) == nil {
 			t.Error("another body has the same signature")
 		}
 	}
+
 	var event struct {
 		Type      string
 		Timestamp time.Time
@@ -126,7 +133,9 @@ func TestEvent(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.body), &event); err != nil {
 		t.Fatal(err)
 	}
-	if event.Type != "lead.created" || !event.Timestamp.Equal(lead().SubmittedAt) || event.Data["reference"] != "LR4LB5AK" ||
+
+	if event.Type != "lead.created" || !event.Timestamp.Equal(lead().SubmittedAt) ||
+		event.Data["reference"] != "LR4LB5AK" ||
 		event.Data["contact"].(map[string]any)["email"] != "ana@example.com" ||
 		event.Data["trace"] != nil {
 		t.Errorf("event %s", first.body)
@@ -135,13 +144,17 @@ func TestEvent(t *testing.T) {
 
 func TestMessage(t *testing.T) {
 	t.Parallel()
+
 	address, got := receiver(t)
-	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead()); err != nil {
+	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).
+		Announce(t.Context(), lead()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ana@example.com, +40 721 000 000\nweb-app, blog, 9000 ` +
-		`to 14000 EUR\n` +
+
+	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ` +
+		`ana@example.com, +40 721 000 000\nweb-app, blog, 9000 to 14000 EUR\n` +
 		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
+
 	message := <-got
 	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want ||
 		message.header.Get("Webhook-Id") != "" {
@@ -149,15 +162,19 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Each fault has the kind by which the queue decides what to do.
+// Each fault has the kind by which the queue decides whether and when to retry.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	answer := func(status int) faulttest.Fault { return faulttest.Fault{Mode: faulttest.Answer, Status: status} }
+
+	answer := func(status int) faulttest.Fault {
+		return faulttest.Fault{Mode: faulttest.Answer, Status: status}
+	}
 	limited := answer(429)
 	limited.RetryAfter = "7"
+
 	for name, tc := range map[string]struct {
 		fault faulttest.Fault
-		kind  upstream.Kind // empty: announced
+		kind  upstream.Kind // empty if the lead was announced
 	}{
 		"redirect":  {answer(307), upstream.Unavailable},
 		"400":       {answer(400), upstream.Rejected},
@@ -179,17 +196,19 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, got := receiver(t, tc.fault)
-			err := webhook(
-				t,
-				leadwebhook.Options{URL: address + "/secret", Slack: true},
-			).Announce(t.Context(), lead())
+
+			err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).
+				Announce(t.Context(), lead())
+
 			e, failed := errors.AsType[*upstream.Error](err)
 			if failed != (tc.kind != "") || failed && e.Kind != tc.kind || len(got) != 1 {
 				t.Fatalf("%d requests: %v, want kind %q", len(got), err, tc.kind)
 			}
+
 			if failed && (strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "Ana")) {
 				t.Errorf("the error tells too much: %v", e)
 			}
+
 			if tc.kind == upstream.Limited && e.RetryAfter != 7*time.Second {
 				t.Errorf("Retry-After %v", e.RetryAfter)
 			}
@@ -197,7 +216,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A name that resolves to a private network is not called; the address itself may be named.
+// A name that resolves to a private network is not called, but its address may be
+// configured.
 func TestPrivateNetworks(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)

@@ -9,18 +9,22 @@ import (
 	"siteapi/integrations/pdf/font"
 )
 
-// longest bounds a text of the CMS, such as a label, in characters; what is cut off is
-// marked with "…". Values of a submission have far lower bounds of their own.
+// longest is the maximum length in characters of a text of the CMS, such as a label.
+// Where a longer text is cut off, it is marked with "…". Values of a submission have far
+// lower limits of their own.
 const longest = 400
 
-// clean makes a text from outside printable in the family, on one line: composed
-// letters, single spaces, no control or direction characters, no pictographs. Letters
-// without a glyph are replaced by compatible ones where Unicode names some, as "fi" for
-// the ligature, else by a box, and their script is added to missing. A text of nothing but
-// pictographs becomes a box, too.
+// clean makes a text from outside printable in the family, on one line: with composed
+// letters and single spaces, and without control characters, direction characters and
+// pictographs. A letter without a glyph is replaced by a compatible one if Unicode names
+// one, such as "fi" for the ligature, or else by a box, and its script is added to
+// missing. A text that consists of pictographs only becomes a box, too.
 func clean(text string, family *font.Family, missing map[string]bool) string {
 	var out strings.Builder
-	space, count := false, 0 // whether a space is due before the next letter, and the number of letters
+
+	// space says whether a space is due before the next letter; count is the number of
+	// letters.
+	space, count := false, 0
 	put := func(r rune) {
 		if space && out.Len() > 0 {
 			out.WriteByte(' ')
@@ -29,19 +33,22 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 		out.WriteRune(r)
 		count++
 	}
+
 	text = norm.NFC.String(strings.ToValidUTF8(text, ""))
 	if strings.IndexFunc(text, func(r rune) bool { return !family.Has(r) }) >= 0 {
 		text = norm.NFKC.String(text)
 	}
+
 	for _, r := range text {
 		if count >= longest {
 			out.WriteRune('…')
 			break
 		}
+
 		switch {
 		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r):
 			space = true
-		case r == '\u00ad': // a soft hyphen would show as a hyphen
+		case r == '\u00ad': // A soft hyphen would be printed as a hyphen.
 		case family.Has(r):
 			put(r)
 		case unicode.IsLetter(r) || unicode.IsNumber(r):
@@ -49,7 +56,8 @@ func clean(text string, family *font.Family, missing map[string]bool) string {
 			missing[script(r)] = true
 		}
 	}
-	if count == 0 && strings.TrimSpace(text) != "" { // nothing but pictographs
+
+	if count == 0 && strings.TrimSpace(text) != "" { // It consists of pictographs only.
 		put(font.Missing)
 		missing["Symbols"] = true
 	}

@@ -9,22 +9,27 @@ import (
 
 // palette is the colours of one document: one accent and greys.
 type palette struct {
-	ink, muted, rule props.Color // text; labels and small print; hairlines
-	accent           props.Color // marks
-	strong           props.Color // the accent, dark enough for small text on white
-	tint             props.Color // the accent, light enough to be a background
+	// ink is the colour of text, muted of labels and small print, rule of hairlines.
+	ink, muted, rule props.Color
+
+	accent props.Color // marks
+	strong props.Color // the accent, dark enough for small text on white
+	tint   props.Color // the accent, light enough to be a background
 }
 
-// newPalette makes a palette around an accent colour, "#rrggbb", or around blue if it is none.
+// newPalette makes a palette around an accent colour, "#rrggbb", or around blue if the
+// text is not a colour.
 func newPalette(text string) *palette {
 	accent, ok := parseColour(text)
 	if !ok {
 		accent = props.Color{Red: 0x1f, Green: 0x4f, Blue: 0xd8}
 	}
+
 	strong := accent
 	for contrast(strong) < 4.5 {
 		strong = mix(strong, props.Color{}, 0.06)
 	}
+
 	return &palette{
 		ink:    props.Color{Red: 23, Green: 27, Blue: 34},
 		muted:  props.Color{Red: 95, Green: 103, Blue: 115},
@@ -41,7 +46,8 @@ func parseColour(text string) (props.Color, bool) {
 	return c, err == nil && n == 3 && len(text) == 7
 }
 
-// mix moves a colour towards another by share, 0 to 1.
+// mix moves a colour towards another. share is 0 for the first colour and 1 for the
+// second.
 func mix(from, to props.Color, share float64) props.Color {
 	blend := func(a, b int) int { return a + int(math.Round(float64(b-a)*share)) }
 	return props.Color{
@@ -51,7 +57,8 @@ func mix(from, to props.Color, share float64) props.Color {
 	}
 }
 
-// contrast returns the contrast of a colour on white as WCAG 2 defines it, 1 to 21.
+// contrast returns the contrast of a colour with white as WCAG 2 defines it, from 1 to
+// 21.
 func contrast(c props.Color) float64 {
 	linear := func(v int) float64 {
 		if s := float64(v) / 255; s > 0.04045 {

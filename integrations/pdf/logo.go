@@ -17,15 +17,15 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// The box on the page that a logo is fitted into, in millimetres, the resolution
-// it is stored with and the least it is printed with.
+// A logo is fitted into a box on the page, whose size is in millimetres. It is stored
+// with logoDPI and printed with at least logoLeastDPI.
 const (
 	logoWidth, logoHeight = 56.0, 17.0
 	logoDPI, logoLeastDPI = 300.0, 96.0
 )
 
-// Bounds of what is decoded and stored: a small file can hold a huge image, and a logo
-// is in every document.
+// Limits for the images that are decoded and stored. A small file can hold a huge image,
+// and a logo is part of every document.
 const (
 	maxPixels   = 8 << 20
 	maxPNGBytes = 24 << 10
@@ -33,18 +33,20 @@ const (
 
 var errNotAnImage = errors.New("neither PNG nor JPEG nor SVG")
 
-// PrepareLogo makes a PNG, JPEG or SVG image ready to be drawn: opaque, cut to what is
-// visible, no larger than the page can show. A light logo on a transparent ground gets a
-// dark one. The error says why an image can't be used.
+// PrepareLogo makes a PNG, JPEG or SVG image ready to be drawn: opaque, cropped to its
+// visible part, and no larger than the page can show. A light logo on a transparent
+// ground gets a dark ground. The error says why an image can't be used.
 func PrepareLogo(raw []byte) ([]byte, error) {
 	src, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
+
 	visible, light := survey(src)
 	if visible.Empty() {
 		return nil, errors.New("the image is empty")
 	}
+
 	scale := min(
 		1,
 		logoWidth*logoDPI/25.4/float64(visible.Dx()),
@@ -58,9 +60,11 @@ func decode(raw []byte) (image.Image, error) {
 	if err != nil || format != "png" && format != "jpeg" {
 		return decodeSVG(raw)
 	}
+
 	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
 		return nil, fmt.Errorf("the image has %d × %d pixels, more than allowed", config.Width, config.Height)
 	}
+
 	img, _, err := image.Decode(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("decoding the image: %w", err)
@@ -69,11 +73,12 @@ func decode(raw []byte) (image.Image, error) {
 }
 
 // survey finds the part of an image that differs from white paper, and reports whether a
-// transparent image is too light to be seen on white. Of such an image every pixel that
-// is not transparent counts.
+// transparent image is too light to be seen on white. In such an image, every pixel that
+// is not transparent counts as visible.
 func survey(img image.Image) (visible image.Rectangle, light bool) {
 	var inked image.Rectangle
 	var sum, weight float64
+
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
@@ -81,15 +86,18 @@ func survey(img image.Image) (visible image.Rectangle, light bool) {
 			if a < 0x0800 {
 				continue
 			}
+
 			dot := image.Rect(x, y, x+1, y+1)
 			visible = visible.Union(dot)
 			sum += 0.2126*float64(r) + 0.7152*float64(g) + 0.0722*float64(bl)
 			weight += float64(a)
+			// The paper shows through a transparent pixel.
 			if paper := 0xffff - a; min(r, g, bl)+paper < 0xf400 {
 				inked = inked.Union(dot)
 			}
 		}
 	}
+
 	full := weight >= 0xffff*float64(b.Dx()*b.Dy())*0.98
 	if !full && weight > 0 && sum/weight > 0.82 {
 		return visible, true
@@ -101,17 +109,19 @@ func survey(img image.Image) (visible image.Rectangle, light bool) {
 func onGround(src image.Image, visible image.Rectangle, scale float64, dark bool) *image.RGBA {
 	w := max(1, int(math.Round(float64(visible.Dx())*scale)))
 	h := max(1, int(math.Round(float64(visible.Dy())*scale)))
+
 	ground, pad := color.RGBA{255, 255, 255, 255}, 0
 	if dark {
 		ground, pad = color.RGBA{23, 27, 34, 255}, h/4
 	}
+
 	flat := image.NewRGBA(image.Rect(0, 0, w+2*pad, h+2*pad))
 	draw.Draw(flat, flat.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 	draw.CatmullRom.Scale(flat, image.Rect(pad, pad, pad+w, pad+h), src, visible, draw.Over, nil)
 	return flat
 }
 
-// encode stores an opaque image as PNG, or as JPEG where that would be heavy.
+// encode stores an opaque image as PNG, or as JPEG if the PNG would be too large.
 func encode(img image.Image) ([]byte, error) {
 	var out bytes.Buffer
 	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, img)
@@ -129,8 +139,7 @@ func encode(img image.Image) ([]byte, error) {
 func (b *block) logo(data []byte) {
 	width, height, format := printed(data)
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		p.AddImageFromBytes(
-			data,
+		p.AddImageFromBytes(data,
 			&entity.Cell{Y: top, Width: width, Height: height},
 			&props.Rect{Percent: 100},
 			format,

@@ -56,7 +56,8 @@ func pixels(t *testing.T, logo []byte) image.Image {
 	return img
 }
 
-const plainSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40"><path d="M10 10h80v20H10z" fill="#0f766e"/></svg>`
+const plainSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` +
+	`<path d="M10 10h80v20H10z" fill="#0f766e"/></svg>`
 
 func TestLogoFormats(t *testing.T) {
 	t.Parallel()
@@ -64,6 +65,7 @@ func TestLogoFormats(t *testing.T) {
 	for i := range noise.Pix {
 		noise.Pix[i] = uint8(i*i>>3) ^ uint8(i>>7)
 	}
+
 	dark := color.NRGBA{R: 15, G: 118, B: 110, A: 255}
 	for name, raw := range map[string][]byte{
 		"transparent PNG": asPNG(t, drawn(400, 120, color.Transparent, dark)),
@@ -72,10 +74,13 @@ func TestLogoFormats(t *testing.T) {
 		"a photograph":    asPNG(t, noise),
 		"JPEG":            asJPEG(t, drawn(500, 200, color.White, dark)),
 		"SVG":             []byte(plainSVG),
-		"SVG of an editor": []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40"><!-- made by x, y {1} -->` +
-			`<metadata>a {b}</metadata><defs><style>.a,.b{fill:#0f766e}</style></defs><path class="a" style="marker:none" ` +
-			`fill-rule="evenodd" d="M0 0H80V40H0V0ZM10 10V30H30V10H10Z"/></svg>`),
-		"SVG with prologue": []byte("<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><!-- x -->\n<!DOCTYPE svg>" + plainSVG),
+		"SVG of an editor": []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` +
+			`<!-- made by x, y {1} --><metadata>a {b}</metadata>` +
+			`<defs><style>.a,.b{fill:#0f766e}</style></defs>` +
+			`<path class="a" style="marker:none" fill-rule="evenodd" ` +
+			`d="M0 0H80V40H0V0ZM10 10V30H30V10H10Z"/></svg>`),
+		"SVG with prologue": []byte("<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><!-- x -->\n" +
+			"<!DOCTYPE svg>" + plainSVG),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,6 +88,7 @@ func TestLogoFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if w, h, _ := printed(logo); w > logoWidth+1e-9 || h > logoHeight+1e-9 || w <= 0 || h <= 0 {
 				t.Errorf("it is %.1f × %.1f mm", w, h)
 			}
@@ -104,16 +110,17 @@ func TestLinesOfSVG(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, h, _ := printed(want)
+
 	for _, inner := range []string{
 		`<path d="M10 20h80" stroke="#0f766e" stroke-width="20"/>`,
 		`<g transform="scale(.5)"><path d="M20 20h160v40H20z" fill="#0f766e" stroke="none"/></g>`,
 	} {
-		got, err := PrepareLogo(
-			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` + inner + `</svg>`),
-		)
+		got, err := PrepareLogo([]byte(
+			`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 40">` + inner + `</svg>`))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if width, height, _ := printed(got); math.Abs(width-w) > .2 || math.Abs(height-h) > .2 {
 			t.Errorf("%s: %.1f × %.1f mm, want %.1f × %.1f", inner, width, height, w, h)
 		}
@@ -135,6 +142,7 @@ func TestLightLogoGetsADarkGround(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, g, b, _ := pixels(t, logo).At(0, 0).RGBA()
 		if got := r < 0x4000 && g < 0x4000 && b < 0x4000; got != c.dark {
 			t.Errorf("%s: the ground is #%02x%02x%02x", name, r>>8, g>>8, b>>8)
@@ -145,16 +153,20 @@ func TestLightLogoGetsADarkGround(t *testing.T) {
 func TestUnusableLogos(t *testing.T) {
 	t.Parallel()
 	good := asPNG(t, drawn(100, 100, color.White, color.Black))
+
 	bomb := bytes.Clone(good)
 	binary.BigEndian.PutUint32(bomb[16:], 100_000)
 	binary.BigEndian.PutUint32(bomb[20:], 100_000)
+
 	var animated bytes.Buffer
 	if err := gif.Encode(&animated, drawn(10, 10, color.White, color.Black), nil); err != nil {
 		t.Fatal(err)
 	}
+
 	svg := func(inner string) []byte {
 		return []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10">` + inner + `</svg>`)
 	}
+
 	for name, raw := range map[string][]byte{
 		"nothing":          nil,
 		"text":             []byte("hello"),
@@ -180,12 +192,13 @@ func TestUnusableLogos(t *testing.T) {
 		"a picture in one": svg(`<svg x="5" viewBox="0 0 5 5"><path d="M0 0h9v9z"/></svg>`),
 		"many uses": svg(`<defs><g id="a">` + strings.Repeat(`<path d="M0 0h9v9z"/>`, 2000) + `</g></defs>` +
 			strings.Repeat(`<use href="#a"/>`, 2000)),
-		"long lines":         svg(strings.Repeat(`<path d="M0 -9e8 L5 2 L0 2Z"/>`, 20_000)),
-		"many shapes":        svg(strings.Repeat(`<rect x="1" y="1" width="3" height="3"/>`, 40_000)),
-		"scaled lines":       svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),
-		"use of itself":      svg(`<defs><g id="a"><use href="#a"/></g></defs><use href="#a"/>`),
-		"broken path":        svg(`<path d="M0 0 L 5"/>`),
-		"entities":           []byte(`<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><svg viewBox="0 0 9 9">&b;</svg>`),
+		"long lines":    svg(strings.Repeat(`<path d="M0 -9e8 L5 2 L0 2Z"/>`, 20_000)),
+		"many shapes":   svg(strings.Repeat(`<rect x="1" y="1" width="3" height="3"/>`, 40_000)),
+		"scaled lines":  svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),
+		"use of itself": svg(`<defs><g id="a"><use href="#a"/></g></defs><use href="#a"/>`),
+		"broken path":   svg(`<path d="M0 0 L 5"/>`),
+		"entities": []byte(`<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>` +
+			`<svg viewBox="0 0 9 9">&b;</svg>`),
 		"a needle":           []byte(`<svg viewBox="0 0 100000 1"><path d="M0 0h9v9z"/></svg>`),
 		"a negative SVG":     []byte(`<svg viewBox="0 0 -5 5"><path d="M0 0h9v9z"/></svg>`),
 		"not a number's SVG": []byte(`<svg viewBox="0 0 NaN NaN"><path d="M0 0h9v9z"/></svg>`),

@@ -13,13 +13,16 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// maxLogoFile is the most bytes of a logo as it is sent.
+// maxLogoFile limits the size of a logo's file in bytes.
 const maxLogoFile = 1 << 20
 
-// LogoOptions configure a loader.
+// LogoOptions are the parameters of [NewLogoLoader].
 type LogoOptions struct {
-	AllowedHosts []string          // as upstream.ParseAllowedHosts reads them; none: only data: addresses are loaded
-	Transport    http.RoundTripper // nil: one that refuses addresses of private networks
+	// AllowedHosts are hosts in the syntax of upstream.ParseAllowedHosts. Without any,
+	// only data: addresses are loaded.
+	AllowedHosts []string
+	// Transport may be nil. The default refuses addresses of private networks.
+	Transport http.RoundTripper
 }
 
 // LogoLoader fetches logos. Its methods may be called concurrently.
@@ -28,7 +31,8 @@ type LogoLoader struct {
 	client *http.Client
 }
 
-// NewLogoLoader returns a loader. The error names a host that can't be read.
+// NewLogoLoader returns a loader. It fails if a host can't be parsed; the error names the
+// host.
 func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 	hosts, err := upstream.ParseAllowedHosts(o.AllowedHosts)
 	if err != nil {
@@ -37,6 +41,7 @@ func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 	if o.Transport == nil {
 		o.Transport = hosts.Transport()
 	}
+
 	client := &http.Client{
 		Transport: o.Transport,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
@@ -49,7 +54,7 @@ func NewLogoLoader(o LogoOptions) (*LogoLoader, error) {
 	return &LogoLoader{hosts, client}, nil
 }
 
-// Load returns the logo at an https or data address as [PrepareLogo] makes it.
+// Load returns the logo at an https or data address, prepared by [PrepareLogo].
 func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
 	if data, ok := strings.CutPrefix(address, "data:"); ok {
 		raw, err := decodeData(data)
@@ -58,12 +63,14 @@ func (l *LogoLoader) Load(ctx context.Context, address string) ([]byte, error) {
 		}
 		return PrepareLogo(raw)
 	}
+
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("the address can't be read")
 	}
-	// Sanity turns every format, SVG with text included, into a PNG of the size the page
-	// needs; the file as it was uploaded comes second.
+
+	// Sanity converts every format, including SVG with text, to a PNG of the size that
+	// the page needs. If that fails, the file is loaded as it was uploaded.
 	if u.Host == "cdn.sanity.io" && strings.HasPrefix(u.Path, "/images/") && u.RawQuery == "" {
 		raster := *u
 		raster.RawQuery = url.Values{"fm": {"png"}, "w": {"900"}, "fit": {"max"}}.Encode()
@@ -83,14 +90,17 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
 	request.Header.Set("Accept", "image/png, image/jpeg, image/svg+xml")
+
 	response, err := l.client.Do(request)
 	if err != nil {
-		return nil, err // names the address and the cause
+		return nil, err // It names the address and the cause.
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s", u.Host, response.Status)
 	}
+
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxLogoFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of %s: %w", u.Host, err)
@@ -101,12 +111,13 @@ func (l *LogoLoader) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	return PrepareLogo(raw)
 }
 
-// decodeData decodes what follows "data:" in an address.
+// decodeData decodes the part of an address after "data:".
 func decodeData(data string) ([]byte, error) {
 	kind, body, ok := strings.Cut(data, ",")
 	if !ok || len(body) > 3*maxLogoFile {
 		return nil, errors.New("the data: address can't be read")
 	}
+
 	text, err := url.PathUnescape(body)
 	raw := []byte(text)
 	if err == nil && strings.HasSuffix(kind, ";base64") {

@@ -16,11 +16,12 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// newHost is a server that logos are fetched from, with a loader that may.
+// newHost starts a server for logos and returns it with a loader that may fetch from it.
 func newHost(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *LogoLoader) {
 	t.Helper()
 	host := httptest.NewTLSServer(answer)
 	t.Cleanup(host.Close)
+
 	l, err := NewLogoLoader(LogoOptions{
 		AllowedHosts: []string{strings.TrimPrefix(host.URL, "https://")},
 		Transport:    host.Client().Transport,
@@ -65,19 +66,21 @@ func TestLoadRefuses(t *testing.T) {
 			w.Write(good)
 		}
 	})
+
 	for name, address := range map[string]string{
-		"too large a file":       host.URL + "/large",
-		"an endless file":        host.URL + "/endless",
-		"another host":           elsewhere.URL + "/logo.png",
-		"a redirect elsewhere":   host.URL + "/elsewhere",
-		"a redirect to HTTP":     host.URL + "/plain",
-		"a redirect inside":      host.URL + "/metadata",
-		"redirects in a circle":  host.URL + "/round",
-		"a page":                 host.URL + "/page",
-		"a server that sleeps":   host.URL + "/slow",
-		"plain HTTP":             "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
-		"another scheme":         "file:///etc/passwd",
-		"credentials":            strings.Replace(host.URL, "https://", "https://user:pass@", 1) + "/logo.png",
+		"too large a file":      host.URL + "/large",
+		"an endless file":       host.URL + "/endless",
+		"another host":          elsewhere.URL + "/logo.png",
+		"a redirect elsewhere":  host.URL + "/elsewhere",
+		"a redirect to HTTP":    host.URL + "/plain",
+		"a redirect inside":     host.URL + "/metadata",
+		"redirects in a circle": host.URL + "/round",
+		"a page":                host.URL + "/page",
+		"a server that sleeps":  host.URL + "/slow",
+		"plain HTTP":            "http" + strings.TrimPrefix(host.URL, "https") + "/logo.png",
+		"another scheme":        "file:///etc/passwd",
+		"credentials": strings.Replace(host.URL, "https://", "https://user:pass@", 1) +
+			"/logo.png",
 		"no address":             "",
 		"no host":                "https:///logo.png",
 		"a broken address":       "https://[::1",
@@ -85,7 +88,8 @@ func TestLoadRefuses(t *testing.T) {
 		"data that is no base64": "data:image/png;base64,!!!",
 		"data that is no text":   "data:image/svg+xml,%zz",
 		"data that is no image":  "data:text/plain,hello",
-		"too much data":          "data:image/png;base64," + base64.StdEncoding.EncodeToString(make([]byte, 4*maxLogoFile)),
+		"too much data": "data:image/png;base64," +
+			base64.StdEncoding.EncodeToString(make([]byte, 4*maxLogoFile)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,8 +97,10 @@ func TestLoadRefuses(t *testing.T) {
 			if strings.HasSuffix(address, "/slow") {
 				patience = time.Second
 			}
+
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
+
 			if _, err := l.Load(ctx, address); err == nil {
 				t.Error("it was loaded")
 			} else if len(err.Error()) > 400 {
@@ -102,6 +108,7 @@ func TestLoadRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("but not what is right", func(t *testing.T) {
 		t.Parallel()
 		if _, err := l.Load(t.Context(), host.URL+"/logo.png"); err != nil {
@@ -116,6 +123,7 @@ func TestLoadOfData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	png := asPNG(t, drawn(30, 10, color.White, color.Black))
 	for name, address := range map[string]string{
 		"PNG":            "data:image/png;base64," + base64.StdEncoding.EncodeToString(png),
@@ -129,23 +137,23 @@ func TestLoadOfData(t *testing.T) {
 	}
 }
 
-// TestDialerRefusesPrivateAddresses uses the loader's own transport: names that lead
-// inside are refused, addresses that a rule itself names are not.
+// TestDialerRefusesPrivateAddresses uses the loader's own transport. Names that resolve
+// to private addresses are refused; addresses that are allowed themselves are not.
 func TestDialerRefusesPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(send(asPNG(t, drawn(30, 10, color.White, color.Black))))
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndexByte(server.URL, ':')+1:]
+
 	named, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"http://localhost:" + port}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := named.Load(t.Context(), "http://localhost:"+port+"/"); !errors.Is(
-		err,
-		upstream.ErrHostNotAllowed,
-	) {
+	if _, err := named.Load(t.Context(),
+		"http://localhost:"+port+"/"); !errors.Is(err, upstream.ErrHostNotAllowed) {
 		t.Errorf("by name: %v", err)
 	}
+
 	addressed, err := NewLogoLoader(LogoOptions{AllowedHosts: []string{"http://127.0.0.1:" + port}})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +163,7 @@ func TestDialerRefusesPrivateAddresses(t *testing.T) {
 	}
 }
 
-// pipeline answers in the place of the CMS's servers.
+// pipeline is a transport that answers in place of the CMS's servers.
 type pipeline struct{ asked []string }
 
 func (p *pipeline) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -176,6 +184,7 @@ func TestLoadFallsBackToTheUploadedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := l.Load(t.Context(), "https://cdn.sanity.io/images/p/d/abc-1x1.svg"); err != nil {
 		t.Fatal(err)
 	}

@@ -26,28 +26,29 @@ const (
 	marginTop    = 17.0
 	marginBottom = 13.0
 	textWidth    = 170.0 // between the side margins
-	mainLeft     = 50.0  // left edge of the main column, beside that of headings
+	mainLeft     = 50.0  // left edge of the main column, to the right of the headings
 	mainWidth    = textWidth - mainLeft
-	headHeight   = 18.0 // the running head of pages after the first
-	footHeight   = 9.0  // the foot of each page
+	headHeight   = 18.0 // running head of pages after the first
+	footHeight   = 9.0  // foot of each page
 	clearance    = 4.0  // least white space above the foot
 	bodyHeight   = pageHeight - marginTop - marginBottom - footHeight - clearance
 )
 
 // block is a strip of the page that is never split.
 type block struct {
-	height  float64
-	items   []item
-	section string // heading to repeat where a page begins inside the section
+	height float64
+	items  []item
+
+	section string // heading to repeat if a page begins inside the section
 	opens   bool   // has the heading of its section
-	keep    bool   // stays on one page with the block after it
+	keep    bool   // stays on the same page as the next block
 	space   bool   // white space, left out at the top of a page
 }
 
-// item draws a part of a block whose top is at that height.
+// item draws a part of a block. top is the height of the block's top edge on the page.
 type item func(p core.Provider, top float64)
 
-// text places lines below each other, beginning at x and y of the block.
+// text places lines below each other, beginning at position x, y of the block.
 func (b *block) text(s style, x, y float64, lines ...string) {
 	for i, line := range lines {
 		b.line(s, x, y+s.height(i), line, nil)
@@ -61,28 +62,33 @@ func (b *block) right(s style, y float64, lines ...string) {
 	}
 }
 
-// link makes a link of a line that stands at x and y. maroto paints linked text blue, so
-// the link is a line of blanks on top of it.
+// link makes a link of the line at position x, y. maroto paints linked text blue, so the
+// link is a line of blanks on top of the text.
 func (b *block) link(s style, x, y float64, line, address string) {
 	blanks := int(math.Ceil(s.width(line) / s.width(nbsp)))
 	b.line(s, x, y, strings.Repeat(nbsp, blanks), &address)
 }
 
+// line places one line of text, centring its capitals in the line height.
 func (b *block) line(s style, x, y float64, line string, link *string) {
-	const capital = 0.72 // height of capitals as a share of the type size: they are centred
+	const capital = 0.72 // height of capitals as a share of the type size
 	size := s.size * mmPerPt
 	y += (s.leading+capital*size)/2 - size
+
 	b.items = append(b.items, func(p core.Provider, top float64) {
-		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000} // too wide for maroto to break
-		p.AddText(
-			line,
-			room,
-			&props.Text{Family: s.family, Size: s.size, Color: &s.colour, Align: align.Left, Hyperlink: link},
-		)
+		// The cell is too wide for maroto to break the line.
+		room := &entity.Cell{X: x, Y: top + y, Width: 1000, Height: 1000}
+		p.AddText(line, room, &props.Text{
+			Family:    s.family,
+			Size:      s.size,
+			Color:     &s.colour,
+			Align:     align.Left,
+			Hyperlink: link,
+		})
 	})
 }
 
-// bar fills a rectangle: rules, marks and panels.
+// bar fills a rectangle, such as a rule, a mark or a panel.
 func (b *block) bar(x, y, w, h float64, c props.Color) {
 	line := &props.Line{Color: &c, Style: linestyle.Solid, Thickness: h, SizePercent: 100}
 	b.items = append(b.items, func(p core.Provider, top float64) {
@@ -90,27 +96,30 @@ func (b *block) bar(x, y, w, h float64, c props.Color) {
 	})
 }
 
-// paginate distributes blocks over pages. Blocks that are to be kept together move to the
-// next page together unless they need more than a page.
+// paginate distributes blocks over pages. Blocks with keep set move to the next page
+// together with the block after them, unless that takes more than a page.
 func paginate(blocks []block) [][]block {
 	var (
 		pages [][]block
 		room  = bodyHeight
 		now   []block
 	)
+
 	for len(blocks) > 0 {
 		n, need := 1, blocks[0].height
 		for blocks[n-1].keep && n < len(blocks) {
 			need += blocks[n].height
 			n++
 		}
-		if need > bodyHeight-headHeight { // more than a page: split it
+		if need > bodyHeight-headHeight { // A group larger than a page has to be split.
 			n, need = 1, blocks[0].height
 		}
+
 		if need > room && len(now) > 0 {
 			pages = append(pages, now)
 			now, room = nil, bodyHeight-headHeight
 		}
+
 		for _, b := range blocks[:n] {
 			if b.space && len(now) == 0 && len(pages) > 0 {
 				continue
@@ -118,19 +127,21 @@ func paginate(blocks []block) [][]block {
 			now = append(now, b)
 			room -= b.height
 		}
+
 		blocks = blocks[n:]
 	}
 	return append(pages, now)
 }
 
-// layOut lays a document out in a family, on as few pages as possible with as much white
-// space as fits there.
+// layOut lays a document out in a family, on as few pages as possible and with the widest
+// spacing that fits on them.
 func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	f, err1 := family()
 	words, err2 := wordsIn(d.Locale)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
+
 	p := newPalette(d.Company.Accent)
 	s := &sheet{
 		doc:       d,
@@ -141,10 +152,12 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 		scale:     newTypescale(f, p),
 		missing:   map[string]bool{},
 	}
+
 	s.company = s.print(d.Company.Name)
 	for _, line := range d.Company.Lines {
 		s.lines = append(s.lines, Line{Text: s.print(line.Text), Link: line.Link})
 	}
+
 	for _, spacing := range []spacing{roomy, dense, compact} {
 		s.spacing = spacing
 		if pages := paginate(s.blocks()); s.pages == nil || len(pages) < len(s.pages) {
@@ -159,7 +172,7 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 
 // drawing is the only component of a page.
 type drawing struct {
-	core.Component // an empty text provides the methods besides drawing
+	core.Component // an empty text, for the methods that don't draw
 	draw           func(core.Provider)
 }
 
@@ -177,8 +190,10 @@ func (s *sheet) page(index int, body []block) core.Page {
 			b.draw(p, y)
 			y += b.height
 		}
+
 		s.foot(index+1).draw(p, pageHeight-marginTop-marginBottom-footHeight)
 	}
+
 	return page.New().Add(row.New(1).Add(col.New().Add(drawing{text.New(""), draw})))
 }
 
@@ -188,8 +203,8 @@ func (b block) draw(p core.Provider, top float64) {
 	}
 }
 
-// runningHead names the document on pages after the first, and the section that the page
-// begins inside of.
+// runningHead names the document on pages after the first, and the section in which the
+// page begins.
 func (s *sheet) runningHead(first block) (b block) {
 	small, label := s.scale.small, s.scale.label
 	name := small.wrap(s.company, textWidth/2-5)

@@ -1,10 +1,11 @@
 // Package pdf draws the summary of a submitted quote as an A4 document.
 //
-// Line and page breaks are computed here, because maroto breaks lines between words only:
-// it is given pages that are drawn already.
+// Line and page breaks are computed here, because maroto breaks lines only between words.
+// It receives pages that are already laid out.
 //
 // Known limits: letters that Liberation Sans lacks, or that need shaping (Arabic, CJK,
-// Hebrew), are replaced by a box and logged; the document is not tagged for screen readers.
+// Hebrew), are replaced by a box and logged; the document is not tagged for screen
+// readers.
 package pdf
 
 import (
@@ -19,15 +20,15 @@ import (
 // Company is the sender of the document. Empty fields are left out.
 type Company struct {
 	Name   string
-	Logo   []byte // as PrepareLogo returns it; nil: the name is set large instead
+	Logo   []byte // image from PrepareLogo; nil: the name is set large instead
 	Lines  []Line // address and contact lines, in the order they are printed
-	Accent string // "#rrggbb"; empty or malformed: blue
+	Accent string // "#rrggbb"; blue if empty or malformed
 }
 
-// Line is a line of text, with the address it links to if there is one.
+// Line is a line of text, optionally with a link.
 type Line struct {
 	Text string
-	Link string // mailto:, tel: or https:; empty: no link
+	Link string // mailto:, tel: or https: address; empty: no link
 }
 
 // Document is everything that is printed. The same document gives the same bytes.
@@ -36,7 +37,7 @@ type Document struct {
 	Locale     string // en, es or ro; any other is printed in English
 	Company    Company
 	Labels     map[string]string // texts for slugs in the locale; a slug without one is spelled out
-	CreatedAt  time.Time         // the submission's date
+	CreatedAt  time.Time         // date of the submission
 }
 
 // Reference returns the short form of a submission id that people quote on the phone:
@@ -46,12 +47,13 @@ func Reference(id string) string {
 	return id[:min(8, len(id))]
 }
 
-// label returns the content's text for a slug, else the slug spelled out: "web-app" as
-// "Web app".
+// label returns the content's text for a slug, or else the slug spelled out: "web-app"
+// becomes "Web app".
 func label(slug string, labels map[string]string) string {
 	if text := strings.TrimSpace(labels[slug]); text != "" {
 		return text
 	}
+
 	text := strings.NewReplacer("-", " ", "_", " ").Replace(slug)
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

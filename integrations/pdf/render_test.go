@@ -22,7 +22,8 @@ import (
 	"siteapi/integrations/quote/quotetest"
 )
 
-// tool runs a program on a file, whose name stands for FILE, and returns what it prints.
+// tool runs a program on a file and returns its output. FILE in args stands for the name
+// of the file.
 func tool(t *testing.T, file []byte, name string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -31,6 +32,7 @@ func tool(t *testing.T, file []byte, name string, args ...string) string {
 		}
 		t.Skipf("%s is not installed", name)
 	}
+
 	path := filepath.Join(t.TempDir(), "quote.pdf")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
@@ -38,6 +40,7 @@ func tool(t *testing.T, file []byte, name string, args ...string) string {
 	for i, arg := range args {
 		args[i] = strings.ReplaceAll(arg, "FILE", path)
 	}
+
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Stderr = &stderr
@@ -76,6 +79,7 @@ func TestSamples(t *testing.T) {
 				if len(file) >= 60_000 && kind != "longest" {
 					t.Errorf("the file has %d bytes", len(file))
 				}
+
 				checkSyntax(t, file)
 				checkFonts(t, file)
 				checkInformation(t, file, d, pages[kind])
@@ -87,10 +91,8 @@ func TestSamples(t *testing.T) {
 
 func checkSyntax(t *testing.T, file []byte) {
 	t.Helper()
-	if out := tool(t, file, "qpdf", "--check", "FILE"); !strings.Contains(
-		out,
-		"No syntax or stream encoding errors",
-	) {
+	if out := tool(t, file,
+		"qpdf", "--check", "FILE"); !strings.Contains(out, "No syntax or stream encoding errors") {
 		t.Errorf("qpdf says: %s", out)
 	}
 }
@@ -103,6 +105,7 @@ func checkFonts(t *testing.T, file []byte) {
 			t.Errorf("a font is not embedded, or its text can't be searched: %s", row)
 		}
 	}
+
 	if len(rows) != 2 {
 		t.Errorf("there are %d fonts", len(rows))
 	}
@@ -113,11 +116,21 @@ func checkInformation(t *testing.T, file []byte, d pdf.Document, pages int) {
 	if !bytes.Contains(file, []byte("/Lang ("+d.Locale+")")) {
 		t.Errorf("the language is not %s", d.Locale)
 	}
-	title := map[string]string{"en": "Project estimate", "es": "Presupuesto orientativo", "ro": "Estimare de preț"}[d.Locale]
+
+	title := map[string]string{
+		"en": "Project estimate",
+		"es": "Presupuesto orientativo",
+		"ro": "Estimare de preț",
+	}[d.Locale]
+
 	out := tool(t, file, "pdfinfo", "-isodates", "FILE")
 	for _, want := range []string{
-		`Title: +` + title + ` F81D4FAE`, `Author: +` + d.Company.Name, `A4`, `Pages: +` + strconv.Itoa(pages),
-		`CreationDate: +2026-03-04T10:30:15`, `ModDate: +2026-03-04T10:30:15`,
+		`Title: +` + title + ` F81D4FAE`,
+		`Author: +` + d.Company.Name,
+		`A4`,
+		`Pages: +` + strconv.Itoa(pages),
+		`CreationDate: +2026-03-04T10:30:15`,
+		`ModDate: +2026-03-04T10:30:15`,
 	} {
 		if !regexp.MustCompile(`(?m)`+want).MatchString(out) &&
 			(d.Company.Name != "" || !strings.HasPrefix(want, "Author")) {
@@ -126,7 +139,7 @@ func checkInformation(t *testing.T, file []byte, d pdf.Document, pages int) {
 	}
 }
 
-// word is a word on a page, in points from its top left corner.
+// word is a word on a page. Its coordinates are points from the page's top left corner.
 type word struct {
 	X0   float64 `xml:"xMin,attr"`
 	Y0   float64 `xml:"yMin,attr"`
@@ -142,11 +155,13 @@ func words(t *testing.T, file []byte) [][]word {
 			Words []word `xml:"word"`
 		} `xml:"body>doc>page"`
 	}
+
 	decoder := xml.NewDecoder(strings.NewReader(tool(t, file, "pdftotext", "-bbox", "FILE", "-")))
 	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
 	if err := decoder.Decode(&found); err != nil {
 		t.Fatal(err)
 	}
+
 	out := make([][]word, len(found.Pages))
 	for i, page := range found.Pages {
 		out[i] = page.Words
@@ -163,15 +178,18 @@ func checkPlaces(t *testing.T, file []byte) {
 			if w.X0 < 19*mm || w.X1 > 190.5*mm || w.Y0 < 12*mm || w.Y1 > 292*mm {
 				t.Errorf("page %d: %q is outside the margins: %+v", number+1, w.Text, w)
 			}
+
 			for _, other := range page[:i] {
-				// Boxes are as high as the type's body: only the middle of a line counts.
+				// Boxes are as high as the type's body, so only the middle of a line
+				// counts.
 				high, otherHigh := (w.Y1-w.Y0)/4, (other.Y1-other.Y0)/4
-				if w.X0 < other.X1-0.3 && other.X0 < w.X1-0.3 && w.Y0+high < other.Y1-otherHigh &&
-					other.Y0+otherHigh < w.Y1-high {
+				if w.X0 < other.X1-0.3 && other.X0 < w.X1-0.3 &&
+					w.Y0+high < other.Y1-otherHigh && other.Y0+otherHigh < w.Y1-high {
 					t.Errorf("page %d: %q lies on %q", number+1, w.Text, other.Text)
 				}
 			}
 		}
+
 		if last := page[len(page)-1].Text; last != strconv.Itoa(len(words(t, file))) {
 			t.Errorf("page %d ends with %q, not with the number of pages", number+1, last)
 		}
@@ -180,17 +198,16 @@ func checkPlaces(t *testing.T, file []byte) {
 
 func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	t.Parallel()
-	text := tool(
-		t,
-		render(t, renderer(t), pdftest.Sample("ro", "typical")),
-		"pdftotext",
-		"-layout",
-		"FILE",
-		"-",
-	)
+	text := tool(t, render(t, renderer(t), pdftest.Sample("ro", "typical")),
+		"pdftotext", "-layout", "FILE", "-")
+
 	for _, want := range []string{
-		"Estimare de preț", "Ștefania Núñez Țurcanu", "București", "Funcționalități",
-		"Pașii următori", "Între trei și șase luni",
+		"Estimare de preț",
+		"Ștefania Núñez Țurcanu",
+		"București",
+		"Funcționalități",
+		"Pașii următori",
+		"Între trei și șase luni",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
@@ -198,20 +215,19 @@ func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfALeadIsPrinted reports a field of the submission that the document lacks.
+// TestEveryFieldOfALeadIsPrinted reports a field of the submission that the document
+// lacks.
 func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	t.Parallel()
 	d := pdftest.Sample("en", "minimal")
 	d.Submission = *quotetest.Filled()
 	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
+
 	for _, path := range quotetest.Fields() {
 		switch path {
-		case "id",
-			"submittedAt",
-			"estimate.min",
-			"estimate.max",
-			"locale": // its reference, date, range and language
-		case "sessionId": // of the browser, not of the visitor
+		case "id", "submittedAt", "estimate.min", "estimate.max", "locale":
+			// They are printed as reference, date, range and language.
+		case "sessionId": // It belongs to the browser, not to the visitor.
 		default:
 			if !strings.Contains(strings.ToLower(text), strings.ToLower(path)) {
 				t.Errorf("integrations/pdf/sheet.go does not print %s", path)
@@ -229,6 +245,7 @@ func TestFourteenFeaturesFitOnOnePage(t *testing.T) {
 		for i := len(*features); i < 14; i++ {
 			*features = append(*features, "another-feature-"+strconv.Itoa(i))
 		}
+
 		file := render(t, r, d)
 		if pages := words(t, file); len(pages) != 1 {
 			t.Errorf("%s: %d pages, the last with %d words", locale, len(pages), len(pages[len(pages)-1]))
@@ -243,11 +260,10 @@ func TestTheNoteIsNeverAlone(t *testing.T) {
 	for n := 8; n <= 50; n += 3 {
 		d := pdftest.Sample("ro", "typical")
 		for i := len(d.Submission.Selections.Features); i < n; i++ {
-			d.Submission.Selections.Features = append(
-				d.Submission.Selections.Features,
-				"feature-"+strconv.Itoa(i),
-			)
+			d.Submission.Selections.Features = append(d.Submission.Selections.Features,
+				"feature-"+strconv.Itoa(i))
 		}
+
 		pages := words(t, render(t, r, d))
 		var last []string
 		for _, w := range pages[len(pages)-1] {
@@ -275,6 +291,7 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	r := pdf.New(zerolog.New(&log))
 	d := pdftest.Sample("en", "minimal")
 	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "李小龍", "محمد Ω"
+
 	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□□□ □□□□ Ω") {
 		t.Errorf("the name is not there:\n%s", text)
@@ -283,6 +300,7 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 		strings.Contains(got, "李") {
 		t.Errorf("the log says %s", got)
 	}
+
 	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "🦄", "★"
 	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
@@ -310,6 +328,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			d := pdftest.Sample("es", "typical")
 			d.Company.Name, d.Company.Lines = text, []pdf.Line{
 				{Text: text, Link: "https://example.com/" + text},
@@ -319,9 +338,11 @@ func TestHostileTextIsHarmless(t *testing.T) {
 			c.FirstName, c.LastName, c.Company, c.Email, c.Phone = text, text, text, text, text
 			d.Labels = map[string]string{"blog": text, "online-shop": text, "moderate": text}
 			d.Submission.Estimate.Currency = text
+
 			file := render(t, r, d)
 			checkSyntax(t, file)
 			checkPlaces(t, file)
+
 			all := tool(t, file, "pdftotext", "FILE", "-")
 			for _, want := range []string{"Presupuesto orientativo", "Próximos pasos", "F81D4FAE"} {
 				if !strings.Contains(all, want) {
@@ -339,6 +360,7 @@ func TestRenderIsDeterministic(t *testing.T) {
 	for i, kind := range pdftest.Kinds() {
 		d := pdftest.Sample([]string{"en", "es", "ro"}[i], kind)
 		want := render(t, one, d)
+
 		for _, r := range []*pdf.Renderer{one, other, one, other} {
 			group.Go(func() {
 				if got, err := r.Render(context.Background(), d); err != nil || !bytes.Equal(got, want) {
@@ -346,6 +368,7 @@ func TestRenderIsDeterministic(t *testing.T) {
 				}
 			})
 		}
+
 		later := d
 		later.CreatedAt = d.CreatedAt.Add(time.Second)
 		if bytes.Equal(render(t, one, later), want) {

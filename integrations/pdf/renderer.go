@@ -30,21 +30,22 @@ type Renderer struct {
 	latin, wide func() (*font.Family, error)
 }
 
-// sortCatalogs makes gofpdf write its objects in a fixed order. It is a setting of the whole
-// process.
+// sortCatalogs makes gofpdf write its objects in a fixed order. The setting applies to
+// the whole process.
 var sortCatalogs = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
 // New returns a renderer. The fonts are prepared in the background; the first document
-// waits for them. The log receives a warning when letters had to be replaced; it names scripts, no texts.
+// waits for them. The log receives a warning when letters had to be replaced, with the
+// names of their scripts but without the text.
 func New(log zerolog.Logger) *Renderer {
 	sortCatalogs()
 	r := &Renderer{log: log, latin: sync.OnceValues(font.Latin), wide: sync.OnceValues(font.Wide)}
-	go func() { _, _ = r.latin() }() // the first Render reports the error
+	go func() { _, _ = r.latin() }() // The first Render reports the error.
 	return r
 }
 
-// Render draws a document and returns the PDF file. The error is that of ctx, or a fault
-// in the drawing.
+// Render draws a document and returns the PDF file. It fails if ctx has ended or the
+// document can't be drawn.
 func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err error) {
 	defer func() {
 		if err != nil {
@@ -54,6 +55,7 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
 	s, err := layOut(&d, r.latin)
 	if err == nil && len(s.missing) > 0 {
 		s, err = layOut(&d, r.wide)
@@ -61,8 +63,11 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 	if err != nil {
 		return nil, err
 	}
+
 	if len(s.missing) > 0 {
-		r.log.Warn().Str("submission", s.reference).Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
+		r.log.Warn().
+			Str("submission", s.reference).
+			Strs("scripts", slices.Sorted(maps.Keys(s.missing))).
 			Msg("the typeface of the quote lacks letters: they are printed as boxes")
 	}
 	return s.draw()
@@ -70,10 +75,13 @@ func (r *Renderer) Render(ctx context.Context, d Document) (file []byte, err err
 
 func (s *sheet) draw() ([]byte, error) {
 	created := s.doc.CreatedAt.UTC()
+
 	m := maroto.New(config.NewBuilder().
 		WithPageSize(pagesize.A4).
 		WithLeftMargin(marginSide).
-		WithRightMargin(marginSide).WithTopMargin(marginTop).WithBottomMargin(marginBottom).
+		WithRightMargin(marginSide).
+		WithTopMargin(marginTop).
+		WithBottomMargin(marginBottom).
 		WithCompression(true).
 		WithTitle(strings.TrimSpace(s.words.Title+" "+s.reference), true).
 		WithAuthor(s.company, true).
@@ -85,6 +93,7 @@ func (s *sheet) draw() ([]byte, error) {
 		}).
 		WithDefaultFont(&props.Font{Family: regularFamily, Size: s.scale.body.size}).
 		Build())
+
 	for i, body := range s.pages {
 		m.AddPages(s.page(i, body))
 	}
@@ -98,23 +107,26 @@ func (s *sheet) draw() ([]byte, error) {
 // errTrailer says that gofpdf has changed how it ends a file.
 var errTrailer = errors.New("the PDF library ends its files in an unknown way")
 
-// finish sets what gofpdf can't: the document's language, and the modification date,
-// for which it takes the time of day. The catalogue is the last object of a file, so
+// finish sets the document's language, which gofpdf can't do, and the modification date,
+// for which gofpdf takes the time of day. The catalogue is the last object of a file, so
 // only the address of the table behind it changes.
 func finish(file []byte, lang string, created time.Time) ([]byte, error) {
 	const modified, catalogue, table = "/ModDate (D:", "/Type /Catalog\n", "startxref\n"
+
 	date := bytes.LastIndex(file, []byte(modified))
 	at := bytes.LastIndex(file, []byte(catalogue))
 	start := bytes.LastIndex(file, []byte(table))
 	if date < 0 || at < date || start < at || !bytes.HasPrefix(file, []byte("%PDF-1.3")) {
 		return nil, errTrailer
 	}
+
 	at += len(catalogue)
 	digits, rest, _ := bytes.Cut(file[start+len(table):], []byte("\n"))
 	offset, err := strconv.Atoi(string(digits))
 	if err != nil || offset < at {
 		return nil, errTrailer
 	}
+
 	entries := fmt.Sprintf("/Lang (%s)\n/ViewerPreferences <</DisplayDocTitle true>>\n", lang)
 	out := slices.Concat(file[:at], []byte(entries), file[at:start+len(table)],
 		fmt.Appendf(nil, "%d\n", offset+len(entries)), rest)

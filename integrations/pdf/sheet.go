@@ -23,12 +23,12 @@ type sheet struct {
 
 // spacing is the white space of a document, in millimetres.
 type spacing struct {
-	letterhead   float64 // least height
-	above, below float64 // of a section's rule
-	row          float64 // between two rows of a section
+	letterhead   float64 // least height of the letterhead
+	above, below float64 // white space above and below the rule of a section
+	row          float64 // white space between two rows of a section
 }
 
-// Less white space is used where it saves a page.
+// layOut tries these in turn and uses less white space only if it saves a page.
 var (
 	roomy   = spacing{letterhead: 34, above: 5.5, below: 5, row: 0.8}
 	dense   = spacing{letterhead: 27, above: 4.2, below: 3.6, row: 0.8}
@@ -44,8 +44,9 @@ func (s *sheet) blocks() []block {
 	out = append(out, s.recipient()...)
 	out = append(out, s.project()...)
 	out = append(out, s.features()...)
+
 	next := s.next()
-	next[len(next)-1].keep = true // the note does not begin a page by itself
+	next[len(next)-1].keep = true // The note never begins a page by itself.
 	out = append(out, next...)
 	return append(out, s.note()...)
 }
@@ -55,26 +56,31 @@ func (s *sheet) section(title string, body ...block) []block {
 	if len(body) == 0 {
 		return nil
 	}
+
 	heading := s.scale.heading
 	lines := heading.wrap(title, mainLeft-6)
 	body[0].text(heading, 0, 0, lines...)
 	body[0].height = max(body[0].height, heading.height(len(lines)))
+
 	for i := range body {
 		body[i].section, body[i].opens = title, i == 0
 	}
+
 	rule := block{height: s.spacing.below, keep: true}
 	rule.bar(0, 0, textWidth, 0.2, s.palette.rule)
 	return append([]block{{height: s.spacing.above, space: true, keep: true}, rule}, body...)
 }
 
-// letterhead is the sender: the logo, or the name set large, and the contact lines.
+// letterhead names the sender: the logo, or the name set large, and the contact lines.
 func (s *sheet) letterhead() block {
 	if s.doc.Company.Logo == nil && s.company == "" && len(s.lines) == 0 {
 		return block{height: 6}
 	}
+
 	b := block{height: s.spacing.letterhead}
 	small, name := s.scale.small, s.scale.name
 	y := 0.0
+
 	if logo := s.doc.Company.Logo; logo != nil {
 		name.size, name.leading = small.size, small.leading
 		lines := name.wrap(s.company, mainWidth-20)
@@ -87,6 +93,7 @@ func (s *sheet) letterhead() block {
 		b.text(name, 0, 0, lines...)
 		b.height = max(b.height, name.height(len(lines))+12)
 	}
+
 	for _, line := range s.lines {
 		for _, text := range small.wrap(line.Text, textWidth/2-5) {
 			b.right(small, y, text)
@@ -96,6 +103,7 @@ func (s *sheet) letterhead() block {
 			y += small.leading
 		}
 	}
+
 	b.height = max(b.height, y+10)
 	return b
 }
@@ -104,26 +112,33 @@ func (s *sheet) headline() (b block) {
 	title, label, body := s.scale.title, s.scale.label, s.scale.body
 	b.bar(0, 0, 14, 1.3, s.palette.accent)
 	b.text(title, 0, 4.5, s.words.Title)
+
 	y := 4.5 + title.leading + 2
 	x := 0.0
-	for _, pair := range [][2]string{{s.words.Reference, s.reference}, {s.words.Date, s.words.dateOf(s.doc.CreatedAt)}} {
+	for _, pair := range [][2]string{
+		{s.words.Reference, s.reference},
+		{s.words.Date, s.words.dateOf(s.doc.CreatedAt)},
+	} {
 		if pair[1] == "" {
 			continue
 		}
+
 		b.text(label, x, y, pair[0])
 		x += label.width(pair[0]) + 2
 		b.text(body, x, y, pair[1])
 		x += body.width(pair[1]) + 9
 	}
+
 	b.height = y + body.leading + 7
 	return b
 }
 
-// price is the range on a tinted panel, the most prominent part of the document.
+// price shows the range on a tinted panel, as the most prominent part of the document.
 func (s *sheet) price() (b block) {
 	const pad, stripe = 7.0, 1.3
 	figure, heading, small := s.scale.figure, s.scale.heading, s.scale.small
 	heading.colour = s.palette.strong
+
 	x, y := pad+stripe, pad-1.5
 	limit := textWidth - pad - x
 	span := s.span(s.doc.Submission.Estimate)
@@ -133,10 +148,12 @@ func (s *sheet) price() (b block) {
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)
 	b.bar(0, 0, stripe, panel, s.palette.accent)
+
 	b.text(heading, x, y, s.words.Estimate)
 	y += heading.leading + 1.5
 	b.text(figure, x-0.3, y, lines...)
 	y += figure.height(len(lines)) + 1
+
 	b.text(small, x, y, s.words.Guide)
 	b.height = panel + 2
 	return b
@@ -145,12 +162,14 @@ func (s *sheet) price() (b block) {
 func (s *sheet) recipient() []block {
 	name, body, label := s.scale.name, s.scale.body, s.scale.label
 	contact := s.doc.Submission.Contact
+
 	var b block
 	add := func(st style, text string) {
 		lines := st.wrap(s.print(text), mainWidth)
 		b.text(st, mainLeft, b.height, lines...)
 		b.height += st.height(len(lines))
 	}
+
 	add(name, contact.FirstName+" "+contact.LastName)
 	add(body, contact.Company)
 	add(label, contact.Email)
@@ -162,6 +181,7 @@ func (s *sheet) project() []block {
 	const key = 38.0
 	body, label := s.scale.body, s.scale.label
 	chosen := s.doc.Submission.Selections
+
 	var b block
 	for _, pair := range [][2]string{
 		{s.words.ProjectType, chosen.ProjectType},
@@ -174,6 +194,7 @@ func (s *sheet) project() []block {
 			b.height += body.height(len(lines)) + s.spacing.row
 		}
 	}
+
 	if b.height == 0 {
 		return nil
 	}
@@ -185,12 +206,14 @@ func (s *sheet) features() []block {
 	const gutter, indent = 6.0, 4.0
 	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
+
 	var names []string
 	for _, slug := range s.doc.Submission.Selections.Features {
 		if name := s.label(slug); name != "" {
 			names = append(names, name)
 		}
 	}
+
 	var rows []block
 	for i := 0; i < len(names); i += 2 {
 		var b block
@@ -203,7 +226,8 @@ func (s *sheet) features() []block {
 		}
 		rows = append(rows, b)
 	}
-	// No row alone under the heading, and none alone on the next page.
+
+	// No row stands alone below the heading or at the top of the next page.
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
@@ -214,6 +238,7 @@ func (s *sheet) next() []block {
 	const indent = 6.0
 	body, number := s.scale.body, s.scale.heading
 	number.colour = s.palette.strong
+
 	var b block
 	for i, step := range s.words.Steps {
 		lines := body.wrap(step, mainWidth-indent)
@@ -221,6 +246,7 @@ func (s *sheet) next() []block {
 		b.text(body, mainLeft+indent, b.height, lines...)
 		b.height += body.height(len(lines)) + s.spacing.row
 	}
+
 	return s.section(s.words.Next, b)
 }
 

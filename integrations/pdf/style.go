@@ -15,18 +15,19 @@ const (
 	boldFamily    = "LiberationSansBold"
 )
 
-const mmPerPt = 25.4 / 72 // millimetres of a typographic point
+// mmPerPt is the length of a typographic point in millimetres.
+const mmPerPt = 25.4 / 72
 
 // style is how a text is set.
 type style struct {
 	face    *font.Face
-	family  string  // the face's registered name
-	size    float64 // in points
-	leading float64 // from line to line, in millimetres
+	family  string  // registered name of the face
+	size    float64 // points
+	leading float64 // distance from line to line, in millimetres
 	colour  props.Color
 }
 
-// typescale is the styles of a document.
+// typescale holds the styles of a document.
 type typescale struct {
 	title, figure, name, heading, body, label, small style
 }
@@ -38,6 +39,7 @@ func newTypescale(family *font.Family, p *palette) *typescale {
 	bold := func(size, leading float64) style {
 		return style{face: family.Bold, family: boldFamily, size: size, leading: leading, colour: p.ink}
 	}
+
 	return &typescale{
 		title:   bold(26, 11),
 		figure:  bold(25, 11),
@@ -57,14 +59,15 @@ func (s style) width(text string) float64 {
 	return float64(s.face.Width(text)) * s.size * mmPerPt / 1000
 }
 
-// fit returns the largest size from the style's own down to least, in points, at which
-// text is no wider than limit millimetres; least where none is.
+// fit returns the largest size, in points, at which text is no wider than limit
+// millimetres. The result is at most the style's own size and at least least, even if the
+// text does not fit.
 func (s style) fit(text string, least, limit float64) float64 {
 	return max(least, s.size*min(1, limit/s.width(text)))
 }
 
-// wrap breaks text into lines no wider than limit millimetres: between words, and inside
-// a word only where it is wider than a line.
+// wrap breaks text into lines no wider than limit millimetres. It breaks between words,
+// and inside a word only if the word is wider than a line.
 func (s style) wrap(text string, limit float64) []string {
 	var lines []string
 	line := ""
@@ -74,6 +77,7 @@ func (s style) wrap(text string, limit float64) []string {
 			line = longer
 			continue
 		}
+
 		if line != "" {
 			lines = append(lines, line)
 		}
@@ -81,17 +85,19 @@ func (s style) wrap(text string, limit float64) []string {
 		lines = append(lines, pieces[:len(pieces)-1]...)
 		line = pieces[len(pieces)-1]
 	}
+
 	if line != "" {
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// split cuts a word into pieces that fit: behind a joint such as "-" or "@" in the later
-// half of a piece, else between any two letters.
+// split cuts a word into pieces that fit: after a joint such as "-" or "@" in the later
+// half of a piece, or else between any two letters.
 func (s style) split(word string, limit float64) []string {
 	var pieces []string
 	for s.width(word) > limit {
+		// end is where the part that fits ends, and joint where its last joint ends.
 		end, joint := 0, 0
 		for i, r := range word {
 			next := i + utf8.RuneLen(r)
@@ -103,6 +109,7 @@ func (s style) split(word string, limit float64) []string {
 				joint = next
 			}
 		}
+
 		if joint > end/2 {
 			end = joint
 		}

@@ -16,11 +16,13 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// decodeSVG draws an SVG at the size a logo is printed with. What oksvg does not know
-// (text, embedded images, filters, masks) is refused: a page without a logo is better
-// than one with half a logo. Known limits: clip paths, which usually have the size of the
-// picture, are ignored; so is the fill rule evenodd, without which holes stay holes only
-// where they wind the other way, as editors usually write them.
+// decodeSVG draws an SVG at the size a logo is printed with. Files with features that
+// oksvg does not know (text, embedded images, filters, masks) are refused: a page without
+// a logo is better than one with half a logo.
+//
+// Known limits: clip paths are ignored, since they usually have the size of the picture.
+// So is the fill rule evenodd, without which holes stay holes only if they wind the other
+// way, as editors usually write them.
 func decodeSVG(raw []byte) (img image.Image, err error) {
 	// oksvg panics on some malformed paths.
 	defer func() {
@@ -28,10 +30,12 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 			img, err = nil, fmt.Errorf("drawing the SVG: %v", p)
 		}
 	}()
+
 	raw = normalizeSVG(raw)
 	if err := checkSVG(raw); err != nil {
 		return nil, err
 	}
+
 	icon, err := oksvg.ReadIconStream(bytes.NewReader(raw), oksvg.IgnoreErrorMode)
 	if err != nil {
 		return nil, fmt.Errorf("reading the SVG: %w", err)
@@ -40,14 +44,18 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	if !(w > 0 && h > 0) || w/h > 40 || h/w > 40 {
 		return nil, errors.New("the SVG has no usable size")
 	}
-	// Twice the size it is stored with: cutting off the margin enlarges what is left.
+
+	// The scale is twice that of the stored logo, since cropping the margin enlarges the
+	// remaining part.
 	scale := 2 * min(logoWidth/w, logoHeight/h) * logoDPI / 25.4
 	width, height := int(math.Ceil(w*scale)), int(math.Ceil(h*scale))
 	canvas := image.NewRGBA(image.Rect(0, 0, width, height))
+
 	icon.SetTarget(0, 0, float64(width), float64(height))
 	for i := range icon.SVGPaths {
-		icon.SVGPaths[i].LineWidth *= scale // SetTarget scales outlines but not strokes
+		icon.SVGPaths[i].LineWidth *= scale // SetTarget scales outlines but not strokes.
 	}
+
 	scanner := &boundedScanner{
 		ScannerGV: rasterx.NewScannerGV(width, height, canvas, canvas.Bounds()),
 		pixels:    width * height,
@@ -56,23 +64,23 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	return canvas, nil
 }
 
-// boundedScanner gives up, by a panic, a picture that takes more than some three seconds.
+// boundedScanner panics if a picture takes more than about three seconds to draw.
 type boundedScanner struct {
 	*rasterx.ScannerGV
 	pixels int
-	work   int // about as many nanoseconds
+	work   int // estimated cost so far, in nanoseconds
 }
 
 // Line adds a line to a curve, which leads back to its beginning in the end.
 func (s *boundedScanner) Line(b fixed.Point26_6) {
 	x, y := int(b.X), int(b.Y)
-	s.spend(100 + 10*(max(x, -x)+max(y, -y))/64) // outside the picture, too
+	s.spend(100 + 10*(max(x, -x)+max(y, -y))/64) // Lines outside the picture cost time, too.
 	s.ScannerGV.Line(b)
 }
 
 // Draw paints the curves.
 func (s *boundedScanner) Draw() {
-	s.spend(20 * s.pixels) // of the whole picture
+	s.spend(20 * s.pixels) // Each call goes over the whole picture.
 	s.ScannerGV.Draw()
 }
 
@@ -92,15 +100,18 @@ func checkSVG(raw []byte) error {
 		seen    bool
 	)
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+
 	for why, form := range unknownToOksvg {
 		if form.Match(raw) {
 			return fmt.Errorf("the SVG has %s, which can't be drawn", why)
 		}
 	}
+
 	// oksvg scales outlines but not strokes.
 	if scaling.Match(raw) && stroke.Match(bytes.ReplaceAll(raw, []byte("none"), nil)) {
 		return errors.New("the SVG has lines and scales what it draws")
 	}
+
 	for {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) && seen {
@@ -109,23 +120,28 @@ func checkSVG(raw []byte) error {
 		if err != nil {
 			return errNotAnImage
 		}
+
 		switch t := token.(type) {
 		case xml.StartElement:
 			name := t.Name.Local
-			if seen == (name == "svg") { // none, or one within another
+			if seen == (name == "svg") { // There is no svg element, or one within another.
 				return errNotAnImage
 			}
 			seen = true
+
 			switch name {
 			case "text", "image", "foreignObject", "filter", "mask", "pattern", "symbol":
 				return fmt.Errorf("the SVG has an element %q, which can't be drawn", name)
 			case "defs":
 				defs++
+
 			case "use":
-				// A definition that uses itself would never end, and each use reads its definition again.
+				// A definition that uses itself would never end, and each use reads its
+				// definition again.
 				if uses++; defs > 0 || uses*len(raw) > 32<<20 {
 					return errors.New("the SVG has a use inside its definitions, or too many")
 				}
+
 			case "path":
 				for _, attr := range t.Attr {
 					path := oksvg.PathCursor{ErrorMode: oksvg.StrictErrorMode}
@@ -133,11 +149,13 @@ func checkSVG(raw []byte) error {
 						return fmt.Errorf("reading a path of the SVG: %w", err)
 					}
 				}
+
 			case "clipPath", "style":
-				if defs == 0 { // oksvg knows them inside definitions only
+				if defs == 0 { // oksvg supports them inside definitions only.
 					return fmt.Errorf("the SVG has an element %q outside its definitions", name)
 				}
 			}
+
 		case xml.EndElement:
 			if t.Name.Local == "defs" {
 				defs--
@@ -146,20 +164,25 @@ func checkSVG(raw []byte) error {
 	}
 }
 
+// Patterns of a number and of an arc's flag in path data, with an optional comma before
+// them.
 const (
 	svgNumber = `\s*,?\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`
 	svgFlag   = `\s*,?\s*([01])`
 )
 
-// unknownToOksvg are forms that it would leave out or misread.
+// unknownToOksvg matches forms that oksvg would leave out or misread. The keys name them
+// in errors.
 var unknownToOksvg = map[string]*regexp.Regexp{
 	"dashed lines": regexp.MustCompile(`dasharray`),
 	"markers":      regexp.MustCompile(`\bmarker(?:-\w+)?\s*[=:]\s*["']?\s*url`),
 	"hidden elements": regexp.MustCompile(
 		`display\s*[=:]\s*["']?\s*none|visibility\s*[=:]\s*["']?\s*(?:hidden|collapse)`,
 	),
-	"shapes of relative size": regexp.MustCompile(`<(?:rect|circle|ellipse|line)\b[^>]*` +
-		`\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`),
+	"shapes of relative size": regexp.MustCompile(
+		`<(?:rect|circle|ellipse|line)\b[^>]*` +
+			`\s(?:[xyr]|width|height|[cr][xy]|[xy][12])\s*=\s*["'][^"']*%`,
+	),
 	"styles other than by class": regexp.MustCompile(
 		`<style\b[^<]*(?:<!\[CDATA\[[^<]*)?[>}\[,/]\s*[a-zA-Z#*][\w-]*\s*\{`,
 	),
@@ -180,28 +203,28 @@ var (
 	pathData = regexp.MustCompile(`\sd\s*=\s*("[^"]*"|'[^']*')`)
 )
 
-// normalizeSVG rewrites what oksvg misreads: relative sizes beside a view box, the
-// standard's defaults of strokes, rectangles with one corner radius instead of two, and
-// arcs that share a letter or whose flags stand without blanks, as optimisers write them,
-// and scales with one number, which it takes for a height of nothing.
+// normalizeSVG rewrites forms that oksvg misreads: relative sizes beside a view box, the
+// standard's defaults for strokes, rectangles with one corner radius instead of two, and
+// arcs that share a letter or whose flags are not separated by blanks, as optimisers
+// write them. It also rewrites scales with one number, from which oksvg takes a height of
+// zero.
 func normalizeSVG(raw []byte) []byte {
 	raw = evenScale.ReplaceAll(raw, []byte("scale($1,$1)"))
+
 	return svgTag.ReplaceAllFunc(raw, func(tag []byte) []byte {
 		switch {
 		case bytes.HasPrefix(tag, []byte("<svg")):
 			tag = relativeSize.ReplaceAll(tag, nil)
-			return bytes.Replace(
-				tag,
-				[]byte("<svg"),
-				[]byte(`<svg stroke-width="1" stroke-linejoin="miter"`),
-				1,
-			)
+			return bytes.Replace(tag,
+				[]byte("<svg"), []byte(`<svg stroke-width="1" stroke-linejoin="miter"`), 1)
+
 		case bytes.HasPrefix(tag, []byte("<path")):
 			return pathData.ReplaceAllFunc(tag, func(data []byte) []byte {
 				return arcSegment.ReplaceAllFunc(data, func(arc []byte) []byte {
 					return arcArguments.ReplaceAll(arc[1:], append(arc[:1:1], "$1 $2 $3 $4 $5 $6 $7 "...))
 				})
 			})
+
 		case verticalRound.Match(tag):
 			return tag
 		default:

@@ -22,28 +22,35 @@ import (
 type words struct {
 	tag language.Tag
 
-	Title, Reference, Date                     string
-	Estimate, Guide                            string // above and below the range
-	PreparedFor, Project, Features, Next, Note string // headings of sections
-	ProjectType, Complexity, Timeline          string
-	Steps                                      [3]string
-	Disclaimer                                 string
-	Page                                       string // with the number and the total
-	Day                                        string // with day, month and year
-	Months                                     [12]string
-	CodeFirst                                  bool // whether the currency stands before the number
+	Title, Reference, Date string
+
+	// Estimate and Guide are printed above and below the range.
+	Estimate, Guide string
+
+	// PreparedFor, Project, Features, Next and Note are the headings of sections.
+	PreparedFor, Project, Features, Next, Note string
+
+	ProjectType, Complexity, Timeline string
+	Steps                             [3]string
+	Disclaimer                        string
+
+	Page      string // format with the page's number and the number of pages
+	Day       string // format with day, month and year
+	Months    [12]string
+	CodeFirst bool // whether the currency is printed before the number
 }
 
 //go:embed words
 var texts embed.FS
 
-// wordsIn returns the texts in a locale, in English for an unknown one.
+// wordsIn returns the texts in a locale, or in English if the locale is unknown.
 func wordsIn(locale string) (*words, error) {
 	data, err := texts.ReadFile("words/" + locale + ".json")
 	if err != nil {
 		locale = "en"
 		data, err = texts.ReadFile("words/en.json")
 	}
+
 	w := &words{tag: language.Make(locale)}
 	if err == nil {
 		err = json.Unmarshal(data, w)
@@ -59,32 +66,39 @@ func (w *words) dateOf(t time.Time) string {
 // nbsp keeps an amount and its currency on one line.
 const nbsp = "\u00a0"
 
-// span formats the range of an estimate as the document's language does:
-// "€12,000 – €18,000" in en and "12.000 – 18.000 €" in es; a range of one amount as
-// that amount. Cents are shown only where one of the two has some.
+// span formats the range of an estimate in the document's language: "€12,000 – €18,000"
+// in en and "12.000 – 18.000 €" in es. If both amounts are equal, only one is printed.
+// Cents are printed only if one of the amounts has some.
 func (s *sheet) span(e quote.Estimate) string {
 	printer := message.NewPrinter(s.words.tag)
+
 	sign, digits := s.print(e.Currency), 2
 	if unit, err := currency.ParseISO(e.Currency); err == nil {
 		sign = unit.String()
 		digits, _ = currency.Standard.Rounding(unit)
-		// A symbol that the typeface lacks is written as the code.
+
+		// If the typeface lacks the currency's symbol, its code is printed instead.
 		symbol := printer.Sprint(currency.Symbol(unit))
 		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !s.family.Has(r) }) < 0 {
 			sign = symbol
 		}
 	}
+
 	if e.Min == math.Trunc(e.Min) && e.Max == math.Trunc(e.Max) {
 		digits = 0
 	}
-	amount := func(value float64) string { return printer.Sprint(number.Decimal(value, number.Scale(digits))) }
+	amount := func(value float64) string {
+		return printer.Sprint(number.Decimal(value, number.Scale(digits)))
+	}
 	low, high := amount(e.Min), amount(e.Max)
+
 	if !s.words.CodeFirst {
 		if low != high {
 			low += " – " + high
 		}
 		return low + nbsp + sign
 	}
+
 	if last, _ := utf8.DecodeLastRuneInString(sign); unicode.IsLetter(last) {
 		sign += nbsp
 	}

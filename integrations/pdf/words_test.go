@@ -73,9 +73,11 @@ func TestWordsAreComplete(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("the languages are %v, %v", files, err)
 	}
+
 	for _, file := range files {
 		locale := strings.TrimSuffix(path.Base(file), ".json")
 		w := wordsOf(t, locale)
+
 		var texts []string
 		v := reflect.ValueOf(*w)
 		for i := range v.NumField() {
@@ -88,6 +90,7 @@ func TestWordsAreComplete(t *testing.T) {
 				}
 			}
 		}
+
 		for _, text := range texts {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s lacks a text", locale)
@@ -98,11 +101,13 @@ func TestWordsAreComplete(t *testing.T) {
 			if got := clean(text, family, map[string]bool{}); got != text {
 				t.Errorf("%s: %q can't be set as it is: %q", locale, text, got)
 			}
+
 			if other, ok := seen[text]; ok && len(text) > 12 && other != locale {
 				t.Errorf("%s and %s share %q", locale, other, text)
 			}
 			seen[text] = locale
 		}
+
 		if page := fmt.Sprintf(w.Page, 1, 12); strings.Contains(page, "%!") {
 			t.Errorf("%s: the page number reads %q", locale, page)
 		}
@@ -111,7 +116,7 @@ func TestWordsAreComplete(t *testing.T) {
 
 func TestDates(t *testing.T) {
 	t.Parallel()
-	// Late in the evening west of Greenwich it is the next day.
+	// Late in the evening west of Greenwich, it is the next day in UTC.
 	at := time.Date(2026, time.December, 31, 23, 30, 0, 0, time.FixedZone("", -3600))
 	for want, locale := range map[string]string{
 		"1 January 2027":     "en",
@@ -143,7 +148,7 @@ func TestSpan(t *testing.T) {
 		{"es", 5000, 5000, "GBP", "5.000\u00a0GBP"},
 		{"en", 0, 1e9, "JPY", "¥0 – ¥1,000,000,000"},
 		{"en", 10.25, 20.75, "JPY", "¥10 – ¥21"},
-		{"en", 100, 200, "INR", "INR\u00a0100 – INR\u00a0200"}, // the typeface has no rupee sign
+		{"en", 100, 200, "INR", "INR\u00a0100 – INR\u00a0200"}, // The typeface has no rupee sign.
 		{"en", 100, 200, "nonsense🚀", "nonsense\u00a0100 – nonsense\u00a0200"},
 		{"en", 100, 200, "", "100 – 200"},
 	} {

@@ -55,8 +55,9 @@ func server(t *testing.T) *pgserver.Server {
 		}
 		one.Server = s
 	})
+
 	if one.Server == nil {
-		return pgserver.Start(t) // skips or fails as it should
+		return pgserver.Start(t) // It skips the test or fails, as it should.
 	}
 	return one.Server
 }
@@ -64,12 +65,13 @@ func server(t *testing.T) *pgserver.Server {
 // database opens queues as several processes would.
 type database func(t *testing.T, o queue.Options) *subject
 
-// subject is a queue with what a store does to it in transactions of its own.
+// subject is a queue with the hooks that a store calls in transactions of its own.
 type subject struct {
 	*queue.Queue
 	enqueue    func(commit bool, ids ...string) error
 	unfinished func(ids ...string) []string
 	remove     func(ids ...string)
+
 	// addUntagged creates a delivery to the CMS as earlier releases did.
 	addUntagged func(id string)
 }
@@ -82,6 +84,7 @@ func sqliteDatabase(t *testing.T, path string) database {
 		}
 		pool.SetMaxOpenConns(1)
 		t.Cleanup(func() { _ = pool.Close() })
+
 		return newSubject(t, riversqlite.New(pool), o, func(commit bool, f func(tx *sql.Tx) error) error {
 			tx, err := pool.BeginTx(t.Context(), nil)
 			if err != nil {
@@ -105,6 +108,7 @@ func postgresDatabase(t *testing.T, url string) database {
 			t.Fatal(err)
 		}
 		t.Cleanup(pool.Close)
+
 		return newSubject(t, riverpgxv5.New(pool), o, func(commit bool, f func(tx pgx.Tx) error) error {
 			tx, err := pool.Begin(t.Context())
 			if err != nil {
@@ -121,7 +125,7 @@ func postgresDatabase(t *testing.T, url string) database {
 	return db
 }
 
-// migrated creates the tables, by several processes at once.
+// migrated creates the tables, with several processes at once.
 func migrated(t *testing.T, db database) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -133,6 +137,7 @@ func migrated(t *testing.T, db database) {
 			}
 		})
 	}
+
 	group.Wait()
 	if t.Failed() {
 		t.FailNow()
@@ -149,10 +154,12 @@ func newSubject[TTx any](
 	if testing.Verbose() {
 		o.Log = zerolog.New(zerolog.NewTestWriter(t))
 	}
+
 	q, hooks, err := queue.New(driver, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx := context.WithoutCancel(t.Context())
 	return &subject{
 		Queue: q,
@@ -160,10 +167,10 @@ func newSubject[TTx any](
 			return inTx(commit, func(tx TTx) error { return hooks(tx).Enqueue(ctx, ids) })
 		},
 		unfinished: func(ids ...string) (found []string) {
-			err := inTx(
-				true,
-				func(tx TTx) (err error) { found, err = hooks(tx).Unfinished(ctx, ids); return err },
-			)
+			err := inTx(true, func(tx TTx) (err error) {
+				found, err = hooks(tx).Unfinished(ctx, ids)
+				return err
+			})
 			if err != nil {
 				t.Error(err)
 			}
@@ -174,7 +181,8 @@ func newSubject[TTx any](
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := client.Insert(ctx, untagged{id}, &river.InsertOpts{Queue: string(queue.CMS)}); err != nil {
+			if _, err := client.Insert(ctx, untagged{id},
+				&river.InsertOpts{Queue: string(queue.CMS)}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -193,13 +201,19 @@ type untagged struct {
 
 func (untagged) Kind() string { return "delivery" }
 
-// options deliver to the CMS only, with pauses of a twentieth of a second.
+// options returns a queue's options that deliver to the CMS only, with pauses of up to a
+// twentieth of a second.
 func options(send queue.Send) queue.Options {
 	return queue.Options{
 		Load: func(_ context.Context, id string) (quote.Submission, error) {
 			return quote.Submission{ID: id, Contact: quote.Contact{Email: id + "@example.org"}}, nil
 		},
-		Targets:  []queue.TargetConfig{{Name: queue.CMS, Send: send, MaxAttempts: 1000, MaxWorkers: 4}},
+		Targets: []queue.TargetConfig{{
+			Name:        queue.CMS,
+			Send:        send,
+			MaxAttempts: 1000,
+			MaxWorkers:  4,
+		}},
 		RetryMax: 50 * time.Millisecond,
 		Log:      zerolog.Nop(),
 	}
@@ -232,10 +246,10 @@ func (s *subject) stop(t *testing.T, patience time.Duration) {
 // the returns the one delivery of a submission to the CMS.
 func (s *subject) the(t *testing.T, id string) queue.Delivery {
 	t.Helper()
-	list, err := s.List(
-		context.WithoutCancel(t.Context()),
-		queue.Filter{Submissions: []string{id}, Target: queue.CMS},
-	)
+	list, err := s.List(context.WithoutCancel(t.Context()), queue.Filter{
+		Submissions: []string{id},
+		Target:      queue.CMS,
+	})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("deliveries of %s: %+v, %v", id, list, err)
 	}
@@ -259,7 +273,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// fake is a target with scripted outcomes, which records what it was sent.
+// fake is a target with scripted outcomes that records its calls.
 type fake struct {
 	mu    sync.Mutex
 	fault func(ctx context.Context, id string, call int) error
@@ -278,11 +292,13 @@ func (f *fake) send(ctx context.Context, s *quote.Submission) error {
 	f.times = append(f.times, time.Now())
 	call, fault := f.calls[s.ID], f.fault
 	f.mu.Unlock()
+
 	if fault != nil {
 		if err := fault(ctx, s.ID, call); err != nil {
 			return err
 		}
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.taken[s.ID]++

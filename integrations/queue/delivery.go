@@ -21,11 +21,11 @@ var (
 // Target names a system that submissions are delivered to, and its River queue.
 type Target string
 
-// The targets.
+// The systems that submissions can be delivered to.
 const (
 	CMS     Target = "cms"
 	CRM     Target = "crm"
-	Webhook Target = "webhook" // where the site has one
+	Webhook Target = "webhook" // only if the site has one
 )
 
 // Targets lists all targets, in the order they are shown.
@@ -36,11 +36,11 @@ type State string
 
 // The states of a delivery.
 const (
-	Pending   State = "pending"   // waits for its first try
-	Running   State = "running"   // is being tried
-	Retrying  State = "retrying"  // failed and will be tried again
-	Delivered State = "delivered" // the target has it
-	Failed    State = "failed"    // rejected, or tried too often; kept until it is retried by hand
+	Pending   State = "pending"   // waiting for its first try
+	Running   State = "running"   // being tried
+	Retrying  State = "retrying"  // failed so far, to be tried again
+	Delivered State = "delivered" // accepted by the target
+	Failed    State = "failed"    // rejected, or tried too often; kept until an operator retries it
 )
 
 // States lists all states, in the order a delivery passes through them.
@@ -48,17 +48,19 @@ func States() []State { return []State{Pending, Running, Retrying, Delivered, Fa
 
 // Delivery is one submission on its way to one target, as operators see it.
 type Delivery struct {
-	ID           int64     `json:"id"`
-	SubmissionID string    `json:"submission"`
-	Target       Target    `json:"target"`
-	State        State     `json:"state"`
-	Attempts     int       `json:"attempts"` // counted so far, including one that is running
-	MaxAttempts  int       `json:"maxAttempts"`
-	CreatedAt    time.Time `json:"createdAt"`
-	NextAt       time.Time `json:"nextAt,omitzero"`     // of the next try
-	FinishedAt   time.Time `json:"finishedAt,omitzero"` // when it was delivered or failed for good
-	Paused       string    `json:"paused,omitempty"`    // redacted reason why its target is paused
-	Errors       []Attempt `json:"errors"`              // oldest first
+	ID           int64  `json:"id"`
+	SubmissionID string `json:"submission"`
+	Target       Target `json:"target"`
+	State        State  `json:"state"`
+
+	Attempts    int       `json:"attempts"` // tries so far, including one that is running
+	MaxAttempts int       `json:"maxAttempts"`
+	CreatedAt   time.Time `json:"createdAt"`
+	NextAt      time.Time `json:"nextAt,omitzero"`     // time of the next try
+	FinishedAt  time.Time `json:"finishedAt,omitzero"` // time at which it was delivered or failed for good
+
+	Paused string    `json:"paused,omitempty"` // redacted reason why its target is paused
+	Errors []Attempt `json:"errors"`           // oldest first
 }
 
 // Attempt is one failed try.
@@ -76,7 +78,8 @@ type args struct {
 // Kind is River's name for deliveries.
 func (args) Kind() string { return "delivery" }
 
-// insertOpts puts a job into its target's queue, where a submission has one at most.
+// insertOpts puts a job into its target's queue, which has at most one for each
+// submission.
 func (t *target) insertOpts(submissionID string) *river.InsertOpts {
 	return &river.InsertOpts{
 		Queue:       string(t.Name),
@@ -86,8 +89,8 @@ func (t *target) insertOpts(submissionID string) *river.InsertOpts {
 	}
 }
 
-// tagsOf returns the tags by which River lists the deliveries of submissions. With the prefix
-// even the shortest id is a valid tag.
+// tagsOf returns the tags by which River lists the deliveries of submissions. The prefix
+// makes even the shortest id a valid tag.
 func tagsOf(submissionIDs []string) []string {
 	tags := make([]string, len(submissionIDs))
 	for i, id := range submissionIDs {
@@ -96,7 +99,9 @@ func tagsOf(submissionIDs []string) []string {
 	return tags
 }
 
-// jobStates returns River's states of deliveries in some states, in any where none is named.
+// jobStates returns River's states for deliveries in the given states, or any state if
+// none is given. River does not tell pending from retrying deliveries, so each of the two
+// includes the other.
 func jobStates(states ...State) []rivertype.JobState {
 	var found []rivertype.JobState
 	for _, s := range rivertype.JobStates() {
@@ -108,7 +113,7 @@ func jobStates(states ...State) []rivertype.JobState {
 	return found
 }
 
-// stateOf translates the state of a job that was tried some times.
+// stateOf translates the state of a job that was tried a number of times.
 func stateOf(state rivertype.JobState, attempts int) State {
 	switch {
 	case state == rivertype.JobStateRunning:
@@ -129,6 +134,7 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 	if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
 		return Delivery{}, fmt.Errorf("reading the arguments of delivery %d: %w", job.ID, err)
 	}
+
 	d := Delivery{
 		ID:           job.ID,
 		SubmissionID: a.Submission,
@@ -139,15 +145,19 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 		CreatedAt:    job.CreatedAt.UTC(),
 		Errors:       []Attempt{},
 	}
+
 	for _, e := range job.Errors {
-		d.Errors = append(
-			d.Errors,
-			Attempt{e.Attempt, e.At.UTC(), strings.TrimPrefix(e.Error, "JobCancelError: ")},
-		)
+		d.Errors = append(d.Errors, Attempt{
+			e.Attempt,
+			e.At.UTC(),
+			strings.TrimPrefix(e.Error, "JobCancelError: "),
+		})
 	}
+
 	if job.FinalizedAt != nil {
 		d.FinishedAt = job.FinalizedAt.UTC()
 	}
+
 	if d.State == Pending || d.State == Retrying {
 		d.NextAt = job.ScheduledAt.UTC()
 		if note := noteOf(job); d.NextAt.After(time.Now()) && d.NextAt.Before(note.Until.Add(time.Second)) {
@@ -157,14 +167,16 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 	return d, nil
 }
 
-// pauseNote is kept in the metadata of a job that waits for the end of its target's pause.
+// pauseNote is kept in the metadata of a job that is waiting for the end of its target's
+// pause.
 type pauseNote struct {
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"` // redacted
 }
 
-// broughtForward reports whether an operator retried a job that waited for the end of its
-// target's pause: it was due when the pause ended, to the rounding of the database.
+// broughtForward reports whether an operator retried a job that was waiting for the end
+// of its target's pause. Such a job is due before the pause ends, by more than the
+// rounding of the database.
 func broughtForward(job *rivertype.JobRow) bool {
 	return job.ScheduledAt.Before(noteOf(job).Until.Add(-10 * time.Millisecond))
 }
@@ -177,6 +189,6 @@ func noteOf(job *rivertype.JobRow) pauseNote {
 	var metadata struct {
 		Paused pauseNote `json:"paused"`
 	}
-	_ = json.Unmarshal(job.Metadata, &metadata) // River's own object
+	_ = json.Unmarshal(job.Metadata, &metadata) // River makes sure that it is an object.
 	return metadata.Paused
 }

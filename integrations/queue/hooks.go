@@ -23,12 +23,13 @@ func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
 			continue
 		}
 		for _, id := range submissionIDs {
-			params = append(
-				params,
-				river.InsertManyParams{Args: args{id}, InsertOpts: h.queue.targets[c.Name].insertOpts(id)},
-			)
+			params = append(params, river.InsertManyParams{
+				Args:       args{id},
+				InsertOpts: h.queue.targets[c.Name].insertOpts(id),
+			})
 		}
 	}
+
 	if len(params) == 0 {
 		return nil
 	}
@@ -38,8 +39,8 @@ func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
 	return nil
 }
 
-// Unfinished returns those of some submissions with a delivery that is under way or has
-// failed. It reads all of these, since deliveries of earlier releases have no tag.
+// Unfinished returns the given submissions with a delivery that is under way or has
+// failed. It reads all such deliveries, since those of earlier releases have no tag.
 func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids []string, err error) {
 	found, err := list(ctx, h.jobs, Filter{States: []State{Pending, Running, Retrying, Failed}})
 	for _, d := range found {
@@ -50,17 +51,21 @@ func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids 
 	return ids, err
 }
 
-// Remove removes the deliveries of submissions that are being erased. One that is running ends with its try.
+// Remove removes the deliveries of submissions that are being erased. A delivery that is
+// running ends with its try.
 func (h inTx[TTx]) Remove(ctx context.Context, submissionIDs []string) error {
 	found, err := list(ctx, h.jobs, Filter{Submissions: submissionIDs})
 	if err != nil || len(found) == 0 {
 		return err
 	}
+
 	var ids []int64
 	for _, d := range found {
 		ids = append(ids, d.ID)
 	}
-	if _, err := h.client.JobDeleteManyTx(ctx, h.tx, river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
+
+	if _, err := h.client.JobDeleteManyTx(ctx, h.tx,
+		river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
 		return fmt.Errorf("removing the deliveries of submissions: %w", err)
 	}
 	return nil

@@ -33,13 +33,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// victim reports when it sends, and never finishes.
+// victim prints a line when it sends, and never finishes.
 func victim(path string) error {
 	pool, err := sqlite.OpenDB(context.Background(), path)
 	if err != nil {
 		return err
 	}
 	pool.SetMaxOpenConns(1)
+
 	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *quote.Submission) error {
 		fmt.Println("sending")
 		select {}
@@ -50,21 +51,25 @@ func victim(path string) error {
 	if err != nil {
 		return err
 	}
+
 	time.Sleep(time.Hour)
 	return errors.New("it was not killed")
 }
 
-// What a killed process was sending is sent again within 90 seconds, though River's leader died with it.
+// A delivery that a killed process was sending is sent again within 90 seconds, although
+// River's leader was killed with the process.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+
 	path := filepath.Join(t.TempDir(), "site.db")
 	db := sqliteDatabase(t, path)
 	tg := newFake(nil)
 	q := db(t, options(tg.send))
 	q.add(t, "lead")
+
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env, cmd.Stderr = append(os.Environ(), victimEnv+"="+path), os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -74,6 +79,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("the victim said %q: %v", line, err)
 	}
@@ -81,6 +87,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+
 	killed := time.Now()
 	q.start(t)
 	d := q.becomes(t, "lead", queue.Delivered)
@@ -89,12 +96,14 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A send that ignores its deadline gives its worker up for others, and its delivery is sent again.
+// A send that ignores its deadline does not block other deliveries, and its own delivery
+// is sent again.
 func TestHangingSend(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+
 	hang := make(chan struct{})
 	defer close(hang)
 	tg := newFake(func(_ context.Context, id string, call int) error {
@@ -103,10 +112,12 @@ func TestHangingSend(t *testing.T) {
 		}
 		return nil
 	})
+
 	o := options(tg.send)
 	o.Targets[0].MaxWorkers = 1
 	q := sqliteDatabase(t, filepath.Join(t.TempDir(), "site.db"))(t, o)
 	q.start(t)
+
 	q.add(t, "hangs")
 	eventually(t, "it is sent", func() bool { calls, _ := tg.count("hangs"); return calls == 1 })
 	q.add(t, "other")

@@ -21,7 +21,7 @@ type Filter struct {
 	Target      Target
 	Submissions []string
 	Newest      bool  // newest first, else oldest first
-	After       int64 // only what comes after the delivery of this ID
+	After       int64 // only deliveries after the one with this ID; 0: from the first
 	Limit       int   // 0: all
 }
 
@@ -34,12 +34,15 @@ func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	if err != nil || len(found) > 0 || len(f.Submissions) == 0 {
 		return found, err
 	}
-	// Deliveries that earlier releases created have no tags: of these only the ones that have not arrived are looked for.
+
+	// Deliveries created by earlier releases have no tags. Among these, only the ones
+	// that have not arrived are looked for.
 	submissions := f.Submissions
 	f.Submissions, f.Limit = nil, 0
 	if len(f.States) == 0 {
 		f.States = []State{Pending, Running, Retrying, Failed}
 	}
+
 	found, err = list(ctx, q.client.JobList, f)
 	return slices.DeleteFunc(found, func(d Delivery) bool {
 		return d.State == Delivered || !slices.Contains(submissions, d.SubmissionID)
@@ -49,13 +52,17 @@ func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 // lister reads a page of jobs, within a transaction or not.
 type lister func(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 
-// list reads the deliveries that a filter leaves.
+// list reads the deliveries that match a filter.
 func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err error) {
 	size := pageSize
 	if f.Limit > 0 {
 		size = min(f.Limit, pageSize)
 	}
-	params := river.NewJobListParams().Kinds(args{}.Kind()).States(jobStates(f.States...)...).First(size)
+
+	params := river.NewJobListParams().
+		Kinds(args{}.Kind()).
+		States(jobStates(f.States...)...).
+		First(size)
 	if f.ID != 0 {
 		params = params.IDs(f.ID)
 	}
@@ -71,23 +78,26 @@ func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err err
 	if f.Target != "" {
 		params = params.Queues(string(f.Target))
 	}
+
 	for {
 		page, err := jobs(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
 		}
+
 		for _, job := range page.Jobs {
 			d, err := deliveryOf(job)
 			if err != nil {
 				return nil, err
 			}
 			if len(f.States) > 0 && !slices.Contains(f.States, d.State) {
-				continue // River does not tell pending from retrying
+				continue // River does not tell pending from retrying.
 			}
 			if found = append(found, d); len(found) == f.Limit {
 				return found, nil
 			}
 		}
+
 		if len(page.Jobs) < size {
 			return found, nil
 		}
@@ -95,8 +105,8 @@ func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err err
 	}
 }
 
-// Retry makes a delivery due now, in whatever state; one that was delivered is sent again.
-// One that is running is left alone. The error of an unknown one is store.ErrNotFound.
+// Retry makes a delivery due now, in whatever state it is; a delivered one is sent again.
+// A delivery that is running is left alone. An unknown id gives store.ErrNotFound.
 func (q *Queue) Retry(ctx context.Context, id int64) error {
 	_, err := q.client.JobRetry(ctx, id)
 	if errors.Is(err, rivertype.ErrNotFound) {
@@ -108,8 +118,9 @@ func (q *Queue) Retry(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Resend delivers a stored submission again. It returns [ErrUnderWay] if a delivery of it is
-// under way, store.ErrNotFound or [ErrUnknownTarget].
+// Resend delivers a stored submission again. It returns [ErrUnderWay] if a delivery of it
+// to the target is under way, store.ErrNotFound if the submission is unknown, or
+// [ErrUnknownTarget].
 func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) error {
 	t, ok := q.targets[name]
 	if !ok || t.Off {
@@ -118,6 +129,7 @@ func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) er
 	if _, err := q.Load(ctx, submissionID); err != nil {
 		return fmt.Errorf("reading the submission: %w", err)
 	}
+
 	inserted, err := q.client.Insert(ctx, args{submissionID}, t.insertOpts(submissionID))
 	switch {
 	case err != nil:
@@ -130,13 +142,14 @@ func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) er
 	return ErrUnderWay
 }
 
-// Withdraw removes the deliveries of a submission and returns their number. Those that are
-// running are left alone and counted apart.
+// Withdraw removes the deliveries of a submission and returns their number. Running
+// deliveries are left alone; it returns their number, too.
 func (q *Queue) Withdraw(ctx context.Context, submissionID string) (removed, running int, err error) {
 	found, err := q.List(ctx, Filter{Submissions: []string{submissionID}})
 	if err != nil {
 		return 0, 0, err
 	}
+
 	for _, d := range found {
 		switch _, err := q.client.JobDelete(ctx, d.ID); {
 		case errors.Is(err, rivertype.ErrJobRunning):
@@ -150,21 +163,22 @@ func (q *Queue) Withdraw(ctx context.Context, submissionID string) (removed, run
 	return removed, running, nil
 }
 
-// OverdueAge is the age at which a delivery under way is late.
+// OverdueAge is the age from which a delivery under way is overdue.
 const OverdueAge = time.Hour
 
-// Count is how many deliveries to a target are in a state.
+// Count is the number of deliveries to a target in a state.
 type Count struct {
 	Target Target
 	State  State
 	Number int64
-	Oldest time.Time // creation of the oldest of them; zero where there are none
+	Oldest time.Time // when the oldest of them was created; zero if there are none
 }
 
-// CountMax is where counting ends: with that many under way, or failed.
+// CountMax bounds the counts of deliveries under way and of failed deliveries, each.
 const CountMax = 1000
 
-// Counts counts the deliveries that have not arrived, by target and state, in the order of [Targets] and [States].
+// Counts counts the deliveries that have not arrived, by target and state, in the order
+// of [Targets] and [States].
 func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	var counts []Count
 	for _, target := range Targets() {
@@ -173,6 +187,7 @@ func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 			if err != nil {
 				return nil, err
 			}
+
 			for _, state := range states {
 				c := Count{Target: target, State: state}
 				for _, d := range found {
@@ -188,15 +203,20 @@ func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
 	return counts, nil
 }
 
-// ReportOverdue logs which targets lack leads that are older than [OverdueAge] and not failed.
+// ReportOverdue logs which targets have deliveries under way that are older than
+// [OverdueAge].
 func (q *Queue) ReportOverdue(ctx context.Context) {
 	counts, err := q.Counts(ctx)
 	if err != nil && ctx.Err() == nil {
 		q.Log.Warn().Err(err).Msg("looking for overdue deliveries")
 	}
+
 	for _, c := range counts {
 		if c.Number > 0 && c.State != Failed && time.Since(c.Oldest) > OverdueAge {
-			q.Log.Error().Str("target", string(c.Target)).Int64("waiting", c.Number).Time("oldest", c.Oldest).
+			q.Log.Error().
+				Str("target", string(c.Target)).
+				Int64("waiting", c.Number).
+				Time("oldest", c.Oldest).
 				Msg("deliveries are overdue")
 		}
 	}

@@ -1,11 +1,14 @@
-// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries are jobs of River in the same
-// database: each is inserted in the transaction of its submission and retried until its target accepts or rejects it. A
-// target may get it more than once and must be idempotent. Each target is a River queue of its own.
+// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries
+// are jobs of River in the store's database: each is inserted in the transaction of its
+// submission and retried until its target accepts or rejects it. A target may receive a
+// submission more than once and must be idempotent. Each target has a River queue of its
+// own.
 //
-// A failed delivery is retried with backoff and does not delay others. One that meets a
-// rate limit (429, or 503 with Retry-After) pauses its target: it is snoozed with all others
-// of the target, and its try does not count. A process that is killed leaves deliveries running;
-// River rescues them after [rescueAfter]. A clock that jumps makes deliveries early or late.
+// A failed delivery is retried with backoff and does not delay others. A delivery that
+// meets a rate limit (429, or 503 with Retry-After) pauses its target: all deliveries to
+// the target are snoozed, and the try does not count. A process that is killed leaves
+// deliveries running; River rescues them after [rescueAfter]. A clock that jumps makes
+// deliveries early or late.
 package queue
 
 import (
@@ -26,22 +29,33 @@ import (
 )
 
 const (
-	tryTimeout   = 25 * time.Second // of one try, with its wait for the target's rate
-	rescueAfter  = 45 * time.Second // from the start of an attempt that never reported back to the next one
+	// tryTimeout bounds one try, including its wait for the target's rate.
+	tryTimeout = 25 * time.Second
+	// rescueAfter is how long after its start an attempt that never reported back is
+	// retried.
+	rescueAfter = 45 * time.Second
+
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
-	stopTimeout  = 5 * time.Second            // for interrupted attempts to be stored
-	keepFinished = 30 * 24 * time.Hour        // how long delivered ones are listed
-	keepFailed   = 100 * 365 * 24 * time.Hour // River's value for "keep", -1, deletes at once on SQLite
+
+	// stopTimeout bounds the wait until interrupted attempts are stored.
+	stopTimeout = 5 * time.Second
+
+	// keepFinished is how long completed deliveries are listed.
+	keepFinished = 30 * 24 * time.Hour
+	// keepFailed stands for "forever": River's value for it, -1, deletes at once on
+	// SQLite.
+	keepFailed = 100 * 365 * 24 * time.Hour
 )
 
-// Options are what a queue is built from.
+// Options are the parameters of [New].
 type Options struct {
-	// Load returns a stored submission, or store.ErrNotFound once it was erased.
+	// Load returns a stored submission, or store.ErrNotFound after it was erased.
 	Load func(ctx context.Context, submissionID string) (quote.Submission, error)
-	// Targets are where each submission is delivered to.
+	// Targets are the systems that each submission is delivered to.
 	Targets []TargetConfig
-	// RetryMax is the longest wait between two tries that a target did not ask for.
+	// RetryMax is the longest wait between two tries, unless the target asks for a longer
+	// one.
 	RetryMax time.Duration
 	// Observe is called after every try. It may be nil.
 	Observe func(target Target, outcome Outcome)
@@ -52,14 +66,15 @@ type Options struct {
 type TargetConfig struct {
 	Name        Target
 	Send        Send    // nil in a process that only enqueues and lists
-	Off         bool    // gets no new deliveries; those it has are still tried
-	MaxAttempts int     // tries until a delivery has failed; 0: as many as take three days
-	MaxWorkers  int     // tries at a time
+	Off         bool    // gets no new deliveries; existing ones are still tried
+	MaxAttempts int     // tries until a delivery has failed; 0: enough for three days
+	MaxWorkers  int     // simultaneous tries
 	PerSecond   float64 // tries per second; 0: no limit
 }
 
 // Send delivers a submission to a target, which may have it already. The kind of an
-// *upstream.Error decides what follows; any other error is tried again.
+// *upstream.Error decides whether and when the delivery is tried again; any other error
+// is tried again.
 type Send func(ctx context.Context, s *quote.Submission) error
 
 // Outcome is the result of a try: one of the following, or an [upstream.Kind].
@@ -68,8 +83,8 @@ type Outcome string
 // Outcomes besides the kinds of [upstream.Error].
 const (
 	OutcomeDelivered   Outcome = "delivered"
-	OutcomeUnexpected  Outcome = "unexpected"  // an error of another type
-	OutcomeInterrupted Outcome = "interrupted" // by the end of the process
+	OutcomeUnexpected  Outcome = "unexpected"  // an error that is not an *upstream.Error
+	OutcomeInterrupted Outcome = "interrupted" // the process ended during the try
 )
 
 // Queue delivers submissions, and lists and retries deliveries for operators.
@@ -77,26 +92,28 @@ type Queue struct {
 	Options
 	targets map[Target]*target
 	client  client
-	migrate func(context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts) (*rivermigrate.MigrateResult, error)
+	migrate func(
+		context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts,
+	) (*rivermigrate.MigrateResult, error)
 }
 
-// client is what does not depend on the database of a [river.Client].
+// client has the methods of a [river.Client] that don't depend on the database.
 type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
+
 	Insert(
-		ctx context.Context,
-		args river.JobArgs,
-		opts *river.InsertOpts,
+		ctx context.Context, args river.JobArgs, opts *river.InsertOpts,
 	) (*rivertype.JobInsertResult, error)
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
 }
 
-// New builds a queue on the driver of a database, and what the store of that database needs
-// to take it into its transactions. The driver's pool must outlive the queue.
+// New builds a queue on the driver of a database. It also returns the function with which
+// the store of that database lets the queue take part in its transactions. The driver's
+// pool must outlive the queue.
 func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queue[TTx], error) {
 	q := &Queue{Options: o, targets: map[Target]*target{}}
 	queues := map[string]river.QueueConfig{}
@@ -107,6 +124,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 		}
 	}
+
 	config := &river.Config{
 		CancelledJobRetentionPeriod: keepFailed,
 		CompletedJobRetentionPeriod: keepFinished,
@@ -115,7 +133,8 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		JobTimeout:                  tryTimeout,
 		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
 		PollOnly:                    true,
-		// Rebuilding an index blocks SQLite's writers and is reserved to owners on PostgreSQL.
+		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
+		// do it.
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: rescueAfter,
 	}
@@ -123,39 +142,44 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		config.Queues, config.Workers = queues, river.NewWorkers()
 		river.AddWorker(config.Workers, &worker{Queue: q})
 	}
+
 	c, err := river.NewClient(driver, config)
 	migrator, migratorErr := rivermigrate.New(driver, &rivermigrate.Config{Logger: config.Logger})
 	if err := errors.Join(err, migratorErr); err != nil {
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
+
 	q.client, q.migrate = c, migrator.Migrate
 	return q, func(tx TTx) store.Deliveries { return inTx[TTx]{q, c, tx} }, nil
 }
 
-// riverLog passes River's warnings on, a few at a time while the database is away.
+// riverLog passes River's warnings on, a few at a time while the database is not
+// available.
 func riverLog(log zerolog.Logger) zerolog.Logger {
 	log = log.With().Str("component", "river").Logger()
 	return log.Level(max(log.GetLevel(), zerolog.WarnLevel)).
 		Sample(&zerolog.BurstSampler{Burst: 5, Period: 10 * time.Second})
 }
 
-// replaceStuckWorker keeps a Send that ignores the end of its context from blocking others.
+// replaceStuckWorker gives the queue another worker if a Send ignores the end of its
+// context, so that it does not block other deliveries.
 func (q *Queue) replaceStuckWorker(
-	_ context.Context,
-	p river.JobStuckHandlerParams,
+	_ context.Context, p river.JobStuckHandlerParams,
 ) river.JobStuckHandlerResult {
 	q.Log.Error().Str("target", p.Queue).Int64("delivery", p.ID).Msg("a delivery ignores its deadline")
 	return river.JobStuckHandlerResult{AddWorkerSlot: true}
 }
 
-// Migrate brings River's tables up to date. It needs only the right to read if they are.
-// Processes that migrate at the same time disturb each other: the one that fails tries again.
+// Migrate brings River's tables up to date. If they are, it needs only the right to read.
+// Processes that migrate at the same time disturb each other: the one that fails tries
+// again.
 func (q *Queue) Migrate(ctx context.Context) error {
 	for try := 1; ; try++ {
 		_, err := q.migrate(ctx, rivermigrate.DirectionUp, nil)
 		if err == nil {
 			return nil
 		}
+
 		if try == migrateTries || ctx.Err() != nil {
 			return fmt.Errorf("bringing the queue's tables up to date: %w", err)
 		}
@@ -171,13 +195,14 @@ func (q *Queue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop fetches no more deliveries and lets those under way finish until ctx ends. The rest
-// is interrupted, and tried again after the next start.
+// Stop fetches no more deliveries and lets those under way finish until ctx ends. The
+// others are interrupted, and tried again after the next start.
 func (q *Queue) Stop(ctx context.Context) error {
 	err := q.client.Stop(ctx)
 	if err == nil || !errors.Is(err, ctx.Err()) {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if err := q.client.StopAndCancel(ctx); err != nil {

@@ -21,7 +21,7 @@ func trouble(kind upstream.Kind) *upstream.Error {
 	return &upstream.Error{System: "fake", Op: "storing", Kind: kind, Status: 500}
 }
 
-// times fails the first calls of each submission.
+// times fails the first n calls of each submission.
 func times(n int, err error) func(context.Context, string, int) error {
 	return func(_ context.Context, _ string, call int) error {
 		if call <= n {
@@ -33,8 +33,8 @@ func times(n int, err error) func(context.Context, string, int) error {
 
 const always = 1 << 30
 
-// One transaction makes the deliveries of submissions, or none; the first try comes soon: PostgreSQL is asked for new
-// ones once a second.
+// One transaction creates the deliveries of submissions, or none. The first try follows
+// soon: PostgreSQL is polled for new deliveries once a second.
 func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
@@ -45,16 +45,20 @@ func TestEnqueue(t *testing.T) {
 			}
 			return cms.send(ctx, s)
 		})
-		o.Targets = append(
-			o.Targets,
-			queue.TargetConfig{Name: queue.CRM, Send: crm.send, MaxAttempts: 1, MaxWorkers: 1},
-		)
+		o.Targets = append(o.Targets, queue.TargetConfig{
+			Name:        queue.CRM,
+			Send:        crm.send,
+			MaxAttempts: 1,
+			MaxWorkers:  1,
+		})
 		q := db(t, o)
+
 		q.start(t)
 		if err := q.enqueue(false, "never"); err != nil {
 			t.Fatal(err)
 		}
 		q.add(t, ids(20)...)
+
 		for _, id := range ids(20) {
 			d := q.becomes(t, id, queue.Delivered)
 			if d.Attempts != 1 || d.FinishedAt.IsZero() || !d.NextAt.IsZero() || len(d.Errors) != 0 {
@@ -65,6 +69,7 @@ func TestEnqueue(t *testing.T) {
 		if calls, taken := cms.total(); calls != 20 || taken != 20 {
 			t.Errorf("%d calls, %d taken, want 20", calls, taken)
 		}
+
 		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"never"}}); err != nil ||
 			len(list) != 0 {
 			t.Errorf("rolled back: %+v, %v", list, err)
@@ -76,14 +81,15 @@ func TestEnqueue(t *testing.T) {
 	})
 }
 
-// Transient failures are retried, a rejection fails at once, and no text contains personal data.
+// Transient failures are retried, a rejection fails at once, and no text contains
+// personal data.
 func TestFaults(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		const secret = "ana@example.org"
 		faults := map[string]struct {
 			err   error
 			state queue.State
-			text  string // of the first error
+			text  string // beginning of the first error
 		}{
 			"unavailable": {
 				trouble(upstream.Unavailable),
@@ -110,6 +116,7 @@ func TestFaults(t *testing.T) {
 				Detail: "no\x00such\xffthing " + secret,
 			}), queue.Failed, "crm: storing: rejected: no such thing [e-mail]"},
 		}
+
 		tg := newFake(func(_ context.Context, id string, call int) error {
 			if call > 1 {
 				return nil
@@ -119,6 +126,7 @@ func TestFaults(t *testing.T) {
 			}
 			return faults[id].err
 		})
+
 		var outcomes [4]atomic.Int64
 		o := options(tg.send)
 		o.Observe = func(_ queue.Target, outcome queue.Outcome) {
@@ -128,15 +136,18 @@ func TestFaults(t *testing.T) {
 				queue.OutcomeUnexpected,
 				queue.Outcome(upstream.Rejected),
 			}
+
 			if i := slices.Index(all, outcome); i >= 0 {
 				outcomes[i].Add(1)
 			}
 		}
+
 		q := db(t, o)
 		for id := range faults {
 			q.add(t, id)
 		}
 		q.start(t)
+
 		for id, f := range faults {
 			d := q.becomes(t, id, f.state)
 			if len(d.Errors) != 1 || !strings.HasPrefix(d.Errors[0].Error, f.text) ||
@@ -144,6 +155,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s: kept %+v", id, d.Errors)
 			}
 		}
+
 		for i, want := range []int64{6, 2, 2, 1} {
 			if got := outcomes[i].Load(); got != want {
 				t.Errorf("outcome %d was observed %d times, want %d", i, got, want)
@@ -152,7 +164,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// A lead that always fails delays no other, and has failed after its target's number of tries.
+// A lead that always fails delays no other, and fails for good after its target's number
+// of tries.
 func TestPoisonedLead(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		tg := newFake(func(_ context.Context, id string, _ int) error {
@@ -161,16 +174,19 @@ func TestPoisonedLead(t *testing.T) {
 			}
 			return nil
 		})
+
 		o := options(tg.send)
 		o.Targets[0].MaxAttempts = 8
 		q := db(t, o)
 		q.start(t)
+
 		q.add(t, ids(200)...)
 		eventually(t, "all others arrive", func() bool { _, taken := tg.total(); return taken == 199 })
 		d := q.becomes(t, "lead-000", queue.Failed)
 		if calls, _ := tg.count("lead-000"); calls != 8 || d.Attempts != 8 || len(d.Errors) != 8 {
 			t.Errorf("%d calls: %+v", calls, d)
 		}
+
 		tg.become(nil)
 		if err := q.Retry(t.Context(), d.ID); err != nil {
 			t.Fatal(err)
@@ -179,7 +195,8 @@ func TestPoisonedLead(t *testing.T) {
 	})
 }
 
-// A target that asks for a pause gets one, for all its deliveries, which counts as no try.
+// A target that asks for a pause gets one, for all its deliveries. The pause counts as no
+// try.
 func TestRetryAfter(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		const pause = 3 * time.Second
@@ -192,16 +209,17 @@ func TestRetryAfter(t *testing.T) {
 			}
 			return nil
 		}
+
 		o := options(tg.send)
 		o.RetryMax = time.Second
 		q := db(t, o)
 		q.start(t)
+
 		q.add(t, "first")
-		eventually(
-			t,
-			"the target asks for a pause",
-			func() bool { calls, _ := tg.total(); return calls == 1 },
-		)
+		eventually(t, "the target asks for a pause", func() bool {
+			calls, _ := tg.total()
+			return calls == 1
+		})
 		paused := time.Now()
 		q.add(t, ids(10)...)
 		eventually(t, "it is shown", func() bool {
@@ -209,6 +227,7 @@ func TestRetryAfter(t *testing.T) {
 			return strings.HasPrefix(d.Paused, "fake: storing: limited") && d.NextAt.After(time.Now()) &&
 				d.Attempts == 0
 		})
+
 		eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 11 })
 		if after := tg.times[1].Sub(paused); after < pause-200*time.Millisecond {
 			t.Errorf("it was called again after %v", after)
@@ -219,16 +238,19 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// A pause that a driver assumes is bounded by RetryMax, and an operator's retry ends one early.
+// A pause that a driver assumes is bounded by RetryMax, and an operator's retry ends it
+// early.
 func TestRetryDuringPause(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		daily := trouble(upstream.Limited)
 		daily.Pause = 24 * time.Hour
 		tg := newFake(times(always, daily))
+
 		o := options(tg.send)
 		o.RetryMax = time.Minute
 		q := db(t, o)
 		q.start(t)
+
 		q.add(t, "first")
 		eventually(t, "the target is paused", func() bool { return q.the(t, "first").Paused != "" })
 		q.add(t, "second")
@@ -236,6 +258,7 @@ func TestRetryDuringPause(t *testing.T) {
 		if d := q.the(t, "first"); time.Until(d.NextAt) > 75*time.Second {
 			t.Errorf("paused until %v", time.Until(d.NextAt))
 		}
+
 		tg.become(nil)
 		for _, id := range []string{"first", "second"} {
 			if err := q.Retry(t.Context(), q.the(t, id).ID); err != nil {
@@ -249,7 +272,7 @@ func TestRetryDuringPause(t *testing.T) {
 	})
 }
 
-// A target is called at its pace and by so many workers at a time.
+// A target is called at its pace and by no more than its number of workers at a time.
 func TestPace(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		var running, most atomic.Int64
@@ -259,11 +282,13 @@ func TestPace(t *testing.T) {
 			running.Add(-1)
 			return nil
 		})
+
 		o := options(tg.send)
 		o.Targets[0].PerSecond, o.Targets[0].MaxWorkers = 10, 2
 		q := db(t, o)
 		q.add(t, ids(16)...)
 		q.start(t)
+
 		eventually(t, "all arrive", func() bool { _, taken := tg.total(); return taken == 16 })
 		if took := tg.times[15].Sub(tg.times[0]); took < 1200*time.Millisecond || most.Load() > 2 {
 			t.Errorf("16 deliveries took %v, %d at a time", took, most.Load())
@@ -274,22 +299,26 @@ func TestPace(t *testing.T) {
 // Two processes share the work without doubling it.
 func TestTwoProcesses(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
-		var both sync.WaitGroup // neither goes on before the other has begun
+		// Neither process goes on before the other has begun.
+		var both sync.WaitGroup
 		both.Add(2)
 		meet := func() func(context.Context, string, int) error {
 			begin := sync.OnceFunc(both.Done)
 			return func(context.Context, string, int) error { begin(); both.Wait(); return nil }
 		}
+
 		a, b := newFake(meet()), newFake(meet())
 		first, second := db(t, options(a.send)), db(t, options(b.send))
 		first.add(t, ids(100)...)
 		first.start(t)
 		second.start(t)
+
 		eventually(t, "all arrive", func() bool {
 			_, inA := a.total()
 			_, inB := b.total()
 			return inA+inB >= 100
 		})
+
 		for _, id := range ids(100) {
 			first.becomes(t, id, queue.Delivered)
 			inA, _ := a.count(id)
@@ -301,7 +330,8 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// What is under way at a stop is tried again after the next start, and the try is not counted.
+// A delivery that is under way at a stop is tried again after the next start, and the
+// interrupted try is not counted.
 func TestStop(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		tg := newFake(func(ctx context.Context, _ string, _ int) error { <-ctx.Done(); return ctx.Err() })
@@ -309,10 +339,12 @@ func TestStop(t *testing.T) {
 		q.start(t)
 		q.add(t, "lead")
 		eventually(t, "it is sent", func() bool { calls, _ := tg.total(); return calls == 1 })
+
 		q.stop(t, 100*time.Millisecond)
 		if d := q.the(t, "lead"); d.State != queue.Pending || len(d.Errors) != 0 {
 			t.Errorf("after the stop: %+v", d)
 		}
+
 		tg.become(nil)
 		again := db(t, options(tg.send))
 		again.start(t)
@@ -322,7 +354,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// Erasing a submission removes its deliveries; one that is running ends with its try.
+// Erasing a submission removes its deliveries. A delivery that is running ends with its
+// try.
 func TestErase(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		var erased atomic.Bool
@@ -333,6 +366,7 @@ func TestErase(t *testing.T) {
 			}
 			return trouble(upstream.Unavailable)
 		})
+
 		o := options(tg.send)
 		load := o.Load
 		o.Load = func(ctx context.Context, id string) (quote.Submission, error) {
@@ -342,22 +376,26 @@ func TestErase(t *testing.T) {
 			return load(ctx, id)
 		}
 		o.RetryMax = time.Hour
+
 		q := db(t, o)
 		q.add(t, "running", "waiting", "other")
 		q.start(t)
 		q.becomes(t, "running", queue.Running)
 		q.becomes(t, "waiting", queue.Retrying)
+
 		erased.Store(true)
 		q.remove("running", "waiting")
 		if removed, running, err := q.Withdraw(t.Context(), "running"); removed != 0 || running != 1 ||
 			err != nil {
 			t.Errorf("withdrawing a running one: %d, %d, %v", removed, running, err)
 		}
+
 		close(release)
-		q.becomes(t, "running", queue.Delivered) // there is nothing left to send
+		q.becomes(t, "running", queue.Delivered) // There is nothing left to send.
 		if calls, _ := tg.count("running"); calls != 1 {
 			t.Errorf("it was sent %d times", calls)
 		}
+
 		if removed, running, err := q.Withdraw(t.Context(), "other"); removed != 1 || running != 0 ||
 			err != nil {
 			t.Errorf("withdrawing a waiting one: %d, %d, %v", removed, running, err)
@@ -375,14 +413,16 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		tg := newFake(nil)
 		q := db(t, options(tg.send))
 		q.addUntagged("old")
+
 		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
 			t.Errorf("unfinished: %v", found)
 		}
-		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"old", "other"}}); err != nil ||
-			len(list) != 1 ||
-			list[0].SubmissionID != "old" {
+		if list, err := q.List(t.Context(), queue.Filter{
+			Submissions: []string{"old", "other"},
+		}); err != nil || len(list) != 1 || list[0].SubmissionID != "old" {
 			t.Errorf("of its submission are listed: %+v, %v", list, err)
 		}
+
 		q.start(t)
 		eventually(t, "it is delivered", func() bool { _, taken := tg.count("old"); return taken == 1 })
 		eventually(t, "it is finished", func() bool { return len(q.unfinished("old")) == 0 })
@@ -401,6 +441,7 @@ func TestOperate(t *testing.T) {
 			}
 			return nil
 		})
+
 		o := options(tg.send)
 		o.RetryMax = time.Hour
 		load := o.Load
@@ -410,9 +451,11 @@ func TestOperate(t *testing.T) {
 			}
 			return load(ctx, id)
 		}
+
 		q := db(t, o)
 		q.start(t)
 		q.add(t, "rejected", "retrying", "delivered")
+
 		rejected := q.becomes(t, "rejected", queue.Failed)
 		q.becomes(t, "retrying", queue.Retrying)
 		delivered := q.becomes(t, "delivered", queue.Delivered)
@@ -426,16 +469,20 @@ func TestOperate(t *testing.T) {
 				got[c.State] = c.Number
 			}
 		}
-		if want := map[queue.State]int64{queue.Pending: 1, queue.Running: 0, queue.Retrying: 1, queue.Failed: 1}; err != nil ||
-			fmt.Sprint(got) != fmt.Sprint(want) {
+		if want := map[queue.State]int64{
+			queue.Pending:  1,
+			queue.Running:  0,
+			queue.Retrying: 1,
+			queue.Failed:   1,
+		}; err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("counted %v, %v", got, err)
 		}
-		if found := q.unfinished("rejected", "retrying", "delivered", "pending", "unknown"); len(
-			found,
-		) != 3 ||
-			slices.Contains(found, "delivered") {
+		if found := q.unfinished(
+			"rejected", "retrying", "delivered", "pending", "unknown",
+		); len(found) != 3 || slices.Contains(found, "delivered") {
 			t.Errorf("unfinished: %v", found)
 		}
+
 		for name, tt := range map[string]struct {
 			filter queue.Filter
 			want   int
@@ -465,6 +512,7 @@ func TestOperate(t *testing.T) {
 		if err := q.Retry(t.Context(), 4711); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("retrying nothing: %v", err)
 		}
+
 		tg.become(nil)
 		if err := q.Retry(t.Context(), delivered.ID); err != nil {
 			t.Error(err)
@@ -478,14 +526,14 @@ func TestOperate(t *testing.T) {
 		if err := q.Retry(t.Context(), q.the(t, "retrying").ID); err != nil {
 			t.Error(err)
 		}
+
 		db(t, o).start(t)
 		q.becomes(t, "rejected", queue.Delivered)
 		q.becomes(t, "retrying", queue.Delivered)
 		q.becomes(t, "pending", queue.Delivered)
-		eventually(
-			t,
-			"the delivered one is sent again",
-			func() bool { calls, _ := tg.count("delivered"); return calls == 2 },
-		)
+		eventually(t, "the delivered one is sent again", func() bool {
+			calls, _ := tg.count("delivered")
+			return calls == 2
+		})
 	})
 }

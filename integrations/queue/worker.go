@@ -26,10 +26,12 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	if err := t.limiter.Wait(ctx); err != nil {
 		return fmt.Errorf("waiting for the target's rate: %w", err)
 	}
+
 	now := time.Now()
 	if left, reason := t.paused(now); left > 0 && !broughtForward(job.JobRow) {
 		return w.postpone(ctx, now, left, reason)
 	}
+
 	err := w.send(ctx, t, job.Args.Submission)
 	outcome := outcomeOf(ctx, err)
 	if w.Observe != nil {
@@ -39,13 +41,14 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	return w.settle(ctx, t, outcome, err, now)
 }
 
-// NextRetry returns the time of the next try. River calls it after a failed one, and for one
-// that was never reported because its process ended, which is repeated at once.
+// NextRetry returns the time of the next try. River calls it after a failed try, and for
+// a try whose process ended before it could report, which is repeated at once.
 func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	now := time.Now()
 	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= rescueAfter {
 		return now
 	}
+
 	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), w.RetryMax)
 	return now.Add(wait - jitter(wait/5))
 }
@@ -57,19 +60,22 @@ func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64()
 func (w *worker) send(ctx context.Context, t *target, submissionID string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			detail := fmt.Sprintf("panic with a value of type %T", v) // the value may quote what was sent
+			// The value may quote what was sent, so only its type is kept.
+			detail := fmt.Sprintf("panic with a value of type %T", v)
 			err = &upstream.Error{
 				System: string(t.Name),
 				Op:     "delivering",
 				Kind:   upstream.Unavailable,
 				Detail: detail,
 			}
+
 			w.Log.Error().
 				Str("target", string(t.Name)).
 				Bytes("stack", debug.Stack()).
 				Msg("a delivery panicked")
 		}
 	}()
+
 	s, err := w.Load(ctx, submissionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -80,31 +86,38 @@ func (w *worker) send(ctx context.Context, t *target, submissionID string) (err 
 	return t.Send(ctx, &s)
 }
 
-// settle returns to River the result of an attempt that began at a time.
+// settle returns the value that tells River the outcome of an attempt, and pauses or
+// resumes the target. began is when the attempt began.
 func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err error, began time.Time) error {
 	switch outcome {
 	case OutcomeDelivered:
 		t.resume(began)
 		return nil
 	case OutcomeInterrupted:
-		return fmt.Errorf("interrupted: %w", context.Canceled) // River makes it available again
+		return fmt.Errorf("interrupted: %w", context.Canceled) // River makes it available again.
 	case Outcome(upstream.Rejected):
 		return river.JobCancel(errors.New(describe(err)))
 	}
+
 	if d := w.pauseAfter(err); d > 0 {
 		now := time.Now()
 		if t.pause(now, now.Add(d), describe(err)) {
-			w.Log.Warn().Str("target", string(t.Name)).Dur("for_ms", d).Str("reason", describe(err)).
+			w.Log.Warn().
+				Str("target", string(t.Name)).
+				Dur("for_ms", d).
+				Str("reason", describe(err)).
 				Msg("deliveries to this target are paused")
 		}
+
 		left, reason := t.paused(now)
 		return w.postpone(ctx, now, left, reason)
 	}
 	return errors.New(describe(err))
 }
 
-// pauseAfter returns how long a target is paused after an error: as long as it asked for,
-// or, where it only said that a limit is reached, what its driver assumes.
+// pauseAfter returns how long a target is paused after an error: as long as the target
+// asked for or, if it only said that a limit is reached, the pause that its driver
+// assumes.
 func (w *worker) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
 	if !ok || e.Kind != upstream.Limited && e.Kind != upstream.Unavailable {
@@ -117,10 +130,12 @@ func (w *worker) pauseAfter(err error) time.Duration {
 }
 
 // postpone snoozes a delivery until its target's pause is over, without counting the
-// attempt. It looks at the target again after RetryMax, since a long pause may end early.
+// attempt. The delivery checks the target again after RetryMax, since a long pause may
+// end early.
 func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration, reason string) error {
 	left = min(left, w.RetryMax)
 	left += jitter(min(left/5, 30*time.Second))
+
 	if err := river.MetadataSet(ctx, pauseKey, pauseNote{now.Add(left), reason}); err != nil {
 		return fmt.Errorf("noting a pause: %w", err)
 	}
@@ -130,6 +145,7 @@ func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration
 // outcomeOf names the outcome of a try.
 func outcomeOf(ctx context.Context, err error) Outcome {
 	e, ok := errors.AsType[*upstream.Error](err)
+
 	switch {
 	case err == nil:
 		return OutcomeDelivered
@@ -143,12 +159,13 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 	return OutcomeUnexpected
 }
 
-// describe returns the text of an error that is kept and logged. That of an upstream error
-// is free of personal data; of any other error only the type is named.
+// describe returns the text of an error for storage and logs. The text of an upstream
+// error is free of personal data; any other error is described by its type only.
 func describe(err error) string {
 	if e, ok := errors.AsType[*upstream.Error](err); ok {
 		return upstream.Redact(e.Error())
 	}
+
 	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -157,7 +174,8 @@ func describe(err error) string {
 	return fmt.Sprintf("unexpected error of type %T", err)
 }
 
-// log writes a line for each try. It names the delivery, not the submission, whose id opens its PDF.
+// log writes a line for each try. It contains the id of the delivery rather than that of
+// the submission, because the latter gives access to its PDF.
 func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
 	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
 	switch {
@@ -167,6 +185,7 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
 	}
+
 	line.Str("target", string(t.Name)).
 		Int64("delivery", job.ID).
 		Int("attempt", job.Attempt).

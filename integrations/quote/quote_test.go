@@ -8,16 +8,14 @@ import (
 	"siteapi/integrations/quote/quotetest"
 )
 
-// TestPersonal: every field that a visitor types is removed from errors.
+// TestPersonal checks that every field that a visitor types is removed from errors.
 func TestPersonal(t *testing.T) {
 	t.Parallel()
+
 	for _, path := range quotetest.Fields() {
 		switch part, _, _ := strings.Cut(path, "."); part {
-		case "id",
-			"selections",
-			"estimate",
-			"locale",
-			"submittedAt": // chosen from a list, or the service's own
+		case "id", "selections", "estimate", "locale", "submittedAt":
+			// The value is chosen from a list, or is the service's own.
 		default:
 			if !slices.Contains(quotetest.Filled().Personal(), path) {
 				t.Errorf("Submission.Personal in quote.go leaves out %s", path)

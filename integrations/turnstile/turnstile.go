@@ -1,5 +1,5 @@
 // Package turnstile is the bot check of Cloudflare Turnstile. The visitor's address is
-// not sent along: the vendor has seen it when it gave the token out.
+// not sent along, because the vendor has seen it when issuing the token.
 package turnstile
 
 import (
@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// MaxToken is the longest token that is passed on, in bytes.
+// MaxToken limits the length of a token that is passed on, in bytes.
 const MaxToken = 2048
 
 const (
@@ -25,15 +25,18 @@ const (
 	maxReply = 64 << 10 // bytes
 )
 
-// Options describes a site that Turnstile knows.
+// Options describes a site that is registered with Turnstile.
 type Options struct {
 	// Secret is the site's secret key.
 	Secret string
-	// URL is the address of the API. Empty: the vendor's.
+
+	// URL is the address of the API. The default is the vendor's.
 	URL string
-	// Timeout bounds a call: a visitor waits for it. 0: 2 s.
+
+	// Timeout limits a call, for which a visitor waits. The default is 2 s.
 	Timeout time.Duration
-	// Observe is handed to the HTTP client; it may be nil.
+
+	// Observe is passed to the HTTP client. It may be nil.
 	Observe func(ctx context.Context, c upstream.Call)
 }
 
@@ -57,37 +60,46 @@ func New(o Options) *Verifier {
 	}
 }
 
-// reply is an answer of siteverify. Its status is always 200.
+// reply is a response of siteverify. Its status is always 200.
 type reply struct {
 	Success *bool    `json:"success"`
 	Errors  []string `json:"error-codes"`
 }
 
-// Verify reports whether a token was given out to a visitor who solved the challenge a
-// moment ago. A token is good for one attempt, however often that is repeated: the vendor
-// repeats its answer for the same idempotency key. An error says nothing about the token.
+// Verify reports whether a token was issued to a visitor who has just solved the
+// challenge. A token is good for one attempt, however often that is repeated, because the
+// vendor repeats its response for the same idempotency key. An error says nothing about
+// the token.
 func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, error) {
 	if token == "" || len(token) > MaxToken {
 		return false, nil
 	}
+
 	key := uuid.NewSHA1(uuid.NameSpaceOID, []byte(token+"\x00"+attempt))
+
 	resp, err := v.client.Do(ctx, upstream.Request{
 		Op:     op,
 		Method: http.MethodPost,
 		Path:   path,
-		Body:   map[string]string{"secret": v.secret, "response": token, "idempotency_key": key.String()},
+		Body: map[string]string{
+			"secret":          v.secret,
+			"response":        token,
+			"idempotency_key": key.String(),
+		},
 	})
 	if err != nil {
 		return false, err
 	}
+
 	var r reply
 	if err := resp.Decode(&r); err != nil || r.Success == nil {
 		kind := upstream.StatusKind(resp.Status)
 		if kind == upstream.Rejected {
-			kind = upstream.Unavailable // the token was not judged
+			kind = upstream.Unavailable // The token was not judged.
 		}
 		return false, v.client.Failure(op, resp, kind, "the answer is not one of siteverify")
 	}
+
 	codes := strings.Join(r.Errors, ", ")
 	switch {
 	case *r.Success:
@@ -97,7 +109,8 @@ func (v *Verifier) Verify(ctx context.Context, token, attempt string) (bool, err
 	case has(r, "internal-error", "bad-request"), len(r.Errors) == 0:
 		return false, v.client.Failure(op, resp, upstream.Unavailable, codes, v.secret)
 	}
-	return false, nil // the token is forged, expired or used
+
+	return false, nil // The token is forged, expired or used.
 }
 
 func has(r reply, codes ...string) bool {

@@ -17,34 +17,39 @@ import (
 
 // Options describes a remote system.
 type Options struct {
-	System    string            // names it in errors and observations, as in "sanity"
-	BaseURL   string            // scheme, host and a path prefix if there is one
-	Token     string            // sent as "Authorization: Bearer"; empty: none
-	Timeout   time.Duration     // of a whole call; 0: 10 s
-	MaxBody   int               // bytes of an answer after decompression, beyond which the call fails; 0: 8 MiB
-	Transport http.RoundTripper // nil: one of its own
-	// Observe is called after every call, for metrics; nil: nothing is.
+	System    string            // name in errors and observations, such as "sanity"
+	BaseURL   string            // scheme, host, and a path prefix if there is one
+	Token     string            // sent as "Authorization: Bearer"; empty for none
+	Timeout   time.Duration     // limit of a whole call; 0 means 10 s
+	MaxBody   int               // limit of a response after decompression, in bytes; 0 means 8 MiB
+	Transport http.RoundTripper // nil for a transport of the client's own
+
+	// Observe is called after every call, for metrics. It may be nil.
 	Observe func(ctx context.Context, c Call)
 }
 
 // Request is one call.
 type Request struct {
-	// Op says what is being done, for errors and observations: "storing the submission".
+	// Op names the purpose in errors and observations, such as "storing the submission".
 	Op     string
-	Method string      // empty: GET
-	Path   string      // follows the base address; begins with a slash and is already escaped
+	Method string      // empty for GET
+	Path   string      // appended to the base address; begins with a slash and is already escaped
 	Query  url.Values  // unescaped
 	Header http.Header // added to the client's own
-	// Body is sent as JSON; a []byte is sent as it is. nil: no body.
+
+	// Body is sent as JSON, except that a []byte is sent unchanged. There is no body if
+	// it is nil.
 	Body any
+
 	// Anonymous leaves the token out.
 	Anonymous bool
-	// Safe marks a request that changes nothing although its method is POST. Like a GET it is sent again where
-	// a connection that was kept open turns out closed.
+
+	// Safe marks a request that changes nothing although its method is POST. Like a GET
+	// it is sent again if a connection that was kept open turns out to be closed.
 	Safe bool
 }
 
-// Response is an answer, whatever its status, with its body read to the end.
+// Response is a response of any status, with its body read to the end.
 type Response struct {
 	Status int
 	Header http.Header
@@ -58,11 +63,11 @@ func (r *Response) Decode(v any) error { return json.Unmarshal(r.Body, v) }
 type Call struct {
 	System   string
 	Op       string
-	Kind     Kind // of the failure; empty for a status below 300
+	Kind     Kind // kind of the failure; empty for a status below 300
 	Duration time.Duration
 }
 
-// Client calls one remote system. It may be used concurrently.
+// Client calls one remote system. It is safe for concurrent use.
 type Client struct {
 	opts  Options
 	resty *resty.Client
@@ -71,28 +76,33 @@ type Client struct {
 // New returns a client. It does no I/O.
 func New(opts Options) *Client {
 	opts.Timeout, opts.MaxBody = cmp.Or(opts.Timeout, 10*time.Second), cmp.Or(opts.MaxBody, 8<<20)
+
 	if opts.Transport == nil {
 		opts.Transport = newTransport()
 	}
-	// Without a cookie jar, and with a redirect handed back as the answer it is.
+
+	// The client has no cookie jar, and it returns a redirect instead of following it.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	rc := resty.NewWithClient(
-		&http.Client{Transport: traced(opts.System, opts.Transport), CheckRedirect: stay},
-	)
+	rc := resty.NewWithClient(&http.Client{
+		Transport:     traced(opts.System, opts.Transport),
+		CheckRedirect: stay,
+	})
+
 	rc.SetBaseURL(strings.TrimRight(opts.BaseURL, "/")).SetResponseBodyLimit(opts.MaxBody)
 	rc.SetHeader("User-Agent", "siteapi").SetHeader("Accept", "application/json")
 	rc.SetLogger(silent{}).SetDisableWarn(true)
 	return &Client{opts, rc}
 }
 
-// silent drops resty's own log lines, which hold whole addresses.
+// silent drops resty's own log lines, which contain whole addresses.
 type silent struct{}
 
 func (silent) Errorf(string, ...any) {}
 func (silent) Warnf(string, ...any)  {}
 func (silent) Debugf(string, ...any) {}
 
-// newTransport returns the transport a client uses by default. It honours HTTPS_PROXY and NO_PROXY.
+// newTransport returns the transport that a client uses by default. It honours
+// HTTPS_PROXY and NO_PROXY.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -105,19 +115,22 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Do makes one call. An error is an *Error and means that no complete answer
-// arrived, which says nothing about whether the system acted on the request.
+// Do makes one call. An error is an *Error and means that no complete response arrived.
+// It does not tell whether the system acted on the request.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	call, began := Call{System: c.opts.System, Op: req.Op}, time.Now()
 	resp, err := c.do(ctx, req)
+
 	if err != nil {
 		call.Kind = err.Kind
 	} else {
 		call.Kind = StatusKind(resp.Status)
 	}
+
 	if call.Duration = time.Since(began); c.opts.Observe != nil {
 		c.opts.Observe(ctx, call)
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +139,8 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 
 func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
 	body, err := encode(req.Body)
-	if err != nil || !strings.HasPrefix(req.Path, "/") { // such a path would send the token to another host
+	// A path without a slash would send the token to another host.
+	if err != nil || !strings.HasPrefix(req.Path, "/") {
 		return nil, &Error{
 			System: c.opts.System,
 			Op:     req.Op,
@@ -134,18 +148,23 @@ func (c *Client) do(ctx context.Context, req Request) (*Response, *Error) {
 			Detail: "the request can't be made",
 		}
 	}
+
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, opKey{}, req.Op), c.opts.Timeout)
 	defer cancel()
+
 	r := c.resty.R().SetContext(limited).SetQueryParamsFromValues(req.Query)
 	if body != nil {
 		r.SetHeader("Content-Type", "application/json").SetBody(body)
 	}
+
 	if c.opts.Token != "" && !req.Anonymous {
 		r.SetAuthToken(c.opts.Token)
 	}
+
 	if req.Safe {
-		r.Header["Idempotency-Key"] = nil // net/http takes it for a safe request, and does not send it
+		r.Header["Idempotency-Key"] = nil // marks the request as safe for net/http and is not sent
 	}
+
 	got, err := r.SetHeaderMultiValues(req.Header).Execute(cmp.Or(req.Method, http.MethodGet), req.Path)
 	if err != nil {
 		return nil, c.incomplete(ctx, req.Op, got, err)
@@ -163,31 +182,32 @@ func encode(body any) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// incomplete returns the error of a call without a complete answer. The body might have changed the judgement, so
-// only what the header alone decides is taken from what arrived.
+// incomplete returns the error of a call without a complete response. It uses only the
+// header of the response, because the missing body might have changed the outcome.
 func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response, err error) *Error {
 	e := &Error{System: c.opts.System, Op: op, Kind: Unavailable}
 	if got != nil && got.RawResponse != nil {
 		e.Status, e.RetryAfter = got.StatusCode(), retryAfter(got.Header(), time.Now())
 	}
+
 	if e.Status == http.StatusTooManyRequests {
 		e.Kind = Limited
 	}
-	var address *url.Error // what it wraps does not repeat the address
+
+	var address *url.Error // The error that it wraps does not repeat the address.
 	switch {
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
 	case ctx.Err() != nil:
 		e.Detail, e.Err = "given up by the caller", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Err = fmt.Sprintf(
-			"no complete answer within %s",
-			c.opts.Timeout,
-		), context.DeadlineExceeded
+		e.Detail, e.Err =
+			fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
 	case errors.As(err, &address):
 		e.Detail = Redact(address.Err.Error())
 	default:
 		e.Detail = Redact(err.Error())
 	}
+
 	return e
 }

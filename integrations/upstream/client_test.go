@@ -36,6 +36,7 @@ func failure(t *testing.T, err error) *upstream.Error {
 
 func TestDoSendsWhatItIsGiven(t *testing.T) {
 	t.Parallel()
+
 	var got *http.Request
 	var body string
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -45,6 +46,7 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, `{"n":1}`)
 	})
+
 	c := upstream.New(upstream.Options{System: "stub", BaseURL: base + "/v1/", Token: "secret-token"})
 	resp, err := c.Do(t.Context(), upstream.Request{
 		Op:     "asking",
@@ -57,12 +59,13 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var answer struct{ N int }
 	if resp.Status != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" ||
-		resp.Decode(&answer) != nil ||
-		answer.N != 1 {
+		resp.Decode(&answer) != nil || answer.N != 1 {
 		t.Errorf("answer %+v", resp)
 	}
+
 	for what, pair := range map[string][2]string{
 		"path":   {got.URL.EscapedPath(), "/v1/contacts/a%2Fb"},
 		"query":  {got.URL.Query().Get("$locale"), `"es"`},
@@ -96,20 +99,26 @@ func TestDoRefusesBadRequests(t *testing.T) {
 
 func TestDoTransportTrouble(t *testing.T) {
 	t.Parallel()
+
 	hijack := func(w http.ResponseWriter, bytes string) {
 		conn, _, _ := w.(http.Hijacker).Hijack()
 		_, _ = io.WriteString(conn, bytes)
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		_ = conn.Close()
 	}
+
 	for name, tc := range map[string]struct {
 		h      http.HandlerFunc
 		kind   upstream.Kind
 		status int
 		detail string
 	}{
-		"reset":    {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, upstream.Unavailable, 0, ""},
-		"not HTTP": {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "hello\r\n\r\n") }, upstream.Unavailable, 0, ""},
+		"reset": {func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "")
+		}, upstream.Unavailable, 0, ""},
+		"not HTTP": {func(w http.ResponseWriter, _ *http.Request) {
+			hijack(w, "hello\r\n\r\n")
+		}, upstream.Unavailable, 0, ""},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
 		}, upstream.Unavailable, 200, ""},
@@ -119,8 +128,9 @@ func TestDoTransportTrouble(t *testing.T) {
 		"rejected, cut": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\n{")
 		}, upstream.Unavailable, 400, ""},
-		"silence": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, upstream.Unavailable, 0,
-			"no complete answer within"},
+		"silence": {func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+		}, upstream.Unavailable, 0, "no complete answer within"},
 		"slow drip": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				fmt.Fprint(w, " ")
@@ -134,22 +144,30 @@ func TestDoTransportTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			patience := time.Minute
 			if tc.detail == "no complete answer within" {
 				patience = 2 * time.Second
 			}
-			c := upstream.New(
-				upstream.Options{System: "stub", BaseURL: serve(t, tc.h), Timeout: patience, MaxBody: 1000},
-			)
+			c := upstream.New(upstream.Options{
+				System:  "stub",
+				BaseURL: serve(t, tc.h),
+				Timeout: patience,
+				MaxBody: 1000,
+			})
+
 			start := time.Now()
 			_, err := c.Do(t.Context(), upstream.Request{Op: "asking", Path: "/x?email=ana@example.com"})
+
 			e := failure(t, err)
 			if e.Kind != tc.kind || e.Status != tc.status || !strings.Contains(e.Detail, tc.detail) {
 				t.Errorf("got %v, want kind %s, status %d, detail %q", e, tc.kind, tc.status, tc.detail)
 			}
+
 			if strings.Contains(e.Error(), "ana") || strings.Contains(e.Error(), "127.0.0.1:0/") {
 				t.Errorf("personal data in %q", e)
 			}
+
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("took %s", took)
 			}
@@ -157,9 +175,11 @@ func TestDoTransportTrouble(t *testing.T) {
 	}
 }
 
-// A query is sent again where the system has closed the connection that was kept, a write never.
+// A query is sent again if the system has closed the connection that was kept open. A
+// write is never sent again.
 func TestDoOnAClosedConnection(t *testing.T) {
 	t.Parallel()
+
 	for safe, want := range map[bool]int32{true: 3, false: 2} {
 		var calls atomic.Int32
 		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -169,14 +189,20 @@ func TestDoOnAClosedConnection(t *testing.T) {
 				_ = conn.Close()
 			}
 		})
+
 		c := upstream.New(upstream.Options{System: "stub", BaseURL: base})
+
 		var err error
 		for range 2 {
-			_, err = c.Do(
-				t.Context(),
-				upstream.Request{Op: "asking", Method: "POST", Path: "/", Body: 1, Safe: safe},
-			)
+			_, err = c.Do(t.Context(), upstream.Request{
+				Op:     "asking",
+				Method: "POST",
+				Path:   "/",
+				Body:   1,
+				Safe:   safe,
+			})
 		}
+
 		if calls.Load() != want || (err == nil) != safe {
 			t.Errorf("safe %v: %d requests, %v", safe, calls.Load(), err)
 		}
@@ -185,29 +211,35 @@ func TestDoOnAClosedConnection(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
+
 	status := 200
-	base := serve(
-		t,
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); fmt.Fprint(w, "abc") },
-	)
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, "abc")
+	})
+
 	var calls []upstream.Call
 	c := upstream.New(upstream.Options{
 		System:  "stub",
 		BaseURL: base,
 		Observe: func(_ context.Context, c upstream.Call) { calls = append(calls, c) },
 	})
+
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "a", Path: "/"})
 	status = 401
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "b", Path: "/", Method: "POST"})
 	_, _ = c.Do(t.Context(), upstream.Request{Op: "c", Path: "x"})
+
 	want := []upstream.Call{
 		{System: "stub", Op: "a"},
 		{System: "stub", Op: "b", Kind: upstream.Refused},
 		{System: "stub", Op: "c", Kind: upstream.Rejected},
 	}
+
 	if len(calls) != len(want) {
 		t.Fatalf("%d calls seen", len(calls))
 	}
+
 	for i, got := range calls {
 		if got.Duration < 0 {
 			t.Errorf("duration %s", got.Duration)

@@ -1,11 +1,12 @@
 // Package upstream is the HTTP client that the drivers of remote systems share, and the
-// errors they return. The client bounds a call's time and the size of an answer, follows no
-// redirect (a token must not travel to another address), and keeps addresses with queries,
-// tokens and e-mail addresses out of its errors. Every failure is an [Error], by whose
-// [Kind] the queue of deliveries decides whether and when to try again.
+// errors that they return. The client limits the time of a call and the size of a
+// response. It follows no redirect, because a token must not travel to another address,
+// and it keeps addresses with queries, tokens and e-mail addresses out of its errors.
+// Every failure is an [Error], and its [Kind] decides whether and when the delivery queue
+// tries again.
 //
-// [Client.Do] succeeds with an answer of any status; a driver judges it with [StatusKind]
-// and [Client.Failure].
+// [Client.Do] succeeds with a response of any status. A driver judges it with
+// [StatusKind] and [Client.Failure].
 package upstream
 
 import (
@@ -19,14 +20,18 @@ type Kind string
 
 // The kinds of failure.
 const (
-	// Unavailable is a transient failure: time-outs, resets, 5xx. Try again later.
+	// Unavailable is a transient failure such as a time-out, a reset or a 5xx. Try again
+	// later.
 	Unavailable Kind = "unavailable"
+
 	// Limited means too many requests. Try again after RetryAfter or Pause.
 	Limited Kind = "limited"
-	// Refused means the credentials were not accepted: every call fails until an
+
+	// Refused means that the credentials were not accepted. Every call fails until an
 	// operator changes a setting.
 	Refused Kind = "refused"
-	// Rejected means this request can't succeed however often it is repeated.
+
+	// Rejected means that this request cannot succeed, however often it is repeated.
 	Rejected Kind = "rejected"
 )
 
@@ -34,24 +39,26 @@ const (
 // credentials, so it may be logged and stored.
 type Error struct {
 	System     string        // "sanity", "hubspot", "file"
-	Op         string        // what was tried, as in "storing the submission"
+	Op         string        // the attempted operation, such as "storing the submission"
 	Kind       Kind          //
-	Status     int           // HTTP status, 0 where there was none
-	RetryAfter time.Duration // what the system asked for; 0: nothing
-	Pause      time.Duration // what the driver assumes of a limit where the system asked for nothing
+	Status     int           // HTTP status, or 0 if there was none
+	RetryAfter time.Duration // the wait that the system asked for, or 0
+	Pause      time.Duration // the driver's wait at a limit if the system asked for none
 	Detail     string        // redacted explanation for an operator
-	Err        error         // cause; nil, or free of personal data as well
+	Err        error         // the cause, which is nil or free of personal data
 }
 
-// Error names the system, what was being done and what went wrong.
+// Error names the system, the operation and the problem.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s: %s: %s", e.System, e.Op, e.Kind)
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)
 	}
+
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
+
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -61,8 +68,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of err. An error that isn't an [Error] is Unavailable:
-// an unknown failure is retried.
+// KindOf returns the kind of err. An error that isn't an [Error] is Unavailable, so that
+// unknown failures are retried.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -12,6 +12,7 @@ import (
 
 func TestError(t *testing.T) {
 	t.Parallel()
+
 	e := &upstream.Error{
 		System:     "sanity",
 		Op:         "storing a submission",
@@ -21,18 +22,27 @@ func TestError(t *testing.T) {
 		Detail:     "slow down",
 		Err:        context.DeadlineExceeded,
 	}
+
 	wrapped := fmt.Errorf("delivering: %w", e)
-	want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: context deadline exceeded"
+	want := "delivering: sanity: storing a submission: limited (HTTP 429): slow down: " +
+		"context deadline exceeded"
 	if wrapped.Error() != want {
 		t.Errorf("%q, want %q", wrapped, want)
 	}
+
 	if upstream.KindOf(wrapped) != upstream.Limited || !errors.Is(wrapped, context.DeadlineExceeded) {
 		t.Errorf("kind %s", upstream.KindOf(wrapped))
 	}
+
 	if other := errors.New("?"); upstream.KindOf(other) != upstream.Unavailable {
 		t.Error("unknown trouble is not tried again")
 	}
-	if bare := (&upstream.Error{System: "s", Op: "o", Kind: upstream.Refused}).Error(); bare != "s: o: refused" {
+
+	if bare := (&upstream.Error{
+		System: "s",
+		Op:     "o",
+		Kind:   upstream.Refused,
+	}).Error(); bare != "s: o: refused" {
 		t.Errorf("%q", bare)
 	}
 }

@@ -17,11 +17,11 @@ var ErrHostNotAllowed = errors.New("the host is not among the allowed ones")
 
 // AllowedHosts are the hosts that addresses of the content may name.
 type AllowedHosts struct {
-	hosts []*url.URL // a host with a leading dot stands for its subdomains
+	hosts []*url.URL // A host with a leading dot stands for its subdomains.
 }
 
-// ParseAllowedHosts reads hosts such as "cdn.example.com" or "*.example.com", with ":port"
-// where it is not the scheme's, with "http://" in front where plain HTTP is meant.
+// ParseAllowedHosts reads hosts such as "cdn.example.com" or "*.example.com". A ":port"
+// is needed if it is not the scheme's, and "http://" in front if plain HTTP is meant.
 func ParseAllowedHosts(texts []string) (*AllowedHosts, error) {
 	a := &AllowedHosts{}
 	for _, text := range texts {
@@ -29,18 +29,21 @@ func ParseAllowedHosts(texts []string) (*AllowedHosts, error) {
 		if !strings.Contains(address, "://") {
 			address = "https://" + address
 		}
+
 		u, err := url.Parse(strings.Replace(address, "://*.", "://.", 1))
-		if err != nil || strings.Trim(u.Hostname(), ".") == "" || strings.Contains(address, "://.") || strings.Contains(u.Host, "*") ||
+		if err != nil || strings.Trim(u.Hostname(), ".") == "" ||
+			strings.Contains(address, "://.") || strings.Contains(u.Host, "*") ||
 			u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil ||
 			u.Scheme != "https" && u.Scheme != "http" {
 			return nil, fmt.Errorf("%q is not a host, such as cdn.example.com or *.example.com", text)
 		}
+
 		a.hosts = append(a.hosts, u)
 	}
 	return a, nil
 }
 
-// Check returns ErrHostNotAllowed for an address that is not at one of the hosts.
+// Check returns ErrHostNotAllowed for an address at any other host.
 func (a *AllowedHosts) Check(u *url.URL) error {
 	name := strings.ToLower(u.Hostname())
 	for _, host := range a.hosts {
@@ -53,7 +56,7 @@ func (a *AllowedHosts) Check(u *url.URL) error {
 	return fmt.Errorf("%w: %s", ErrHostNotAllowed, u.Host)
 }
 
-// Transport returns a transport that refuses an allowed name which resolves to a private
+// Transport returns a transport that refuses an allowed name if it resolves to a private
 // address, unless the hosts name that address itself. It uses no proxy.
 func (a *AllowedHosts) Transport() *http.Transport {
 	return &http.Transport{
@@ -69,12 +72,14 @@ func (a *AllowedHosts) publicOnly(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("checking an address: %w", err)
 	}
+
 	ip := to.Addr().Unmap()
 	for _, host := range a.hosts {
 		if named, err := netip.ParseAddr(host.Hostname()); err == nil && named.Unmap() == ip {
 			return nil
 		}
 	}
+
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return fmt.Errorf("%w: it resolves to the private address %s", ErrHostNotAllowed, ip)
 	}

@@ -7,12 +7,17 @@ import (
 
 func TestAllowedHosts(t *testing.T) {
 	t.Parallel()
+
 	hosts, err := ParseAllowedHosts([]string{
-		"cdn.example.com", "*.Images.example.com", "media.example.com:8443", "http://127.0.0.1:3000",
+		"cdn.example.com",
+		"*.Images.example.com",
+		"media.example.com:8443",
+		"http://127.0.0.1:3000",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for address, ok := range map[string]bool{
 		"https://cdn.example.com/a.png":         true,
 		"https://CDN.example.com/a.png":         true,
@@ -34,12 +39,22 @@ func TestAllowedHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := hosts.Check(u); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, text := range []string{"", "*", "*example.com", ".example.com", "ftp://example.com", "example.com/path",
-		"user@example.com", "exa mple.com"} {
+
+	for _, text := range []string{
+		"",
+		"*",
+		"*example.com",
+		".example.com",
+		"ftp://example.com",
+		"example.com/path",
+		"user@example.com",
+		"exa mple.com",
+	} {
 		if _, err := ParseAllowedHosts([]string{text}); err == nil {
 			t.Errorf("the host %q was accepted", text)
 		}
@@ -48,7 +63,9 @@ func TestAllowedHosts(t *testing.T) {
 
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
+
 	check := (&AllowedHosts{}).publicOnly
+
 	for address, ok := range map[string]bool{
 		"93.184.216.34:443":        true,
 		"[2606:2800:220:1::1]:443": true,

@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxDetail is how many characters of a system's explanation are kept.
+// maxDetail limits the characters that are kept of a system's explanation.
 const maxDetail = 300
 
-// maxScanned is how many characters are looked at; the rest is dropped unseen.
+// maxScanned limits the characters that are examined. The remaining ones are dropped
+// unseen.
 const maxScanned = 4096
 
-// What is removed from texts of other systems. The order matters: a URL's query may contain
-// an e-mail address.
+// Patterns of the values that are removed from texts of other systems. Their order
+// matters, because a URL's query may contain an e-mail address.
 var (
 	urlQuery = regexp.MustCompile(`(?i)(https?://[^\s"'<>?#]*)[?#][^\s"'<>]*`)
 	userInfo = regexp.MustCompile(`(?i)(https?://)[^\s/@"'<>]*@`)
@@ -23,32 +24,36 @@ var (
 	phone    = regexp.MustCompile(`\+\d[\d\s().-]{5,}\d`)
 )
 
-// Redact makes a text from outside fit for logs: without queries and
-// passwords of addresses, tokens, e-mail addresses, international telephone numbers,
-// control characters, or any of the private values (in any letter case), and not too long.
+// Redact makes a text of another system fit for logs. It removes queries and passwords of
+// addresses, tokens, e-mail addresses, international telephone numbers, control
+// characters, and the private values (in any letter case), and it limits the length.
 func Redact(text string, private ...string) string {
 	text = cut(oneLine(text), maxScanned)
 	for _, p := range private {
 		text = without(text, oneLine(p))
 	}
+
 	text = urlQuery.ReplaceAllString(text, "$1?[redacted]")
 	text = userInfo.ReplaceAllString(text, "$1")
 	text = bearer.ReplaceAllString(text, "$1 [redacted]")
 	text = email.ReplaceAllString(text, "[e-mail]")
 	text = phone.ReplaceAllString(text, "[phone]")
+
 	return cut(text, maxDetail)
 }
 
-// without removes a private value from a text. A value of one or two letters is removed
-// only where it is a word of its own.
+// The function without removes a private value from a text. It removes a value of one or
+// two letters only if it is a word of its own.
 func without(text, private string) string {
 	if private == "" {
 		return text
 	}
+
 	pattern := `(?i)` + regexp.QuoteMeta(private)
 	if utf8.RuneCountInString(private) > 2 {
 		return regexp.MustCompile(pattern).ReplaceAllLiteralString(text, "[redacted]")
 	}
+
 	alone := regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}])` + regexp.QuoteMeta(private) + `($|[^\p{L}\p{N}])`)
 	return alone.ReplaceAllString(text, "$1[redacted]$2")
 }

@@ -8,41 +8,45 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a system may ask for: a broken header must not delay a
-// lead for years.
+// maxRetryAfter limits the wait that a system may ask for, so that a broken header cannot
+// delay a lead for years.
 const maxRetryAfter = 24 * time.Hour
 
-// StatusKind is what a status means where the driver does not know better:
+// StatusKind returns the meaning of a status for which a driver has no better knowledge:
 //
 //	401, 403, 407            Refused
 //	429                      Limited
 //	408, 421, 423, 425, 5xx  Unavailable
-//	3xx                      Unavailable: another server answers at this address
+//	3xx                      Unavailable, because another server uses this address
 //	all other 4xx            Rejected
 //
-// A status below 300 has no kind: the answer is empty.
+// A status below 300 has no kind, and the result is empty.
 func StatusKind(status int) Kind {
 	switch {
 	case status >= 200 && status < 300:
 		return ""
+
 	case status == http.StatusUnauthorized,
 		status == http.StatusForbidden,
 		status == http.StatusProxyAuthRequired:
 		return Refused
+
 	case status == http.StatusTooManyRequests:
 		return Limited
+
 	case status == http.StatusRequestTimeout, status == http.StatusMisdirectedRequest,
 		status == http.StatusLocked, status == http.StatusTooEarly:
 		return Unavailable
 	case status >= 400 && status < 500:
+
 		return Rejected
 	}
 	return Unavailable
 }
 
-// Failure returns the error for an unsuccessful answer. An empty kind means that of the
-// status, or Unavailable where the status is that of a success.
-// Detail is redacted; personal values the system may echo are given as private.
+// Failure returns the error for an unsuccessful response. An empty kind means the kind of
+// the status, or Unavailable if the status means success. Detail is redacted; private
+// lists personal values that the system may echo in it.
 func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, private ...string) *Error {
 	return &Error{
 		System:     c.opts.System,
@@ -54,23 +58,27 @@ func (c *Client) Failure(op string, resp *Response, kind Kind, detail string, pr
 	}
 }
 
-// retryAfter reads the header of that name, in seconds or as an HTTP date; a date is
-// measured against the answer's own Date where it has one, since clocks differ. It
-// returns 0 where there is no usable value, and at most a day.
+// retryAfter reads the Retry-After header, which holds seconds or an HTTP date. A date is
+// compared with the response's own Date if it has one, because clocks differ. The result
+// is at most a day, and 0 if there is no usable value.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
 		return 0
 	}
+
 	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
+
 	at, err := http.ParseTime(text)
 	if err != nil {
 		return 0
 	}
+
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
+
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

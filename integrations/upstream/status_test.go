@@ -11,29 +11,36 @@ import (
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
+
 	for name, tc := range map[string]struct {
 		header, date string
 		want         time.Duration
 	}{
-		"none":           {"", "", 0},
-		"seconds":        {"120", "", 2 * time.Minute},
-		"blanks":         {" 7 ", "", 7 * time.Second},
-		"nothing":        {"0", "", 0},
-		"negative":       {"-5", "", 0},
-		"nonsense":       {"soon", "", 0},
-		"a year":         {"31536000", "", 24 * time.Hour},
-		"overflow":       {"9223372036854775807", "", 24 * time.Hour},
-		"date":           {"Sun, 01 Mar 2026 12:01:30 GMT", "Sun, 01 Mar 2026 12:00:00 GMT", 90 * time.Second},
-		"date past":      {"Sun, 01 Mar 2026 11:00:00 GMT", "", 0},
-		"date far":       {"Tue, 01 Mar 2050 11:00:00 GMT", "", 24 * time.Hour},
-		"other clock":    {"Sun, 01 Mar 2026 15:00:10 GMT", "Sun, 01 Mar 2026 15:00:00 GMT", 10 * time.Second},
+		"none":     {"", "", 0},
+		"seconds":  {"120", "", 2 * time.Minute},
+		"blanks":   {" 7 ", "", 7 * time.Second},
+		"nothing":  {"0", "", 0},
+		"negative": {"-5", "", 0},
+		"nonsense": {"soon", "", 0},
+		"a year":   {"31536000", "", 24 * time.Hour},
+		"overflow": {"9223372036854775807", "", 24 * time.Hour},
+		"date": {
+			"Sun, 01 Mar 2026 12:01:30 GMT", "Sun, 01 Mar 2026 12:00:00 GMT", 90 * time.Second,
+		},
+		"date past": {"Sun, 01 Mar 2026 11:00:00 GMT", "", 0},
+		"date far":  {"Tue, 01 Mar 2050 11:00:00 GMT", "", 24 * time.Hour},
+		"other clock": {
+			"Sun, 01 Mar 2026 15:00:10 GMT", "Sun, 01 Mar 2026 15:00:00 GMT", 10 * time.Second,
+		},
 		"useless `Date`": {"Tue, 01 Mar 2050 12:00:10 GMT", "noon", 24 * time.Hour},
 	} {
 		h := http.Header{}
 		h.Set("Retry-After", tc.header)
 		h.Set("Date", tc.date)
+
 		c := upstream.New(upstream.Options{})
-		if got := c.Failure("", &upstream.Response{Status: 429, Header: h}, "", "").RetryAfter; got != tc.want {
+		if got := c.Failure("",
+			&upstream.Response{Status: 429, Header: h}, "", "").RetryAfter; got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
@@ -41,8 +48,10 @@ func TestRetryAfter(t *testing.T) {
 
 func TestFailure(t *testing.T) {
 	t.Parallel()
+
 	c := upstream.New(upstream.Options{System: "stub", BaseURL: "http://stub", Token: "sk-very-secret"})
 	limited := &upstream.Response{Status: 429, Header: http.Header{"Retry-After": {"3"}}}
+
 	e := c.Failure("asking", limited, "", "sk-very-secret of Ana refused", "Ana")
 	if e.Kind != upstream.Limited || e.RetryAfter != 3*time.Second || e.Status != 429 || e.System != "stub" {
 		t.Errorf("got %+v", e)
@@ -50,16 +59,21 @@ func TestFailure(t *testing.T) {
 	if e.Detail != "[redacted] of [redacted] refused" {
 		t.Errorf("detail %q", e.Detail)
 	}
-	if e := c.Failure("asking", &upstream.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
+
+	if e := c.Failure("asking",
+		&upstream.Response{Status: 404}, upstream.Refused, ""); e.Kind != upstream.Refused {
 		t.Errorf("the driver's own judgement was not taken: %v", e)
 	}
-	if e := c.Failure("asking", &upstream.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
+
+	if e := c.Failure("asking",
+		&upstream.Response{Status: 200}, "", "odd"); e.Kind != upstream.Unavailable {
 		t.Errorf("an odd success is %s", e.Kind)
 	}
 }
 
 func TestRedact(t *testing.T) {
 	t.Parallel()
+
 	for in, want := range map[string]string{
 		"plain words":                             "plain words",
 		"user ana.pop+x@example.co.uk exists":     "user [e-mail] exists",
@@ -77,6 +91,7 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
+
 	if got := upstream.Redact(strings.Repeat("ș", 1<<20)); len([]rune(got)) != 301 {
 		t.Errorf("%d characters left", len([]rune(got)))
 	}

@@ -1,7 +1,7 @@
-// Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6
-// or later) that may be away: it connects when the server starts, detects within a second
+// Package valkeyconn is the connection to a Valkey or Redis server (RESP3, so Redis 6 or
+// later) that may be away. It connects when the server starts, detects within a second
 // that the server is away, and reconnects when it is back. The cache and the rate limits
-// share one.
+// share one connection.
 package valkeyconn
 
 import (
@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	heartbeat = 500 * time.Millisecond // between two pings while the server is there
-	retry     = 100 * time.Millisecond // between two tries while it is away
-	timeout   = 500 * time.Millisecond // of a ping, and of a connection that stalls
+	heartbeat = 500 * time.Millisecond // pause between pings while the server responds
+	retry     = 100 * time.Millisecond // pause between attempts while the server is away
+	timeout   = 500 * time.Millisecond // limit of a ping, and of a connection that stalls
 	copies    = 64 << 20               // bytes of values that the client keeps itself
 )
 
@@ -29,35 +29,39 @@ const (
 type Conn struct {
 	settings valkey.ClientOption
 	onState  func(up bool, err error)
-	client   atomic.Pointer[valkey.Client] // nil until the server was reached once
+	client   atomic.Pointer[valkey.Client] // nil until the first connection
 	up       atomic.Bool
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
 
-// Open connects to an address: valkey://user:password@host:6379/0, valkeys:// for TLS; redis
-// and rediss mean the same. A server that is away is not an error; an address that can't be used,
-// or a refusal that only an operator can change, is one. onState is called when the server
-// goes away, with the reason, and when it is back.
+// Open connects to an address such as valkey://user:password@host:6379/0, or valkeys://
+// for TLS. The schemes redis and rediss work as well. A server that is away is not an
+// error, but an unusable address is, and so is a refusal that only an operator can
+// change. onState is called when the server goes away, with the reason, and when it is
+// back.
 func Open(ctx context.Context, url string, onState func(up bool, err error)) (*Conn, error) {
 	settings, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
+
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Conn{settings: settings, onState: onState, stop: stop}
+
 	err = c.look(ctx)
 	if isFinal(err) {
 		c.Close()
 		return nil, fmt.Errorf("connecting to Valkey: %w", err)
 	}
+
 	c.up.Store(err == nil)
 	onState(err == nil, err)
 	c.watching.Go(func() { c.watch(watch) })
 	return c, nil
 }
 
-// parse reads an address. Its errors show no part of it that could be a password.
+// parse reads an address. Its errors repeat no part of it that could be a password.
 func parse(text string) (valkey.ClientOption, error) {
 	o, err := valkey.ParseURL(text)
 	if _, unreadable := errors.AsType[*url.Error](err); unreadable {
@@ -69,19 +73,21 @@ func parse(text string) (valkey.ClientOption, error) {
 	if err != nil {
 		return o, fmt.Errorf("reading the address: %w", err)
 	}
+
 	o.ForceSingleClient = true
-	o.PipelineMultiplex = -1  // one connection: replies and pushed invalidations come in order
-	o.AlwaysPipelining = true // pushes are read at any time
-	o.DisableRetry = true     // a command must not wait for a server that is away
+	o.PipelineMultiplex = -1  // One connection keeps replies and pushed invalidations in order.
+	o.AlwaysPipelining = true // Pushes are read at any time.
+	o.DisableRetry = true     // A command must not wait for a server that is away.
 	o.Dialer.Timeout = time.Second
 	o.Dialer.KeepAlive = heartbeat // also the pause between the client's own pings
 	o.ConnWriteTimeout = timeout
 	o.CacheSizeEachConn = copies
+
 	return o, nil
 }
 
-// Client returns the client; false while the server is away. A command needs no context
-// of its own: one that gets no reply fails within a second.
+// Client returns the client, and false while the server is away. A command needs no
+// context of its own, because it fails within a second if it gets no reply.
 func (c *Conn) Client() (valkey.Client, bool) {
 	if client := c.client.Load(); client != nil {
 		return *client, c.up.Load()
@@ -89,8 +95,8 @@ func (c *Conn) Client() (valkey.Client, bool) {
 	return nil, false
 }
 
-// Failed reports the error of a command. If it means that the server is away, Client returns
-// false until the server answers again.
+// Failed reports the error of a command. If the error means that the server is away,
+// Client returns false until the server responds again.
 func (c *Conn) Failed(err error) {
 	if meansAway(err) && c.up.CompareAndSwap(true, false) {
 		c.onState(false, err)
@@ -102,23 +108,26 @@ func (c *Conn) Close() {
 	c.stop()
 	c.watching.Wait()
 	c.up.Store(false)
+
 	if client := c.client.Load(); client != nil {
 		(*client).Close()
 	}
 }
 
-// watch pings the server with every heartbeat, more often while it is away.
+// watch pings the server with every heartbeat, and more often while it is away.
 func (c *Conn) watch(ctx context.Context) {
 	for {
 		pause := retry
 		if c.up.Load() {
 			pause = heartbeat
 		}
+
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
+
 		err := c.look(ctx)
 		if ctx.Err() == nil && c.up.Swap(err == nil) != (err == nil) {
 			c.onState(err == nil, err)
@@ -135,26 +144,28 @@ func (c *Conn) look(ctx context.Context) error {
 		}
 		c.client.Store(&client)
 	}
+
 	client := *c.client.Load()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
-// isFinal reports whether an error stays until an operator changes something.
+// isFinal reports whether an error persists until an operator changes something.
 func isFinal(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, refused := valkey.IsValkeyErr(err)
 	return certificate || errors.Is(err, valkey.ErrNoCache) || refused && !meansAway(err)
 }
 
-// meansAway reports whether an error means that the server is away, rather than that it
-// answered and refused one command.
+// meansAway reports whether an error means that the server is away. Otherwise the server
+// replied and refused one command.
 func meansAway(err error) bool {
 	reply, refused := valkey.IsValkeyErr(err)
 	if !refused {
 		return err != nil && !errors.Is(err, context.Canceled)
 	}
+
 	for _, code := range []string{"LOADING", "MASTERDOWN", "READONLY"} {
 		if strings.HasPrefix(reply.Error(), code) {
 			return true

@@ -21,7 +21,10 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 
 func open(t *testing.T, o Options) http.Handler {
 	t.Helper()
-	o.Refuse = func(w http.ResponseWriter, _ *http.Request, e *schema.Error) { w.WriteHeader(e.Code.Status()) }
+	o.Refuse = func(w http.ResponseWriter, _ *http.Request, e *schema.Error) {
+		w.WriteHeader(e.Code.Status())
+	}
+
 	h, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +32,7 @@ func open(t *testing.T, o Options) http.Handler {
 	return h
 }
 
-// built is a page of few words, as the build leaves it.
+// built returns the files of a page with little text, as the build leaves them.
 func built(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{
@@ -38,6 +41,7 @@ func built(t *testing.T) fstest.MapFS {
 		"static/operations.js": {Data: []byte("list()")},
 		"static/icon.svg":      {Data: []byte("<svg/>")},
 	}
+
 	for name, text := range map[string]string{
 		"page-A.js":   "run()",
 		"page-B.css":  "a{}",
@@ -48,14 +52,18 @@ func built(t *testing.T) fstest.MapFS {
 		w := gzip.NewWriter(&packed)
 		_, _ = io.WriteString(w, text)
 		_ = w.Close()
+
 		files["dist/"+name+".gz"] = &fstest.MapFile{Data: []byte(packed.String())}
 	}
+
 	return files
 }
 
 func TestPage(t *testing.T) {
 	t.Parallel()
+
 	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]{26})'`)
+
 	for name, c := range map[string]struct {
 		options Options
 		says    string
@@ -82,19 +90,27 @@ func TestPage(t *testing.T) {
 				regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(text) {
 				t.Errorf("%s: %s says %s", name, path, text)
 			}
+
 			found := nonce.FindStringSubmatch(policy)
 			if found == nil || nonces[found[1]] || !strings.Contains(text, `nonce="`+found[1]+`"`) {
 				t.Fatalf("%s: the policy %q has no nonce of this page's own", name, policy)
 			}
 			nonces[found[1]] = true
+
 			for _, want := range []string{
-				"default-src 'none'; ", "script-src 'self'; ", "connect-src 'self'; ", "frame-ancestors 'none'; ", "base-uri 'none'; ",
-				"worker-src 'self'", "img-src 'self' data: https://cdn.example; ",
+				"default-src 'none'; ",
+				"script-src 'self'; ",
+				"connect-src 'self'; ",
+				"frame-ancestors 'none'; ",
+				"base-uri 'none'; ",
+				"worker-src 'self'",
+				"img-src 'self' data: https://cdn.example; ",
 			} {
 				if !strings.Contains(policy, want) {
 					t.Errorf("%s: the policy %q does not say %s", name, policy, want)
 				}
 			}
+
 			for header, want := range map[string]string{
 				"Content-Type":                 "text/html; charset=utf-8",
 				"Cache-Control":                "no-store",
@@ -111,7 +127,9 @@ func TestPage(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
+
 	const script, forGood = "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
+
 	for prefix, h := range map[string]http.Handler{
 		"/try/assets/": open(t, Options{Path: "/try", Files: built(t)}),
 		"/assets/":     open(t, Options{Path: "/", Files: built(t)}),
@@ -131,6 +149,7 @@ func TestFiles(t *testing.T) {
 				header.Get("Content-Encoding") != want.encoding {
 				t.Errorf("%s: %v", name, header)
 			}
+
 			body := io.Reader(r.Body)
 			if want.encoding == "gzip" {
 				var err error
@@ -138,18 +157,28 @@ func TestFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			if text, err := io.ReadAll(body); err != nil || string(text) != want.text {
 				t.Errorf("%s: %q, %v", name, text, err)
 			}
 		}
+
 		for _, path := range []string{
-			"nothing.js", "", "../index.html", "../dist/page-A.js", "page-A.js.gz", "../../page.go", "page-A.js/", "index.html",
+			"nothing.js",
+			"",
+			"../index.html",
+			"../dist/page-A.js",
+			"page-A.js.gz",
+			"../../page.go",
+			"page-A.js/",
+			"index.html",
 		} {
 			if r := get(h, prefix+path); r.Code != http.StatusNotFound {
 				t.Errorf("%s%s: status %d", prefix, path, r.Code)
 			}
 		}
 	}
+
 	if r := get(open(t, Options{Path: "/", Files: built(t)}), "/index.html"); r.Code != http.StatusNotFound {
 		t.Errorf("the page is served with status %d", r.Code)
 	}

@@ -17,9 +17,10 @@ import (
 	"siteapi/schema/page"
 )
 
-// TestPages reads both pages as they are served, whatever was built.
+// TestPages checks both pages as they are served, whichever was built.
 func TestPages(t *testing.T) {
 	t.Parallel()
+
 	for name, says := range map[string][]string{
 		"web/index.html":    {"make pages", `action="/graphql"`},
 		"web/graphiql.html": {`data-introspection="off"`, `data-graphql-path="/graphql"`},
@@ -28,6 +29,7 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		o := Page()
 		o.Files, o.Values = fstest.MapFS{"index.html": {Data: text}}, map[string]string{
 			"graphql-path":  "/graphql",
@@ -35,13 +37,19 @@ func TestPages(t *testing.T) {
 			"cache-token":   "cache-word",
 			"webhook-token": "<webhook>",
 		}
+
 		h, err := page.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path, nil))
-		for _, want := range append(says, `data-cache-token="cache-word"`, `data-webhook-token="&lt;webhook&gt;"`) {
+
+		for _, want := range append(says,
+			`data-cache-token="cache-word"`,
+			`data-webhook-token="&lt;webhook&gt;"`,
+		) {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s does not say %s", name, want)
 			}
@@ -49,43 +57,53 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestOperations compares the prepared operations with the schema, and their tokens with the guards of their fields.
+// TestOperations compares the prepared operations with the schema, and their tokens with
+// the guards of their fields.
 func TestOperations(t *testing.T) {
 	t.Parallel()
+
 	text, err := fs.ReadFile(web, "web/static/operations.js")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	missing := map[string]bool{}
 	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
 		for _, f := range root.Fields {
 			auth := f.Directives.ForName("auth")
-			operators := auth != nil &&
-				auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
+			// The playground does not serve the fields of operators.
+			operators := auth != nil && auth.Arguments.ForName("token").Value.Raw == "ADMIN"
 			missing[f.Name] = !operators && !strings.HasPrefix(f.Name, "__")
 		}
 	}
-	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").FindAllStringSubmatch(string(text), -1) {
+
+	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").
+		FindAllStringSubmatch(string(text), -1) {
 		doc, err := gqlparser.LoadQueryWithRules(schema.AST(), example[1], rules.NewDefaultRules())
 		if err != nil {
 			t.Errorf("%s: %v", example[1], err)
 			continue
 		}
+
 		field := doc.Operations[0].SelectionSet[0].(*ast.Field)
 		missing[field.Name] = false
+
 		want := ""
 		if auth := field.Definition.Directives.ForName("auth"); auth != nil {
 			want = `token: "` + strings.ToLower(auth.Arguments.ForName("token").Value.Raw) + `"`
 		}
+
 		if !strings.Contains(example[2], want) || want == "" && strings.Contains(example[2], "token:") {
 			t.Errorf("%s should have %q and has %s", field.Name, want, example[2])
 		}
+
 		for _, v := range doc.Operations[0].VariableDefinitions {
 			if v.Type.NonNull && v.DefaultValue == nil && !strings.Contains(example[2], v.Variable+": ") {
 				t.Errorf("%s has no value for $%s", field.Name, v.Variable)
 			}
 		}
 	}
+
 	for name, isMissing := range missing {
 		if isMissing {
 			t.Errorf("operations.js has no example for %s", name)

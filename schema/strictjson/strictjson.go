@@ -1,5 +1,6 @@
-// Package strictjson reads JSON that is not trusted, the same way for GraphQL and REST: no name twice in an object, no
-// invalid UTF-8, nothing after the value, and no input that takes much more memory than its length.
+// Package strictjson decodes untrusted JSON in the same way for GraphQL and REST. It
+// rejects duplicate names in an object, invalid UTF-8, anything after the value, and
+// input that would take much more memory than its length.
 package strictjson
 
 import (
@@ -14,37 +15,41 @@ import (
 )
 
 const (
-	// MaxDepth is how deep objects and lists may be nested.
+	// MaxDepth limits the nesting of objects and lists.
 	MaxDepth = 64
-	// MaxValues is how many values there may be, all levels together.
+
+	// MaxValues limits the number of values, over all levels.
 	MaxValues = 100_000
-	// maxGrowth is how many times its length an input may cost in memory, beyond an allowance: some 600 objects or 4,000 texts.
+
+	// maxGrowth is how many times its length an input may cost in memory. The allowance,
+	// in bytes, comes on top and is enough for some 600 objects or 4,000 texts.
 	maxGrowth, allowance = 10, 256 << 10
 )
 
-// Approximate memory of a value: its slot and header, and what a map takes in addition.
+// Approximate memory of a value in bytes: its slot and header, and the additional cost of
+// a map.
 const valueCost, objectCost = 64, 352
 
-// problem is what is wrong with an input.
+// problem is an error of an input.
 type problem string
 
 func (p problem) Error() string { return string(p) }
 
-// Decode returns the only value of data: a map[string]any, []any, string, json.Number, bool or nil. Half of a surrogate
-// pair, which browsers send for a truncated emoji, becomes U+FFFD. The text of an error completes "The body is ", says where
-// reading stopped, and repeats nothing of the input.
+// Decode returns the only value of data: a map[string]any, []any, string, json.Number,
+// bool or nil. Half of a surrogate pair, which browsers send for a truncated emoji,
+// becomes U+FFFD. The text of an error completes "The body is ". It says where reading
+// stopped and repeats nothing of the input.
 func Decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, problem("not valid JSON: it is not UTF-8")
 	}
+
 	d := &decoder{
-		json: jsontext.NewDecoder(
-			bytes.NewBuffer(data),
-			jsontext.AllowInvalidUTF8(true),
-			jsontext.AllowDuplicateNames(true),
-		),
+		json: jsontext.NewDecoder(bytes.NewBuffer(data),
+			jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
 		budget: maxGrowth*len(data) + allowance,
 	}
+
 	value, err := d.value(0)
 	if err == nil {
 		if _, err = d.json.ReadToken(); errors.Is(err, io.EOF) {
@@ -52,6 +57,7 @@ func Decode(data []byte) (any, error) {
 		}
 		err = problem("not valid JSON: something follows the value")
 	}
+
 	return nil, d.explain(data, err)
 }
 
@@ -66,15 +72,17 @@ func (d *decoder) spend(depth, cost int) error {
 	if depth > MaxDepth {
 		return problem(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
+
 	d.values++
 	d.budget -= cost
+
 	if d.values > MaxValues || d.budget < 0 {
 		return problem("too large: it has too many values")
 	}
 	return nil
 }
 
-// errEndOfList stands for the end of a list where a value was to be read.
+// errEndOfList is returned in place of a value at the end of a list.
 const errEndOfList = problem("]")
 
 // value reads one value, depth levels below the outermost.
@@ -83,6 +91,7 @@ func (d *decoder) value(depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	switch token.Kind() {
 	case '{':
 		return d.object(depth + 1)
@@ -107,16 +116,19 @@ func (d *decoder) object(depth int) (any, error) {
 	if err := d.spend(depth, valueCost+objectCost); err != nil {
 		return nil, err
 	}
+
 	fields := map[string]any{}
 	for {
 		token, err := d.json.ReadToken()
 		if err != nil || token.Kind() == '}' {
 			return fields, err
 		}
+
 		name := token.String()
 		if _, twice := fields[name]; twice {
 			return nil, problem("not valid JSON: an object has the same name twice")
 		}
+
 		d.budget -= len(name)
 		if fields[name], err = d.value(depth); err != nil {
 			return nil, err
@@ -128,6 +140,7 @@ func (d *decoder) list(depth int) (any, error) {
 	if err := d.spend(depth, valueCost); err != nil {
 		return nil, err
 	}
+
 	items := []any{}
 	for {
 		item, err := d.value(depth)
@@ -141,9 +154,11 @@ func (d *decoder) list(depth int) (any, error) {
 	}
 }
 
-// explain describes an error and its place in its own words, since those of the library quote the input.
+// explain describes an error and its place in words of this package, because the
+// library's quote the input.
 func (d *decoder) explain(data []byte, err error) error {
 	at, own := d.json.InputOffset(), problem("")
+
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return problem("empty: it has no JSON value")
@@ -156,6 +171,7 @@ func (d *decoder) explain(data []byte, err error) error {
 		}
 		own = "not valid JSON: unexpected character"
 	}
+
 	before := data[:min(max(at, 0), int64(len(data)))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])

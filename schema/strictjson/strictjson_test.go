@@ -12,9 +12,11 @@ import (
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
+
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
 	for _, tt := range []struct{ name, in, want, err string }{
-		{"everything", ` {"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}} `, `{"a":[1,2.50,true,null,"x\né"],"b":{"":-0e-7}}`, ""},
+		{"everything", ` {"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}} `,
+			`{"a":[1,2.50,true,null,"x\né"],"b":{"":-0e-7}}`, ""},
 		{"a long number", `12345678901234567890.10`, `12345678901234567890.10`, ""},
 		{"half a surrogate pair", `"a\ud83d"`, `"a�"`, ""},
 		{"64 levels", deep(64), deep(64), ""},
@@ -47,15 +49,18 @@ func TestDecode(t *testing.T) {
 			}
 			continue
 		}
+
 		if text, _ := json.Marshal(got); err != nil || string(text) != tt.want {
 			t.Errorf("%s: got %s, %v", tt.name, text, err)
 		}
 	}
 }
 
-// TestMemory: no input costs much more than ten times its size, whether it is accepted or not.
+// TestMemory checks that no input costs much more than ten times its size, whether it is
+// accepted or not.
 func TestMemory(t *testing.T) {
 	const size = 1 << 20
+
 	for name, part := range map[string]string{
 		"small objects": `{"":0},`,
 		"empty objects": `{},`,
@@ -65,38 +70,52 @@ func TestMemory(t *testing.T) {
 		"texts":         `"a",`,
 		"long texts":    `"` + strings.Repeat("a", 1000) + `",`,
 		"escapes":       `"` + strings.Repeat(`\u0041`, 200) + `",`,
-		"a document":    `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],"text":"As long as what an editor writes in one go."},`,
+		"a document": `{"_key":"a1b2c3d4e5f6","_type":"span","marks":[],` +
+			`"text":"As long as what an editor writes in one go."},`,
 	} {
 		in := []byte("[" + strings.Repeat(part, size/len(part)) + "0]")
+
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
+
 		v, err := strictjson.Decode(in)
 		runtime.ReadMemStats(&after)
+
 		if spent := after.TotalAlloc - before.TotalAlloc; spent > 13*size {
 			t.Errorf("%s: %d bytes for each byte of input (%v)", name, spent/size, err)
 		}
+
 		runtime.KeepAlive(v)
 	}
 }
 
-// FuzzDecode compares with encoding/json, which is laxer: what is accepted is read alike.
+// FuzzDecode compares Decode with encoding/json, which accepts more. Both read an
+// accepted input alike.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, `1 2`,
-		"\"\xff\""} {
+	for _, seed := range []string{
+		`{"a":[1,2.50,true,null,"x\n\u00e9"],"b":{"":-0e-7}}`,
+		`"\ud83d\ude00"`,
+		`{"a":1,"a":2}`,
+		`1 2`,
+		"\"\xff\"",
+	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got, err := strictjson.Decode(in)
 		if err != nil {
 			return
 		}
+
 		dec := json.NewDecoder(bytes.NewReader(in))
 		dec.UseNumber()
 		var want any
 		if err := dec.Decode(&want); err != nil {
 			t.Fatalf("accepted %q, which encoding/json does not: %v", in, err)
 		}
+
 		gotText, _ := json.Marshal(got)
 		if wantText, _ := json.Marshal(want); !bytes.Equal(gotText, wantText) {
 			t.Fatalf("%q: read %s, encoding/json %s", in, gotText, wantText)

@@ -1,5 +1,5 @@
-// Package cachetest is the conformance suite of the cache: what the package comment
-// of cache promises, case by case, against a real driver.
+// Package cachetest is the conformance suite of the cache. It checks the promises in the
+// package comment of cache, case by case, against a real driver.
 package cachetest
 
 import (
@@ -43,6 +43,7 @@ func Run(t *testing.T, open Open) {
 			run(t, a, b)
 		})
 	}
+
 	for name, remove := range removals() {
 		for suffix, run := range map[string]func(t *testing.T, a, b cache.Cache, remove removal){
 			"is gone everywhere":          goneEverywhere,
@@ -59,16 +60,16 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// patience is how long a case waits for what has to happen in the end.
+// patience bounds the time that a case waits for an event that must happen.
 const patience = time.Minute
 
 // source stands for the system that content comes from.
 type source struct {
 	life  cache.Lifetime
 	err   error
-	hold  chan struct{} // where set, a fill waits for it after it has read the value
+	hold  chan struct{} // a fill waits for it after reading the value, if it is set
 	fills atomic.Int32
-	value atomic.Value // string
+	value atomic.Value // a string
 }
 
 // newSource returns a source of a value that stays fresh.
@@ -121,7 +122,7 @@ func get(t *testing.T, c cache.Cache, key string, s *source, want string) cache.
 	return e
 }
 
-// answer is what a Get in the background brought.
+// answer is the result of a Get in the background.
 type answer struct {
 	value string
 	err   error
@@ -177,19 +178,24 @@ func pattern(t *testing.T, text string) cache.Pattern {
 }
 
 func unchangedValue(t *testing.T, a, b cache.Cache) {
-	began, s := time.Now().Add(-time.Millisecond), newSource("v") // a backend may keep whole milliseconds
+	// A backend may keep whole milliseconds.
+	began, s := time.Now().Add(-time.Millisecond), newSource("v")
+
 	if _, ok := a.Peek(t.Context(), "k"); ok {
 		t.Error("Peek finds something in an empty cache")
 	}
+
 	first := get(t, a, "k", s, "v")
+
 	for _, c := range []cache.Cache{a, b} {
 		e := get(t, c, "k", s, "v")
 		peeked, ok := c.Peek(t.Context(), "k")
-		if !ok || string(peeked.Value) != "v" || e.Revision != first.Revision || e.StoredAt.Before(began) ||
-			e.StoredAt.After(time.Now()) {
+		if !ok || string(peeked.Value) != "v" || e.Revision != first.Revision ||
+			e.StoredAt.Before(began) || e.StoredAt.After(time.Now()) {
 			t.Errorf("got %+v, peeked %+v %v, filled %+v", e, peeked, ok, first)
 		}
 	}
+
 	s.wantFills(t, 1)
 }
 
@@ -199,6 +205,7 @@ func anyBytes(t *testing.T, a, b cache.Cache) {
 		get(t, a, "k", s, value)
 		e := get(t, b, "k", s, value)
 		s.wantFills(t, 1)
+
 		if !bytes.Equal(e.Value, []byte(value)) || a.Invalidate(t.Context(), "k") != nil {
 			t.Errorf("%.20q came back as %.20q", value, e.Value)
 		}
@@ -212,11 +219,13 @@ func revision(t *testing.T, c, _ cache.Cache) {
 		if e.Revision != cache.RevisionOf([]byte(value)) {
 			t.Errorf("%q has the revision %q", value, e.Revision)
 		}
+
 		revisions[e.Revision] = true
 		if err := c.Invalidate(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if len(revisions) != 2 {
 		t.Errorf("two values have %d revisions", len(revisions))
 	}
@@ -229,19 +238,24 @@ func failedFill(t *testing.T, a, b cache.Cache) {
 	s.began(t, 1)
 	waiting = append(waiting, later(t.Context(), b, "k", s))
 	close(s.hold)
+
 	for _, ch := range waiting {
 		if got := receive(t, ch); !errors.Is(got.err, s.err) {
 			t.Errorf("got %+v, want the error of the fill", got)
 		}
 	}
+
 	if n := a.Stats(t.Context()).Size; n != 0 {
 		t.Errorf("%d entries after a failed fill", n)
 	}
+
 	get(t, b, "k", newSource("whole"), "whole")
 }
 
 func panickingFill(t *testing.T, c, _ cache.Cache) {
-	_, err := c.Get(t.Context(), "k", func(context.Context) ([]byte, cache.Lifetime, error) { panic("boom") })
+	_, err := c.Get(t.Context(), "k", func(context.Context) ([]byte, cache.Lifetime, error) {
+		panic("boom")
+	})
 	if err == nil || !strings.Contains(err.Error(), "boom") ||
 		!strings.Contains(err.Error(), "cachetest.go") {
 		t.Errorf("got %v, want what it panicked with and where", err)
@@ -253,9 +267,11 @@ func expiry(t *testing.T, a, b cache.Cache) {
 	s := newSource("old")
 	s.life = cache.Lifetime{Fresh: 50 * time.Millisecond}
 	get(t, a, "k", s, "old")
+
 	s.value.Store("new")
 	serves(t, a, "k", s, "new")
 	serves(t, b, "k", s, "new")
+
 	forever := newSource("v")
 	forever.life = cache.Lifetime{}
 	get(t, a, "forever", forever, "v")
@@ -270,20 +286,25 @@ func expired(t *testing.T, c cache.Cache, key, value string) {
 	s.life = cache.Lifetime{Fresh: 20 * time.Millisecond, Stale: time.Hour}
 	stored := get(t, c, key, s, value).StoredAt
 	eventually(t, "the entry expires", func() bool {
-		_, fresh := c.Peek(t.Context(), key) // nor is it if the driver hasn't yet seen what was stored
+		// Peek finds no fresh entry either while the driver has not yet
+		// seen the stored one.
+		_, fresh := c.Peek(t.Context(), key)
 		return !fresh && time.Since(stored) > s.life.Fresh
 	})
 }
 
 func refresh(t *testing.T, a, b cache.Cache) {
 	expired(t, a, "k", "old")
+
 	s := blocked("new")
 	for range 50 {
 		get(t, a, "k", s, "old")
 		get(t, b, "k", s, "old")
 	}
+
 	s.began(t, 1)
 	close(s.hold)
+
 	serves(t, a, "k", s, "new")
 	serves(t, b, "k", s, "new")
 	s.wantFills(t, 1)
@@ -291,29 +312,36 @@ func refresh(t *testing.T, a, b cache.Cache) {
 
 func failedRefresh(t *testing.T, c, _ cache.Cache) {
 	expired(t, c, "k", "old")
+
 	s := newSource("")
 	s.err = errors.New("the source is away")
+
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
 		get(t, c, "k", s, "old")
 	}
+
 	s.wantFills(t, 1)
 	serves(t, c, "k", newSource("new"), "new")
 }
 
 func manyMisses(t *testing.T, a, b cache.Cache) {
 	s := blocked("v")
+
 	var waiting []<-chan answer
 	for range 100 {
 		waiting = append(waiting, later(t.Context(), a, "k", s), later(t.Context(), b, "k", s))
 	}
+
 	s.began(t, 1)
 	time.Sleep(50 * time.Millisecond)
 	close(s.hold)
+
 	for _, ch := range waiting {
 		if got := receive(t, ch); got.err != nil || got.value != "v" {
 			t.Fatalf("got %+v", got)
 		}
 	}
+
 	s.wantFills(t, 1)
 }
 
@@ -321,12 +349,15 @@ func otherKeys(t *testing.T, a, b cache.Cache) {
 	s := blocked("slow")
 	slow := later(t.Context(), a, "slow", s)
 	s.began(t, 1)
+
 	get(t, a, "quick", newSource("quick"), "quick")
 	if _, err := b.Clear(t.Context(), pattern(t, "q*")); err != nil {
 		t.Fatal(err)
 	}
+
 	close(s.hold)
 	receive(t, slow)
+
 	get(t, b, "slow", s, "slow")
 	s.wantFills(t, 1)
 }
@@ -334,6 +365,7 @@ func otherKeys(t *testing.T, a, b cache.Cache) {
 func detachedFill(t *testing.T, a, b cache.Cache) {
 	s := blocked("v")
 	ctx, cancel := context.WithCancel(t.Context())
+
 	first := later(ctx, a, "k", s)
 	s.began(t, 1)
 	second := later(t.Context(), b, "k", s)
@@ -341,26 +373,33 @@ func detachedFill(t *testing.T, a, b cache.Cache) {
 	if got := receive(t, first); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("the request that ended got %+v", got)
 	}
+
 	close(s.hold)
 	if got := receive(t, second); got.value != "v" {
 		t.Errorf("the other got %+v", got)
 	}
+
 	s.wantFills(t, 1)
 }
 
 func clearMatching(t *testing.T, a, b cache.Cache) {
 	keys := []string{
-		"content:locale:en", "content:locale:*", "[content]", `back\slash`, "{tag}", "}{", "with space", "line\nbreak", "nul\x00byte",
+		"content:locale:en", "content:locale:*", "[content]", `back\slash`, "{tag}", "}{",
+		"with space", "line\nbreak", "nul\x00byte",
 		"ș ț ¿ €", "*", "?", "^", "entry:content", "lease:content", strings.Repeat("long", 500), "\xff\xfe",
 	}
+
 	for _, text := range []string{
-		"*", "content:*", `content:locale:\*`, "*locale:??", `\[content\]`, `*\\*`, "[*]", "[^*]", "?", "{*}", "[a-e]*", "[^a-z]*",
+		"*", "content:*", `content:locale:\*`, "*locale:??", `\[content\]`, `*\\*`,
+		"[*]", "[^*]", "?", "{*}", "[a-e]*", "[^a-z]*",
 		"[", "[]*", "*\n*", "*\x00*", "*ț*", "entry:*", "nothing like it", `*\`, "[^",
 	} {
 		left := slices.DeleteFunc(slices.Clone(keys), pattern(t, text).Match)
+
 		for _, key := range keys {
 			get(t, b, key, newSource(key), key)
 		}
+
 		if n, err := a.Clear(t.Context(), pattern(t, text)); err != nil || n != len(keys)-len(left) {
 			t.Errorf("clearing %q: %d, %v; want %d", text, n, err, len(keys)-len(left))
 		}
@@ -369,6 +408,7 @@ func clearMatching(t *testing.T, a, b cache.Cache) {
 				t.Errorf("after clearing %q, %.20q is there: %v", text, key, ok)
 			}
 		}
+
 		if _, err := a.Clear(t.Context(), cache.Pattern("*")); err != nil {
 			t.Fatal(err)
 		}
@@ -380,12 +420,14 @@ func statistics(t *testing.T, a, b cache.Cache) {
 		key := "k" + strings.Repeat("x", i%50) + string(rune('a'+i/50))
 		get(t, a, key, newSource("v"), "v")
 	}
+
 	for _, want := range []int{2500, 0} {
 		for _, c := range []cache.Cache{a, b} {
 			if s := c.Stats(t.Context()); s.Type == "" || s.Size != want || !s.Available {
 				t.Errorf("got %+v, want %d entries", s, want)
 			}
 		}
+
 		if n, err := b.Clear(t.Context(), cache.Pattern("*")); n != want || err != nil {
 			t.Errorf("cleared %d, %v; want %d", n, err, want)
 		}

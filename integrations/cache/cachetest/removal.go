@@ -16,7 +16,9 @@ type removal func(ctx context.Context, c cache.Cache) error
 
 func removals() map[string]removal {
 	return map[string]removal{
-		"an invalidated key": func(ctx context.Context, c cache.Cache) error { return c.Invalidate(ctx, "other", "k") },
+		"an invalidated key": func(ctx context.Context, c cache.Cache) error {
+			return c.Invalidate(ctx, "other", "k")
+		},
 		"a cleared key": func(ctx context.Context, c cache.Cache) error {
 			_, err := c.Clear(ctx, cache.Pattern("*"))
 			return err
@@ -28,33 +30,43 @@ func goneEverywhere(t *testing.T, a, b cache.Cache, remove removal) {
 	s := newSource("old")
 	get(t, a, "k", s, "old")
 	get(t, b, "k", s, "old")
+
 	s.value.Store("new")
+
 	if err := remove(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
+
 	get(t, a, "k", s, "new")
-	serves(t, b, "k", s, "new") // by a message, since the old value stays fresh
+	serves(t, b, "k", s, "new") // a message reaches b, where the old value stays fresh
 }
 
 // overtakenFill removes the key, at either instance, while a fill of it is under way.
 func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 	for _, at := range []cache.Cache{a, b} {
 		old, fresh := blocked("old"), newSource("new")
+
 		before := later(t.Context(), a, "k", old)
 		old.began(t, 1)
+
 		if err := remove(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}
-		get(t, at, "k", fresh, "new") // also while the old fill is still under way
+
+		// The old fill is still under way.
+		get(t, at, "k", fresh, "new")
 		after := later(t.Context(), a, "k", fresh)
+
 		close(old.hold)
 		receive(t, before)
 		if got := receive(t, after); got.value != "new" {
 			t.Errorf("a read that began after it got %+v", got)
 		}
+
 		serves(t, a, "k", fresh, "new")
 		serves(t, b, "k", fresh, "new")
 		fresh.wantFills(t, 1)
+
 		if err := remove(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
@@ -64,18 +76,23 @@ func overtakenFill(t *testing.T, a, b cache.Cache, remove removal) {
 func overtakenRefresh(t *testing.T, a, b cache.Cache, remove removal) {
 	for _, at := range []cache.Cache{a, b} {
 		expired(t, a, "k", "first")
+
 		old, fresh := blocked("old"), newSource("new")
 		get(t, a, "k", old, "first")
 		old.began(t, 1)
+
 		if err := remove(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}
 		get(t, at, "k", fresh, "new")
+
 		close(old.hold)
-		time.Sleep(20 * time.Millisecond) // for the old fill to end
+		time.Sleep(20 * time.Millisecond) // the old fill ends
+
 		serves(t, a, "k", fresh, "new")
 		serves(t, b, "k", fresh, "new")
 		fresh.wantFills(t, 1)
+
 		if err := remove(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +108,7 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 		time.Sleep(time.Duration(time.Now().UnixNano() % int64(2*time.Millisecond)))
 		return []byte(v), cache.Lifetime{Fresh: 3 * time.Millisecond, Stale: time.Hour}, nil
 	}
+
 	read := func(c cache.Cache) int64 {
 		e, err := c.Get(t.Context(), "k", fill)
 		if err != nil {
@@ -99,6 +117,7 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 		v, _ := strconv.ParseInt(string(e.Value), 10, 64)
 		return v
 	}
+
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for i := range 8 {
@@ -113,6 +132,7 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 			}
 		})
 	}
+
 	for began := time.Now(); time.Since(began) < 500*time.Millisecond && !t.Failed(); {
 		want := version.Add(1)
 		if err := remove(t.Context(), a); err != nil {
@@ -122,12 +142,12 @@ func neverThePast(t *testing.T, a, b cache.Cache, remove removal) {
 			t.Errorf("version %d was read after %d was announced", got, want)
 		}
 	}
+
 	close(stop)
 	readers.Wait()
+
 	last := version.Load()
-	eventually(
-		t,
-		"both instances serve the last version",
-		func() bool { return read(a) == last && read(b) == last },
-	)
+	eventually(t, "both instances serve the last version", func() bool {
+		return read(a) == last && read(b) == last
+	})
 }

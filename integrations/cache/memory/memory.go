@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	maxBytes = 64 << 20 // of all entries
-	overhead = 320      // bytes of an entry beside its key and value
+	// maxBytes bounds the size of all entries together.
+	maxBytes = 64 << 20
+	// overhead is the number of bytes that an entry takes beside its key and value.
+	overhead = 320
 )
 
 // Cache is the cache of one process. Create it with New.
@@ -29,14 +31,14 @@ type Cache struct {
 	refreshes cache.Refreshes
 
 	mu       sync.Mutex           // held while an entry is stored or removed
-	inFlight map[string]*inFlight // by key, the fill that may store its value
+	inFlight map[string]*inFlight // the fills that may store their values, by key
 }
 
 // record is an entry with its lifetime.
 type record struct {
 	cache.Entry
 	life  cache.Lifetime
-	until time.Time // when it stops being fresh
+	until time.Time // the end of its freshness
 }
 
 func (r *record) fresh() bool { return time.Now().Before(r.until) }
@@ -66,12 +68,14 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 	if !ok {
 		return c.load(ctx, key, fill)
 	}
+
 	if !r.fresh() {
 		c.refreshes.Start(key, func() error {
 			_, err := c.fill(ctx, key, fill)
 			return err
 		})
 	}
+
 	return r.Entry, nil
 }
 
@@ -83,6 +87,7 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 		}
 		return c.fill(ctx, key, fill)
 	})
+
 	select {
 	case result := <-loaded:
 		entry, _ := result.Val.(cache.Entry)
@@ -92,13 +97,16 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 	}
 }
 
-// fill stores the value of a fill unless the key was removed meanwhile.
+// fill runs a fill and stores its value unless the key was removed meanwhile.
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	current := &inFlight{key}
+
 	c.mu.Lock()
 	c.inFlight[key] = current
 	c.mu.Unlock()
+
 	entry, life, err := cache.Run(ctx, fill)
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inFlight[key] == current {
@@ -107,6 +115,7 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill) (cache.En
 			c.entries.Set(key, &record{entry, life, entry.StoredAt.Add(life.Fresh)})
 		}
 	}
+
 	return entry, err
 }
 
@@ -123,6 +132,7 @@ func (c *Cache) Peek(_ context.Context, key string) (cache.Entry, bool) {
 func (c *Cache) Invalidate(_ context.Context, keys ...string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	for _, key := range keys {
 		c.forget(key)
 		c.entries.Invalidate(key)
@@ -130,7 +140,7 @@ func (c *Cache) Invalidate(_ context.Context, keys ...string) error {
 	return nil
 }
 
-// forget makes fills in progress discard their values, so that they answer no later reads.
+// forget makes a fill in progress discard its value, so that it answers no later reads.
 // The caller holds the lock.
 func (c *Cache) forget(key string) {
 	delete(c.inFlight, key)
@@ -141,11 +151,13 @@ func (c *Cache) forget(key string) {
 func (c *Cache) Clear(_ context.Context, pattern cache.Pattern) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	for key := range c.inFlight {
 		if pattern.Match(key) {
 			c.forget(key)
 		}
 	}
+
 	cleared := 0
 	for key := range c.entries.Keys() {
 		if pattern.Match(key) {
@@ -153,6 +165,7 @@ func (c *Cache) Clear(_ context.Context, pattern cache.Pattern) (int, error) {
 			cleared++
 		}
 	}
+
 	return cleared, nil
 }
 

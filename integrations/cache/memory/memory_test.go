@@ -20,11 +20,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestBound stores five times what the cache has room for.
+// TestBound stores five times as much as the cache has room for.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	c, value := memory.New(), bytes.Repeat([]byte("x"), 1<<20)
 	defer func() { _ = c.Close() }()
+
 	for i := range 320 {
 		if _, err := c.Get(t.Context(), fmt.Sprint(i), func(context.Context) ([]byte, cache.Lifetime, error) {
 			return value, cache.Lifetime{}, nil
@@ -32,6 +33,7 @@ func TestBound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if size := c.Stats(t.Context()).Size; size == 0 || size > 100 {
 		t.Errorf("%d MiB are kept, want about 64 at most", size)
 	}

@@ -20,9 +20,9 @@ const leaseLife = cache.FillTimeout + time.Second
 
 // In each script the first key is an entry and the second its lease.
 var (
-	// takeScript returns the entry, else tries to take the lease and returns 1 if it did, else 0.
-	// ARGV: token, life of the lease in ms, what the expired entry begins with that is to be
-	// replaced; empty if there is none.
+	// takeScript returns the entry if there is one. Otherwise it tries to take the lease
+	// and returns 1 if it did, 0 if not. ARGV: token, life of the lease in ms, and the
+	// beginning of the expired entry that is to be replaced, empty if there is none.
 	takeScript = valkey.NewLuaScript(`
 local entry = redis.call('GET', KEYS[1])
 if entry and (ARGV[3] == '' or string.sub(entry, 1, #ARGV[3]) ~= ARGV[3]) then return entry end
@@ -45,7 +45,7 @@ return 0`)
 // filled is the outcome of a fill.
 type filled struct {
 	entry  cache.Entry
-	stored bool // false: the key was removed meanwhile, or the server went away
+	stored bool // false if the key was removed meanwhile or the server went away
 }
 
 // load fills a missing entry once for all concurrent callers of this instance.
@@ -56,9 +56,11 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 			first = true
 			return c.fill(ctx, key, fill, "")
 		})
+
 		select {
 		case result := <-loaded:
-			// A value that was not stored may be older than the read of those who joined.
+			// A value that was not stored may be older than the reads that joined the
+			// fill later: they load again.
 			f, _ := result.Val.(filled)
 			if result.Err != nil || f.stored || first {
 				return f.entry, result.Err
@@ -69,16 +71,17 @@ func (c *Cache) load(ctx context.Context, key string, fill cache.Fill) (cache.En
 	}
 }
 
-// fill takes the lease of key, fills and stores. While another instance holds the lease
-// it waits for the value; the refresh of an expired entry returns instead.
+// fill takes the lease of key, fills and stores. While another instance holds the lease,
+// it waits for the value; the refresh of an expired entry returns at once instead.
 func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired string) (filled, error) {
 	token := rand.Text()
 	for {
 		reply, err := c.run("taking a lease", takeScript, key, token, milliseconds(leaseLife), expired)
-		if err != nil { // also if the server has no memory left
+		if err != nil { // the server is away or has no memory left
 			entry, err := c.getAlone(ctx, key, fill)
 			return filled{entry: entry}, err
 		}
+
 		if reply.IsString() {
 			r, err := decode(&reply)
 			return filled{r.Entry, true}, err
@@ -86,6 +89,7 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired s
 		if leased, _ := reply.AsBool(); leased {
 			return c.fillLeased(ctx, key, token, fill)
 		}
+
 		if expired != "" {
 			return filled{}, nil
 		}
@@ -97,19 +101,14 @@ func (c *Cache) fill(ctx context.Context, key string, fill cache.Fill, expired s
 func (c *Cache) fillLeased(ctx context.Context, key, token string, fill cache.Fill) (filled, error) {
 	entry, life, err := cache.Run(ctx, fill)
 	if err != nil {
-		// If it fails, the lease expires by itself.
+		// If the lease cannot be given back, it expires by itself.
 		_, _ = c.run("giving a lease back", releaseScript, key, token)
 		return filled{}, err
 	}
+
 	text := encode(record{entry, entry.StoredAt.Add(life.Fresh)})
-	reply, err := c.run(
-		"storing in the cache",
-		storeScript,
-		key,
-		token,
-		text,
-		milliseconds(life.Fresh+life.Stale),
-	)
+	reply, err := c.run("storing in the cache", storeScript, key,
+		token, text, milliseconds(life.Fresh+life.Stale))
 	stored, _ := reply.AsBool()
 	return filled{entry, err == nil && stored}, nil
 }
@@ -120,7 +119,9 @@ func (c *Cache) run(op string, script *valkey.Lua, key string, args ...string) (
 	if !up {
 		return valkey.ValkeyMessage{}, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
 	}
-	reply, err := script.Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).
+
+	reply, err := script.
+		Exec(context.Background(), client, []string{c.entryName(key), c.leaseName(key)}, args).
 		ToMessage()
 	return reply, c.failed(op, err)
 }

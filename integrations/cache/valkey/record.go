@@ -12,10 +12,10 @@ import (
 )
 
 // record is an entry as it is stored at the server: two times in milliseconds and the
-// revision, each followed by a space, and then the value. A read copies none of it.
+// revision, each followed by a space, and then the value. Reading it copies nothing.
 type record struct {
 	cache.Entry
-	until time.Time // when it stops being fresh
+	until time.Time // the end of its freshness
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 
 func (r record) fresh() bool { return time.Now().Before(r.until) }
 
-// times is what the stored form begins with.
+// times returns the beginning of the stored form: both times, each followed by a space.
 func (r record) times() string {
 	return fmt.Sprintf("%0*d %0*d ", timeLength, r.StoredAt.UnixMilli(), timeLength, r.until.UnixMilli())
 }
@@ -41,18 +41,21 @@ func decode(m *valkey.ValkeyMessage) (record, error) {
 	if len(text) < headerLength {
 		return record{}, errors.New("the server holds something that is not an entry")
 	}
+
 	value, err := m.AsBytes() // the same memory as text
 	storedAt, storedErr := strconv.ParseInt(text[:timeLength], 10, 64)
 	until, untilErr := strconv.ParseInt(text[timeLength+1:2*timeLength+1], 10, 64)
 	if err := errors.Join(err, storedErr, untilErr); err != nil {
 		return record{}, fmt.Errorf("reading an entry: %w", err)
 	}
+
 	revision := text[2*timeLength+2 : headerLength-1]
 	return record{
 		cache.Entry{
 			Value:    value[headerLength:],
 			Revision: revision,
 			StoredAt: time.UnixMilli(storedAt),
-		}, time.UnixMilli(until),
+		},
+		time.UnixMilli(until),
 	}, nil
 }

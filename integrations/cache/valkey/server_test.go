@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// content is a source that counts and can be changed.
+// content is a source that counts its fills and can be changed.
 type content struct {
 	fills atomic.Int32
 	value atomic.Value // string
@@ -80,21 +80,22 @@ func TestServerAway(t *testing.T) {
 			t.Parallel()
 			server := valkeyserver.Start(t)
 			a, b := open(t, server.URL(), "p:"), open(t, server.URL(), "p:")
+
 			s := newContent("before")
 			read(t, a, "k", s, "before")
 			read(t, b, "k", s, "before")
+
 			back := leave(t, server)
-			eventually(
-				t,
-				"statistics say that it is away",
-				func() bool { return !a.Stats(t.Context()).Available },
-			)
+			eventually(t, "statistics say that it is away", func() bool {
+				return !a.Stats(t.Context()).Available
+			})
 			if err := a.Invalidate(t.Context(), "k"); !errors.Is(err, cache.ErrUnavailable) {
 				t.Errorf("Invalidate while away: %v", err)
 			}
 			if _, err := a.Clear(t.Context(), cache.Pattern("*")); !errors.Is(err, cache.ErrUnavailable) {
 				t.Errorf("Clear while away: %v", err)
 			}
+
 			s.value.Store("during")
 			s.fills.Store(0)
 			began := time.Now()
@@ -104,14 +105,15 @@ func TestServerAway(t *testing.T) {
 			if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
 				t.Errorf("%d fills for a thousand reads while away", n)
 			}
+
 			back()
 			s.value.Store("after")
-			eventually(
-				t,
-				"an invalidation succeeds again",
-				func() bool { return a.Invalidate(t.Context(), "k") == nil },
-			)
+			eventually(t, "an invalidation succeeds again", func() bool {
+				return a.Invalidate(t.Context(), "k") == nil
+			})
+
 			read(t, a, "k", s, "after")
+
 			eventually(t, "the other has it too", func() bool {
 				e, ok := b.Peek(t.Context(), "k")
 				return ok && string(e.Value) == "after"
@@ -120,13 +122,14 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// TestFillAcrossAnOutage checks that what an instance read or began to fill before the
-// server went away is not served when it is back and holds nothing any more.
+// TestFillAcrossAnOutage checks that values which an instance read or began to fill
+// before the server went away are not served once the server is back without its data.
 func TestFillAcrossAnOutage(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	c, s := open(t, server.URL(), "p:"), newContent("old")
 	read(t, c, "copied", s, "old")
+
 	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := c.Get(t.Context(), "under way", func(ctx context.Context) ([]byte, cache.Lifetime, error) {
@@ -136,20 +139,22 @@ func TestFillAcrossAnOutage(t *testing.T) {
 		})
 		done <- err
 	}()
+
 	<-began
 	server.Stop()
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(
-		t,
-		"the server is used again",
-		func() bool { return c.Invalidate(t.Context(), "other") == nil },
-	)
+
+	eventually(t, "the server is used again", func() bool {
+		return c.Invalidate(t.Context(), "other") == nil
+	})
+
 	close(release)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+
 	s.value.Store("new")
 	read(t, c, "copied", s, "new")
 	read(t, c, "under way", s, "new")
@@ -160,28 +165,34 @@ func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	server.Stop()
+
 	c, s := open(t, server.URL(), "p:"), newContent("v")
 	read(t, c, "k", s, "v")
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "entries are stored", func() bool {
 		read(t, c, "k", s, "v")
 		return c.Stats(t.Context()).Size == 1
 	})
 }
 
-// TestServerWithoutMemory refuses to store; reads must not hammer the source.
+// TestServerWithoutMemory uses a server that refuses to store. Reads must not
+// overload the source.
 func TestServerWithoutMemory(t *testing.T) {
 	t.Parallel()
 	c, s := open(t, valkeyserver.Start(t, "--maxmemory", "1").URL(), "p:"), newContent("v")
+
 	began := time.Now()
 	for range 100 {
 		read(t, c, "k", s, "v")
 	}
+
 	if n := s.fills.Load(); time.Since(began) < time.Second && n > 2 {
 		t.Errorf("%d fills for a hundred reads", n)
 	}
+
 	if err := c.Invalidate(t.Context(), "k"); err != nil || !c.Stats(t.Context()).Available {
 		t.Errorf("Invalidate: %v", err)
 	}
@@ -192,7 +203,9 @@ func TestLeaseOfADeadInstance(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t)
 	c := open(t, server.URL(), "p:")
+
 	ask(t, server, "SET", "p:lease:k", "someone", "PX", "300")
+
 	began := time.Now()
 	read(t, c, "k", newContent("v"), "v")
 	if took := time.Since(began); took < 200*time.Millisecond {
@@ -215,44 +228,41 @@ func TestChangesByHand(t *testing.T) {
 	}
 }
 
-// TestLeastPrivileges runs with a user who may do no more than the manual says, among
-// keys of others.
+// TestLeastPrivileges uses an account with only the privileges that the manual lists,
+// among the keys of other services.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"--user", "siteapi", "on", ">p@ss:w/rd", "~siteapi:*", "resetchannels", "-@all"},
 		strings.Fields(privileges)...)
 	server := valkeyserver.Start(t, append(args, "--user", "admin", "on", "nopass", "~*", "+@all")...)
-	ask(
-		t,
-		server,
-		"MSET",
-		"content:locale:en",
-		"theirs",
-		"siteapi2:entry:k",
-		"theirs",
-		"siteapi:rate:192.0.2.1",
-		"1",
-	)
+	ask(t, server, "MSET",
+		"content:locale:en", "theirs", "siteapi2:entry:k", "theirs", "siteapi:rate:192.0.2.1", "1")
+
 	c := open(t, "valkey://siteapi:"+url.QueryEscape("p@ss:w/rd")+"@"+server.Addr(), "siteapi:")
+
 	s := newContent("v")
 	read(t, c, "content:locale:en", s, "v")
 	if stats := c.Stats(t.Context()); stats.Size != 1 || !stats.Available {
 		t.Errorf("statistics: %+v", stats)
 	}
+
 	if err := c.Invalidate(t.Context(), "content:locale:en"); err != nil {
 		t.Error(err)
 	}
 	read(t, c, "content:locale:en", s, "v")
+
 	if n, err := c.Clear(t.Context(), cache.Pattern("*")); n != 1 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
+
 	if reply := ask(t, server, "DBSIZE"); reply != int64(3) {
 		t.Errorf("%v keys are left, want the 3 of others", reply)
 	}
 }
 
 // privileges are the commands that cache and rate limits need.
-const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time +eval +evalsha +script|load +scan"
+const privileges = "+@connection +@transaction +get +set +del +unlink +pttl +time " +
+	"+eval +evalsha +script|load +scan"
 
 // TestAddresses opens addresses that can't be used.
 func TestAddresses(t *testing.T) {
@@ -269,6 +279,7 @@ func TestAddresses(t *testing.T) {
 		if err == nil {
 			conn.Close()
 		}
+
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -281,6 +292,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer conn.Close()
+
 	c, s := valkey.New(conn, "p:"), newContent(strings.Repeat("x", 20_000))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -29,24 +29,25 @@ import (
 	"siteapi/integrations/valkeyconn"
 )
 
-// AwayFresh is how long at most an instance uses what it filled while the server was away.
+// AwayFresh bounds how long an instance uses a value that it filled while
+// the server was away.
 const AwayFresh = time.Second
 
 // Cache is a cache shared through a server. Create it with New.
 type Cache struct {
 	conn      *valkeyconn.Conn
-	prefix    string        // of the names of all keys at the server
+	prefix    string        // the beginning of all key names at the server
 	alone     *memory.Cache // used while the server is away
 	loads     singleflight.Group
 	refreshes cache.Refreshes
 }
 
-// New returns the cache under a prefix of the keys at a server.
+// New returns a cache whose keys at the server begin with prefix.
 func New(conn *valkeyconn.Conn, prefix string) *Cache {
 	return &Cache{conn: conn, prefix: prefix, alone: memory.New()}
 }
 
-// entryName and leaseName are the keys at the server.
+// entryName and leaseName return the names of the keys at the server.
 func (c *Cache) entryName(key string) string { return c.prefix + "entry:" + key }
 func (c *Cache) leaseName(key string) string { return c.prefix + "lease:" + key }
 
@@ -64,6 +65,7 @@ func (c *Cache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Ent
 			return err
 		})
 	}
+
 	return r.Entry, nil
 }
 
@@ -90,14 +92,16 @@ func (c *Cache) Peek(ctx context.Context, key string) (cache.Entry, bool) {
 	return r.Entry, true
 }
 
-// read returns the record under key if there is one, from the client's copy where it has one.
+// read returns the record under key if there is one, preferably from the client's copy.
 func (c *Cache) read(key string) (r record, found bool, err error) {
 	client, up := c.conn.Client()
 	if !up {
 		return record{}, false, cache.ErrUnavailable
 	}
-	// Others may wait for the same reply, so it doesn't end with the request that asked first.
-	reply, err := client.DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).
+
+	// Other requests may wait for the same reply, so it must not end with the first one.
+	reply, err := client.
+		DoCache(context.Background(), client.B().Get().Key(c.entryName(key)).Cache(), copiesLife).
 		ToMessage()
 	if valkey.IsValkeyNil(err) {
 		return record{}, false, nil
@@ -105,14 +109,16 @@ func (c *Cache) read(key string) (r record, found bool, err error) {
 	if err != nil {
 		return record{}, false, c.failed("reading the cache", err)
 	}
+
 	r, err = decode(&reply)
 	return r, err == nil, err
 }
 
-// copiesLife bounds the life of the client's copies, which the server otherwise invalidates.
+// copiesLife bounds the life of the client's copies. The server usually
+// invalidates them earlier.
 const copiesLife = time.Hour
 
-// failed translates the error of a command.
+// failed translates the error of a command, if there is one.
 func (c *Cache) failed(op string, err error) error {
 	if err == nil {
 		return nil
@@ -127,27 +133,26 @@ func (c *Cache) Invalidate(ctx context.Context, keys ...string) error {
 	return errors.Join(err, c.alone.Invalidate(ctx, keys...))
 }
 
-// remove removes leases and entries and returns the number of entries. The lease goes
-// first: a fill under way either finds it gone, or has stored what is removed next.
+// remove removes leases and entries and returns the number of entries. The lease
+// goes first: a fill under way either finds it gone, or has stored the entry
+// that is removed next.
 func (c *Cache) remove(op string, keys []string) (int, error) {
 	client, up := c.conn.Client()
 	if !up {
 		return 0, fmt.Errorf("%s: %w", op, cache.ErrUnavailable)
 	}
+
 	commands := make(valkey.Commands, 0, 2*len(keys)+1)
 	for _, key := range keys {
-		commands = append(
-			commands,
-			client.B().
-				Unlink().
-				Key(c.leaseName(key)).
-				Build(),
-			client.B().Unlink().Key(c.entryName(key)).Build(),
-		)
+		commands = append(commands,
+			client.B().Unlink().Key(c.leaseName(key)).Build(),
+			client.B().Unlink().Key(c.entryName(key)).Build())
 	}
-	// The server pushes our own changes behind their replies: when the last reply is here,
-	// so are all pushes.
+
+	// The server pushes our own changes after their replies. The reply to the ping comes
+	// last, when all pushes have arrived.
 	commands = append(commands, client.B().Ping().Build())
+
 	removed := 0
 	for i, reply := range client.DoMulti(context.Background(), commands...) {
 		if err := reply.Error(); err != nil {
@@ -157,16 +162,21 @@ func (c *Cache) remove(op string, keys []string) (int, error) {
 			removed += int(n)
 		}
 	}
+
+	// The value of a fill under way is not stored, and must not answer
+	// later reads either.
 	for _, key := range keys {
-		c.loads.Forget(key) // its value is not stored, and must not answer later reads
+		c.loads.Forget(key)
 	}
+
 	return removed, nil
 }
 
 // Clear implements [cache.Cache]. Entries stored while it runs may stay.
 func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 	cleared := 0
-	// Leases first, so that no earlier fill stores its value after the scan.
+
+	// Leases are removed first, so that no earlier fill stores its value after the scan.
 	for _, name := range []func(string) string{c.leaseName, c.entryName} {
 		err := c.scan(ctx, "clearing", name(""), func(keys []string) error {
 			matching := keys[:0]
@@ -175,6 +185,7 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 					matching = append(matching, key)
 				}
 			}
+
 			n, err := c.remove("clearing", matching)
 			cleared += n
 			return err
@@ -183,11 +194,12 @@ func (c *Cache) Clear(ctx context.Context, pattern cache.Pattern) (int, error) {
 			return cleared, err
 		}
 	}
+
 	_, err := c.alone.Clear(ctx, pattern)
 	return cleared, err
 }
 
-// scan calls found with the keys whose names begin with a prefix, some at a time.
+// scan calls found with the keys whose names begin with a prefix, in batches.
 func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []string) error) error {
 	seen := map[string]bool{} // a scan may return a key twice
 	for cursor := uint64(0); ; {
@@ -198,11 +210,13 @@ func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []s
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s: %w", op, err)
 		}
+
 		command := client.B().Scan().Cursor(cursor).Match(cache.Escape(prefix) + "*").Count(1000).Build()
 		step, err := client.Do(context.Background(), command).AsScanEntry()
 		if err != nil {
 			return c.failed(op, err)
 		}
+
 		var keys []string
 		for _, name := range step.Elements {
 			if !seen[name] {
@@ -210,11 +224,13 @@ func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []s
 				keys = append(keys, name[len(prefix):])
 			}
 		}
+
 		if len(keys) > 0 {
 			if err := found(keys); err != nil {
 				return err
 			}
 		}
+
 		if cursor = step.Cursor; cursor == 0 {
 			return nil
 		}
@@ -231,6 +247,7 @@ func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	if err != nil {
 		return cache.Stats{Type: "valkey"}
 	}
+
 	stats.Available = true
 	return stats
 }

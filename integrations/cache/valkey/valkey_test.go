@@ -19,6 +19,7 @@ func open(t *testing.T, url, prefix string) *valkey.Cache {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := valkey.New(conn, prefix)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -18,8 +18,8 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Driver is the part of a driver that every driver has. A driver that cannot look up and erase
-// is not tested for that.
+// Driver holds the interfaces that every driver implements. Lookup and erasure are tested
+// only if the driver implements them, too.
 type Driver interface {
 	cms.Content
 	cms.Submissions
@@ -28,7 +28,8 @@ type Driver interface {
 // Subject is a driver with a way into its CMS. Each case gets a fresh one.
 type Subject struct {
 	Driver
-	// Replace makes these documents, drafts and all, the whole content of the CMS.
+
+	// Replace makes these documents, drafts included, the whole content of the CMS.
 	Replace func(t testing.TB, docs ...string)
 	// Stored returns the submissions that the CMS holds, by _id.
 	Stored func(t testing.TB) map[string]json.RawMessage
@@ -50,14 +51,15 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 			check(t, open(t))
 		})
 	}
+
 	t.Run("Lookup and erasure", func(t *testing.T) {
 		t.Parallel()
 		lookupAndErasure(t, open(t))
 	})
 }
 
-// Submission returns a submission with every field set. Its values make mistakes in quoting or
-// escaping visible.
+// Submission returns a submission with every field set. Its values make mistakes in
+// quoting or escaping visible.
 func Submission(id string) *quote.Submission {
 	return &quote.Submission{
 		ID:          id,
@@ -81,11 +83,12 @@ func Submission(id string) *quote.Submission {
 	}
 }
 
-// site is content of every kind there is, in no order.
+// site returns content of every kind, in no particular order.
 func site() []string {
 	return []string{
 		`{"_id":"hero-ro","_type":"heroSection","language":"ro","title":"Bună ziua, ș ț"}`,
-		`{"_id":"hero-en","_type":"heroSection","language":"en","_updatedAt":"2026-01-02T03:04:05.678Z","price":1.50,"none":null}`,
+		`{"_id":"hero-en","_type":"heroSection","language":"en",` +
+			`"_updatedAt":"2026-01-02T03:04:05.678Z","price":1.50,"none":null}`,
 		`{"_id":"a-hero-es","_type":"heroSection","language":"es","title":"¿Qué tal?"}`,
 		`{"_id":"hero-common","_type":"heroSection","language":null,"title":"for all"}`,
 		`{"_id":"siteSettings","_type":"siteSettings","contactPhone":"+1"}`,
@@ -101,33 +104,51 @@ func site() []string {
 func fetch(t *testing.T, s Subject) {
 	s.Replace(t, site()...)
 	ok(t, "Ping", s.Ping(t.Context()))
+
 	for name, tc := range map[string]struct {
 		q    cms.Query
 		want []string
 	}{
-		"no type":              {cms.Query{Locale: "en"}, []string{}},
-		"language and without": {cms.Query{Types: []string{"heroSection"}, Locale: "en"}, []string{"hero-common", "hero-en"}},
-		"another, in id order": {cms.Query{Types: []string{"heroSection"}, Locale: "es"}, []string{"a-hero-es", "hero-common"}},
-		"several types": {cms.Query{Types: []string{"siteSettings", "heroSection"}, Locale: "ro"},
-			[]string{"hero-common", "hero-ro", "siteSettings"}},
+		"no type": {cms.Query{Locale: "en"}, []string{}},
+		"language and without": {
+			cms.Query{Types: []string{"heroSection"}, Locale: "en"},
+			[]string{"hero-common", "hero-en"},
+		},
+		"another, in id order": {
+			cms.Query{Types: []string{"heroSection"}, Locale: "es"},
+			[]string{"a-hero-es", "hero-common"},
+		},
+		"several types": {
+			cms.Query{Types: []string{"siteSettings", "heroSection"}, Locale: "ro"},
+			[]string{"hero-common", "hero-ro", "siteSettings"},
+		},
 		"unknown type": {cms.Query{Types: []string{"nope"}, Locale: "en"}, []string{}},
-		"odd letters":  {cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`}, []string{}},
-		"submissions asked for": {cms.Query{Types: []string{cms.SubmissionType, "siteSettings"}, Locale: "en"},
-			[]string{"siteSettings"}},
+		"odd letters": {
+			cms.Query{Types: []string{`"] || true || _type in ["`}, Locale: `" || true || "`},
+			[]string{},
+		},
+		"submissions asked for": {
+			cms.Query{Types: []string{cms.SubmissionType, "siteSettings"}, Locale: "en"},
+			[]string{"siteSettings"},
+		},
 		"only submissions": {cms.Query{Types: []string{cms.SubmissionType}, Locale: "en"}, []string{}},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
 		ok(t, name, err)
+
 		ids := []string{}
 		for _, d := range docs {
 			ids = append(ids, d.ID)
+
 			var fields map[string]json.RawMessage
 			ok(t, name, json.Unmarshal(d.Fields, &fields))
-			if d.ID == "hero-en" && (string(fields["price"]) != "1.50" || string(fields["none"]) != "null" ||
-				!d.UpdatedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC))) {
+			if d.ID == "hero-en" &&
+				(string(fields["price"]) != "1.50" || string(fields["none"]) != "null" ||
+					!d.UpdatedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC))) {
 				t.Errorf("%s, updated %s", d.Fields, d.UpdatedAt)
 			}
 		}
+
 		if docs == nil || !slices.Equal(ids, tc.want) {
 			t.Errorf("%s: %q, want %q", name, ids, tc.want)
 		}
@@ -139,6 +160,7 @@ func fetchChanges(t *testing.T, s Subject) {
 		s.Replace(t, `{"_id":"p","_type":"page","title":"`+title+`"}`)
 		docs, err := s.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Locale: "en"})
 		ok(t, "Fetch", err)
+
 		if len(docs) != 1 || !strings.Contains(string(docs[0].Fields), title) {
 			t.Fatalf("%d documents, want %q", len(docs), title)
 		}
@@ -155,10 +177,12 @@ func put(t *testing.T, s Subject) {
 		Selections:  quote.Selections{ProjectType: "website"},
 		Estimate:    quote.Estimate{Currency: "EUR"},
 	}
+
 	for _, submission := range []*quote.Submission{full, bare} {
 		ok(t, "Put", s.Put(t.Context(), submission))
 		var got cms.StoredSubmission
 		ok(t, "reading the document", json.Unmarshal(s.Stored(t)["quoteSubmission."+submission.ID], &got))
+
 		if want := cms.Stored(submission); !reflect.DeepEqual(got, want) {
 			t.Errorf("stored\n%+v, want\n%+v", got, want)
 		}
@@ -168,30 +192,38 @@ func put(t *testing.T, s Subject) {
 // putRepeated stores the same submissions at the same time and again later, changed.
 func putRepeated(t *testing.T, s Subject) {
 	const ids, each = 4, 8
+
 	var all sync.WaitGroup
 	for i := range ids * each {
 		all.Go(func() {
-			if err := s.Put(context.WithoutCancel(t.Context()), Submission(fmt.Sprintf("c%d", i%ids))); err != nil {
+			if err := s.Put(
+				context.WithoutCancel(t.Context()), Submission(fmt.Sprintf("c%d", i%ids)),
+			); err != nil {
 				t.Errorf("Put: %v", err)
 			}
 		})
 	}
 	all.Wait()
+
 	before := s.Stored(t)
 	changed := Submission("c0")
 	changed.Contact.FirstName = "Someone else"
 	ok(t, "Put again", s.Put(t.Context(), changed))
+
 	if after := s.Stored(t); len(after) != ids || !reflect.DeepEqual(after, before) {
 		t.Errorf("stored\n%s, want\n%s", after, before)
 	}
 }
 
 func putOddIDs(t *testing.T, s Subject) {
-	for _, id := range []string{"", "../x", "a/b", "a b", "a\x00b", "ș", "..", "a..b", strings.Repeat("x", 200)} {
+	for _, id := range []string{
+		"", "../x", "a/b", "a b", "a\x00b", "ș", "..", "a..b", strings.Repeat("x", 200),
+	} {
 		if err := s.Put(t.Context(), Submission(id)); upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("Put %q: %v", id, err)
 		}
 	}
+
 	if n := len(s.Stored(t)); n != 0 {
 		t.Errorf("%d documents stored", n)
 	}
@@ -203,6 +235,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	if !ok1 || !ok2 {
 		t.Skip("the driver cannot look up and erase")
 	}
+
 	addresses := map[string]string{
 		"f1": "Ana@Example.com",
 		"f2": "ana@example.com",
@@ -210,20 +243,24 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		"f4": "ana@example.com.evil.org",
 		"f5": "ANA@EXAMPLE.COM",
 	}
+
 	for id, email := range addresses {
 		q := Submission(id)
 		q.Contact.Email = email
 		ok(t, "Put", s.Put(t.Context(), q))
 	}
+
 	asked, want := []string{"f3"}, []string{}
-	for i := range 230 { // more than fit into one query
+	for i := range 230 { // more than one query can hold
 		want = append(want, fmt.Sprintf("%08d-0000-4000-8000-missing", i))
 	}
+
 	missing, err := lookup.Missing(t.Context(), append(append(asked, want...), "f1"))
 	ok(t, "Missing", err)
 	if !slices.Equal(missing, want) {
 		t.Errorf("%d missing, want %d, in the order given", len(missing), len(want))
 	}
+
 	find := func(email string, want ...string) {
 		t.Helper()
 		got, err := lookup.Find(t.Context(), email)
@@ -233,33 +270,42 @@ func lookupAndErasure(t *testing.T, s Subject) {
 			t.Errorf("%q finds %q, want %q", email, got, want)
 		}
 	}
+
 	find(" aNA@example.com ", "f1", "f2", "f5")
 	find("xana@example.com", "f3")
 	for _, unknown := range []string{"example.com", "*", `" || true || "`, ""} {
 		find(unknown)
 	}
-	for range 2 { // erasing what does not exist is not an error
+
+	for range 2 { // erasing a missing document is not an error
 		ok(t, "Erase", eraser.Erase(t.Context(), []string{"f1", "never-there", "f2", "f5"}))
 	}
 	ok(t, "Erase of none", eraser.Erase(t.Context(), nil))
 	find("ana@example.com")
+
 	ok(t, "Put after Erase", s.Put(t.Context(), Submission("f1")))
 	if n := len(s.Stored(t)); n != 3 {
 		t.Errorf("%d documents stored, want 3", n)
 	}
 }
 
-// cancelled checks that a call whose context has ended does nothing and returns the reason.
+// cancelled checks that a call whose context has ended does nothing and says why.
 func cancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	_, fetchErr := s.Fetch(ctx, cms.Query{Types: []string{"page"}, Locale: "en"})
-	for op, err := range map[string]error{"Fetch": fetchErr, "Ping": s.Ping(ctx), "Put": s.Put(ctx, Submission("gone"))} {
+	for op, err := range map[string]error{
+		"Fetch": fetchErr,
+		"Ping":  s.Ping(ctx),
+		"Put":   s.Put(ctx, Submission("gone")),
+	} {
 		var e *upstream.Error
 		if !errors.As(err, &e) || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want an *upstream.Error, unavailable, with the context's error", op, err)
 		}
 	}
+
 	if n := len(s.Stored(t)); n != 0 {
 		t.Errorf("%d documents stored", n)
 	}

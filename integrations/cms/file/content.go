@@ -15,18 +15,21 @@ import (
 //go:embed sample.json
 var sample []byte
 
-// Sample returns the content that is served where no file is configured: site settings with
+// Sample returns the content that is served if no file is configured: site settings with
 // localised telephone numbers and a logo that needs no network, a hero section in each
 // language, and labels in three languages and a price for the slugs of the calculator.
 func Sample() []byte { return bytes.Clone(sample) }
 
-// Fetch returns the documents that match a query. The answer is never older than the file,
-// unless that cannot be used.
+// Fetch returns the documents that match a query. The result is never older than the
+// file, unless the file cannot be used.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fail("reading the content", err)
 	}
-	_ = d.read() // logged; the last good content is served
+
+	// The error is logged, and the last good content is served.
+	_ = d.read()
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := []cms.Document{}
@@ -35,14 +38,16 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 			found = append(found, doc)
 		}
 	}
+
 	return found, nil
 }
 
-// read loads the content file if it has changed. On an error, which is logged once, the
+// read loads the content file if it has changed. An error is logged once, and the
 // earlier content stays.
 func (d *Driver) read() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if err := d.readLocked(); err != nil {
 		if text := err.Error(); text != d.broken {
 			d.broken = text
@@ -53,10 +58,12 @@ func (d *Driver) read() error {
 		}
 		return err
 	}
+
 	if d.broken != "" {
 		d.broken = ""
 		d.log.Info().Str("file", d.path).Msg("the content file can be read again")
 	}
+
 	return nil
 }
 
@@ -65,44 +72,55 @@ func (d *Driver) readLocked() error {
 	if err != nil {
 		return err
 	}
+
 	sum := sha256.Sum256(data)
 	if sum == d.sum {
 		return nil
 	}
+
 	docs, malformed, err := parse(data)
 	if err != nil {
 		return err
 	}
 	d.docs, d.sum = docs, sum
+
 	for _, err := range malformed {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")
 	}
+
 	return nil
 }
 
-// Watch calls changed after each change of the content until ctx ends, whose error it
-// returns. A file is read once its size and time have stayed the same for one interval.
+// Watch calls changed after each change of the content until ctx ends, and
+// returns the error of ctx. A file is read once its size and time have stayed the
+// same for one interval.
 func (d *Driver) Watch(ctx context.Context, changed func()) error {
 	announced := d.current()
-	var seen, handled string // sizes and times of the file
+	var seen, handled string // size and time of the file
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
+
 		now := ""
 		if info, err := os.Stat(d.path); err == nil {
 			now = fmt.Sprint(info.Size(), info.ModTime())
 		}
+
 		if now == seen && now != handled {
 			handled = now
-			_ = d.read() // logged
+			_ = d.read() // the error is logged
 		}
 		seen = now
-		if sum := d.current(); sum != announced { // a Fetch may have read it already
+
+		// The content is compared rather than the file, which a Fetch may have read
+		// already.
+		if sum := d.current(); sum != announced {
 			announced = sum
 			changed()
 		}

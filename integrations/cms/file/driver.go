@@ -1,10 +1,11 @@
 // Package file is the CMS of a site that has none yet: content comes from a JSON file in
 // Sanity's document shapes, and submissions are stored as files.
 //
-// The content file holds an array of documents, a single one, or one per line as `sanity
-// dataset export` writes them. It is read again whenever it changes. A file that cannot be read
-// or parsed leaves the content as it was; an entry that is not a document is left out. Both are
-// logged. References are not followed, except those to assets that the file holds.
+// The content file holds an array of documents, a single one, or one per line as
+// `sanity dataset export` writes them. It is read again whenever it changes. A file
+// that cannot be read or parsed leaves the content as it was; an entry that is not a
+// document is left out. Both are logged. References are not followed, except those to
+// assets that the file holds.
 package file
 
 import (
@@ -30,26 +31,26 @@ type Options struct {
 	Sample bool
 	// Dir is the data folder. Submissions go to its sub-folder "cms".
 	Dir string
-	// Log gets what is wrong with the content file.
+	// Log receives the errors of the content file.
 	Log zerolog.Logger
 }
 
 // Driver implements every interface of package cms but cms.WebhookSetup.
 type Driver struct {
-	path string // of the content file
-	dir  string // of the submissions
+	path string // the content file
+	dir  string // the folder of submissions
 	log  zerolog.Logger
 
 	putting sync.Mutex // held while a submission is written
 
-	mu     sync.Mutex        // guards the content
-	docs   []cms.Document    // of the last file that could be used
-	sum    [sha256.Size]byte // of the text that docs came from
-	broken string            // what is wrong with the file now; empty: nothing
+	mu     sync.Mutex        // guards the fields below
+	docs   []cms.Document    // documents of the last usable content file
+	sum    [sha256.Size]byte // digest of the text that docs were read from
+	broken string            // error of the latest read, empty if it succeeded
 }
 
-// Open reads the content and makes the folder of submissions. A content file that cannot be
-// used is an error.
+// Open reads the content and makes the folder of submissions. A content file that cannot
+// be used is an error.
 func Open(opts Options) (*Driver, error) {
 	if opts.Dir == "" {
 		return nil, errors.New("opening the file CMS: no data folder is named")
@@ -58,14 +59,17 @@ func Open(opts Options) (*Driver, error) {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of submissions: %w", err)
 	}
+
 	if opts.Sample {
 		if err := d.writeSample(); err != nil {
 			return nil, fmt.Errorf("writing the sample content: %w", err)
 		}
 	}
+
 	if err := d.read(); err != nil {
 		return nil, fmt.Errorf("reading the content file %s: %w", d.path, err)
 	}
+
 	return d, nil
 }
 
@@ -80,8 +84,8 @@ func (d *Driver) writeSample() error {
 	return os.WriteFile(d.path, sample, 0o600)
 }
 
-// Ping checks that the content file can be used as it is now and the folder of submissions
-// can be written.
+// Ping checks that the content file can be used as it is now and the folder of
+// submissions can be written.
 func (d *Driver) Ping(ctx context.Context) error {
 	const op = "checking content file and folder"
 	if err := ctx.Err(); err != nil {
@@ -90,6 +94,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 	if err := d.read(); err != nil {
 		return fail(op, err)
 	}
+
 	probe, err := os.CreateTemp(d.dir, ".ping-")
 	if err != nil {
 		return fail(op, err)
@@ -97,8 +102,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return fail(op, errors.Join(probe.Close(), os.Remove(probe.Name())))
 }
 
-// fail translates an error of the file system, if there is one. A missing permission stays until
-// an operator acts; everything else, such as a full disk, may pass.
+// fail translates an error of the file system, if there is one. A missing permission
+// stays until an operator acts; everything else, such as a full disk, may pass.
 func fail(op string, err error) error {
 	if err == nil {
 		return nil

@@ -101,6 +101,7 @@ func pages(t *testing.T, d *file.Driver) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ids := []string{}
 	for _, doc := range docs {
 		ids = append(ids, doc.ID)
@@ -114,7 +115,7 @@ func TestContentForms(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text      string
 		want      []string
-		malformed string // in the log
+		malformed string // expected in the log
 	}{
 		"array":              {"[" + b + "," + a + "]", []string{"a", "b"}, ""},
 		"empty array":        {"[]", []string{}, ""},
@@ -122,11 +123,17 @@ func TestContentForms(t *testing.T) {
 		"one per line, even": {"\ufeff\n" + a + "\r\n\n  " + b, []string{"a", "b"}, ""},
 		"a single document":  {"{\n \"_id\":\"a\",\n \"_type\":\"page\"\n}\n", []string{"a"}, ""},
 		"byte order mark":    {"\ufeff \n[" + a + "]", []string{"a"}, ""},
-		"drafts and private": {`[` + a + `,{"_id":"drafts.a","_type":"page"},{"_id":"x.y","_type":"page"}]`, []string{"a"}, ""},
-		"no document":        {`[` + a + `, 7]`, []string{"a"}, "entry 2: a document is not a JSON object"},
-		"no type":            {`[{"_id":"x"},` + a + `]`, []string{"a"}, "entry 1: document"},
-		"twice":              {`[` + a + `,{"_id":"a","_type":"t"}]`, []string{"a"}, "entry 2: a second document has the _id"},
-		"broken line":        {a + "\n  {\"_id\": }\n", []string{"a"}, "line 2: not a JSON object"},
+		"drafts and private": {
+			`[` + a + `,{"_id":"drafts.a","_type":"page"},{"_id":"x.y","_type":"page"}]`,
+			[]string{"a"}, "",
+		},
+		"no document": {`[` + a + `, 7]`, []string{"a"}, "entry 2: a document is not a JSON object"},
+		"no type":     {`[{"_id":"x"},` + a + `]`, []string{"a"}, "entry 1: document"},
+		"twice": {
+			`[` + a + `,{"_id":"a","_type":"t"}]`,
+			[]string{"a"}, "entry 2: a second document has the _id",
+		},
+		"broken line": {a + "\n  {\"_id\": }\n", []string{"a"}, "line 2: not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,6 +166,7 @@ func TestOpenRefusesBrokenContent(t *testing.T) {
 			}
 		})
 	}
+
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "plain"), "x")
 	for name, opts := range map[string]file.Options{
@@ -188,11 +196,13 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 		}},
 	} {
 		tc.spoil()
+
 		for range 3 {
 			if got := pages(t, d); !slices.Equal(got, []string{"a"}) {
 				t.Fatalf("%s: %q", tc.name, got)
 			}
 		}
+
 		if err := d.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), tc.logged) {
 			t.Errorf("%s: Ping: %v", tc.name, err)
 		}
@@ -200,6 +210,7 @@ func TestBrokenContentLeavesTheOld(t *testing.T) {
 			t.Errorf("%s: logged %d times", tc.name, n)
 		}
 	}
+
 	write(t, path, page("c"))
 	if got := pages(t, d); !slices.Equal(got, []string{"c"}) {
 		t.Fatalf("repaired: %q", got)
@@ -214,8 +225,10 @@ func TestWatch(t *testing.T) {
 	d, path, _ := open(t, page("start"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+
 	changes, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() { ended <- d.Watch(ctx, func() { changes <- struct{}{} }) }()
+
 	expect := func(what, id string) {
 		t.Helper()
 		select {
@@ -227,23 +240,29 @@ func TestWatch(t *testing.T) {
 			t.Fatalf("%s: %q served", what, got)
 		}
 	}
+
 	write(t, path, page("written"))
 	expect("a write", "written")
+
 	write(t, path+".new", page("renamed"))
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
 	expect("a rename", "renamed")
+
 	write(t, path, page("fetched"))
 	_ = pages(t, d)
 	expect("a change that a Fetch saw first", "fetched")
+
 	write(t, path, "[{")
 	write(t, path, page("repaired"))
 	expect("a repair", "repaired")
+
 	cancel()
 	if err := <-ended; ctx.Err() == nil || err == nil {
 		t.Errorf("Watch ended with %v", err)
 	}
+
 	if len(changes) > 0 {
 		t.Errorf("%d changes too many", len(changes))
 	}
@@ -251,16 +270,18 @@ func TestWatch(t *testing.T) {
 
 func TestAssetsOfAnExport(t *testing.T) {
 	t.Parallel()
-	d, _, _ := open(
-		t,
-		`{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}
-{"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},"other":{"asset":{"_ref":"image-b-1x1-png"}}}`,
-	)
+	d, _, _ := open(t,
+		`{"_id":"image-a-1x1-png","_type":"sanity.imageAsset","url":"https://cdn.example/a.png"}`+"\n"+
+			`{"_id":"p","_type":"page","logo":{"asset":{"_ref":"image-a-1x1-png"}},`+
+			`"other":{"asset":{"_ref":"image-b-1x1-png"}}}`)
+
 	docs, err := d.Fetch(t.Context(), cms.Query{Types: []string{"page"}, Locale: "en"})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("%d documents, %v", len(docs), err)
 	}
-	want := `{"asset":{"_ref":"image-a-1x1-png","url":"https://cdn.example/a.png"}},"other":{"asset":{"_ref":"image-b-1x1-png"}}`
+
+	want := `{"asset":{"_ref":"image-a-1x1-png","url":"https://cdn.example/a.png"}},` +
+		`"other":{"asset":{"_ref":"image-b-1x1-png"}}`
 	if !strings.Contains(string(docs[0].Fields), want) {
 		t.Errorf("%s", docs[0].Fields)
 	}
@@ -273,6 +294,7 @@ func TestSubmissionFiles(t *testing.T) {
 	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
 		t.Fatal(err)
 	}
+
 	for path, want := range map[string]os.FileMode{
 		filepath.Join(dir, "cms"):                             0o700,
 		filepath.Join(dir, "cms", "quoteSubmission.abc.json"): 0o600,
@@ -281,10 +303,12 @@ func TestSubmissionFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
+
 	if entries, err := os.ReadDir(filepath.Join(dir, "cms")); err != nil || len(entries) != 1 {
 		t.Errorf("%d entries left, %v", len(entries), err)
 	}
-	// The folder is lost and comes back: nothing needs a restart.
+
+	// No restart is needed when the folder is lost and comes back.
 	if err := os.RemoveAll(filepath.Join(dir, "cms")); err != nil {
 		t.Fatal(err)
 	}
@@ -297,6 +321,7 @@ func TestSubmissionFiles(t *testing.T) {
 			t.Errorf("%s: %v, want unavailable", what, err)
 		}
 	}
+
 	if err := os.Mkdir(filepath.Join(dir, "cms"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +330,7 @@ func TestSubmissionFiles(t *testing.T) {
 	}
 }
 
-// TestErasureOfDamagedFiles finds a file that somebody damaged by the address in it.
+// TestErasureOfDamagedFiles checks that a damaged file is found by the address in it.
 func TestErasureOfDamagedFiles(t *testing.T) {
 	t.Parallel()
 	d, path, _ := open(t, "[]")
@@ -319,13 +344,16 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, "cms", name), content)
 	}
+
 	found, err := d.Find(t.Context(), "ana@example.com")
 	if slices.Sort(found); err != nil || !slices.Equal(found, []string{"cut", "odd"}) {
 		t.Fatalf("found %q %v", found, err)
 	}
+
 	if err := d.Erase(t.Context(), found); err != nil {
 		t.Error(err)
 	}
+
 	if left, err := filepath.Glob(filepath.Join(dir, "cms", "*cut*")); err != nil || len(left) != 0 {
 		t.Errorf("left are %q %v", left, err)
 	}
@@ -334,16 +362,18 @@ func TestErasureOfDamagedFiles(t *testing.T) {
 func TestSample(t *testing.T) {
 	t.Parallel()
 	d, _, _ := open(t, string(file.Sample()))
-	docs, err := d.Fetch(
-		t.Context(),
-		cms.Query{Types: []string{"siteSettings", cms.OptionType}, Locale: "ro"},
-	)
+	docs, err := d.Fetch(t.Context(), cms.Query{
+		Types:  []string{"siteSettings", cms.OptionType},
+		Locale: "ro",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if options := len(docs) - 1; options < 20 || len(cms.Labels(docs, "ro")) != options {
 		t.Errorf("%d labels for %d options", len(cms.Labels(docs, "ro")), options)
 	}
+
 	for _, doc := range docs {
 		var option struct{ Price *float64 }
 		if err := json.Unmarshal(doc.Fields, &option); err != nil ||
@@ -351,6 +381,7 @@ func TestSample(t *testing.T) {
 			t.Errorf("%s has no price (%v)", doc.ID, err)
 		}
 	}
+
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")

@@ -12,16 +12,18 @@ import (
 	"siteapi/integrations/cms"
 )
 
-// parse reads a content file. Entries that are not documents are left out and returned as
-// errors of their own, unless there is nothing else.
+// parse reads a content file. An entry that is not a document is left out and reported in
+// malformed. A file with no document among its entries is an error.
 func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 	entries, malformed, err := split(data)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	assetURL := assetURLs(entries)
 	docs = make([]cms.Document, 0, len(entries))
 	seen := make(map[string]bool, len(entries))
+
 	for i, entry := range entries {
 		doc, err := cms.Decode(entry, assetURL)
 		if err == nil && seen[doc.ID] {
@@ -31,26 +33,27 @@ func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 			malformed = append(malformed, fmt.Errorf("entry %d: %w", i+1, err))
 			continue
 		}
+
 		seen[doc.ID] = true
 		docs = append(docs, doc)
 	}
+
 	if len(docs) == 0 && len(malformed) > 0 {
 		return nil, nil, malformed[0]
 	}
+
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
 	return docs, malformed, nil
 }
 
-// split returns the entries of a file: the elements of an array, a single object, or the
-// lines that are JSON, with errors for those that are not.
+// split returns the entries of a file, which holds an array, a single object, or one
+// object per line. Lines that are not JSON are reported in malformed.
 func split(data []byte) (entries []json.RawMessage, malformed []error, err error) {
 	if !utf8.Valid(data) {
 		return nil, nil, position(
-			data,
-			bytes.IndexRune(data, utf8.RuneError),
-			errors.New("this is not UTF-8 text"),
-		)
+			data, bytes.IndexRune(data, utf8.RuneError), errors.New("this is not UTF-8 text"))
 	}
+
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	switch {
 	case len(text) == 0:
@@ -67,6 +70,7 @@ func split(data []byte) (entries []json.RawMessage, malformed []error, err error
 	case json.Valid(text):
 		return []json.RawMessage{text}, nil, nil
 	}
+
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		switch line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))); {
 		case len(line) == 0:
@@ -76,6 +80,7 @@ func split(data []byte) (entries []json.RawMessage, malformed []error, err error
 			malformed = append(malformed, fmt.Errorf("line %d: not a JSON object", i+1))
 		}
 	}
+
 	if len(entries) == 0 {
 		return nil, nil, malformed[0]
 	}
@@ -90,8 +95,8 @@ func position(data []byte, offset int, err error) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// assetURLs returns the addresses of the assets whose own documents are in the file, as in
-// an export.
+// assetURLs returns a function that looks up the address of an asset. It knows the assets
+// whose own documents are in the file, as they are in an export.
 func assetURLs(entries []json.RawMessage) func(ref string) string {
 	known := map[string]string{}
 	for _, entry := range entries {
@@ -100,10 +105,12 @@ func assetURLs(entries []json.RawMessage) func(ref string) string {
 			Type string `json:"_type"`
 			URL  string `json:"url"`
 		}
+
 		if json.Unmarshal(entry, &doc) == nil &&
 			(doc.Type == "sanity.imageAsset" || doc.Type == "sanity.fileAsset") {
 			known[doc.ID] = doc.URL
 		}
 	}
+
 	return func(ref string) string { return known[ref] }
 }

@@ -15,27 +15,31 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Put stores a submission as <Dir>/cms/<_id>.json. When it returns nil the file is on disk.
+// Put stores a submission as <Dir>/cms/<_id>.json. When it returns nil the file is on
+// disk.
 func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	const op = "storing a submission"
 	path, err := d.file(ctx, op, s.ID)
 	if err != nil {
 		return err
 	}
+
 	d.putting.Lock()
 	defer d.putting.Unlock()
 	if _, err := os.Stat(path); err == nil {
 		// An earlier try may have ended before the folder was on disk.
 		return fail(op, atomicfile.SyncDir(d.dir))
 	}
+
 	data, err := json.MarshalIndent(cms.Stored(s), "", "  ")
 	if err != nil {
 		return rejected(op, errors.New("the submission cannot be written as JSON"))
 	}
+
 	return fail(op, atomicfile.Write(path, append(data, '\n')))
 }
 
-// Missing returns those of the ids that have no file.
+// Missing returns the ids that have no file.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	const op = "looking for submissions"
 	missing := []string{}
@@ -44,6 +48,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		switch _, err = os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, id)
@@ -51,29 +56,34 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 			return nil, fail(op, err)
 		}
 	}
+
 	return missing, nil
 }
 
-// Find reads all files. A damaged one counts as found if the address occurs in it, so that
-// it is erased like the others.
+// Find reads all files. A damaged one counts as found if the address occurs in it, so
+// that it is erased like the others.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for submissions of an address"
 	found := []string{}
+
 	if err := ctx.Err(); err != nil {
 		return nil, fail(op, err)
 	}
 	if email = strings.ToLower(strings.TrimSpace(email)); email == "" {
 		return found, nil
 	}
+
 	folder := os.DirFS(d.dir)
 	names, err := fs.Glob(folder, cms.SubmissionID("*.json"))
 	if err != nil {
 		return nil, fail(op, err)
 	}
+
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, fail(op, err)
 		}
+
 		data, err := fs.ReadFile(folder, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // erased in the meantime
@@ -81,13 +91,16 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		if err != nil {
 			return nil, fail(op, err)
 		}
+
 		var doc cms.StoredSubmission
-		_ = json.Unmarshal(data, &doc) // what is damaged has no address
+		_ = json.Unmarshal(data, &doc) // a damaged file has no address
+
 		stored := strings.ToLower(doc.Contact.Email)
 		if stored == email || stored == "" && strings.Contains(strings.ToLower(string(data)), email) {
 			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.SubmissionID("")), ".json"))
 		}
 	}
+
 	return found, nil
 }
 
@@ -99,10 +112,12 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
+
 		if err := atomicfile.Remove(path); err != nil {
 			return fail(op, err)
 		}
 	}
+
 	return nil
 }
 

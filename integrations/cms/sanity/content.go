@@ -17,7 +17,7 @@ const (
 	// contentQuery selects the documents of one locale.
 	contentQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
 		` && (language == $locale || !defined(language))] | order(_id asc)`
-	// pingQuery is as cheap as a query gets.
+	// pingQuery counts the documents with one id, which is as cheap as a query gets.
 	pingQuery = `count(*[_id == $id])`
 )
 
@@ -27,17 +27,17 @@ const (
 	raw       = "raw"       // every document as it is stored
 )
 
-// groqQuery is a query with what it needs.
+// groqQuery is a query, its parameters, and how it is sent.
 type groqQuery struct {
 	op          string
 	text        string
 	params      map[string]any
 	perspective string
-	anonymous   bool // without the token
+	anonymous   bool // true if it is sent without the token
 }
 
-// Fetch returns the documents of a locale. Where Sanity refuses the token, a public dataset is
-// read without it, so that an expired token does not affect visitors.
+// Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
+// is read without it, so that an expired token does not affect visitors.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
 	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.SubmissionType })
 	query := groqQuery{
@@ -47,9 +47,11 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		anonymous:   !d.token,
 		params:      map[string]any{"types": types, "locale": q.Locale},
 	}
+
 	if len(types) == 0 {
 		return []cms.Document{}, nil
 	}
+
 	var raws []json.RawMessage
 	err := d.query(ctx, query, &raws)
 	if refused := new(upstream.Error); errors.As(err, &refused) && d.token &&
@@ -63,12 +65,12 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	if err != nil {
 		return nil, err
 	}
+
 	docs, malformed := make([]cms.Document, 0, len(raws)), 0
 	for _, text := range raws {
-		doc, err := cms.Decode(
-			text,
-			func(ref string) string { return cms.AssetURL(assetCDN, d.project, d.dataset, ref) },
-		)
+		doc, err := cms.Decode(text, func(ref string) string {
+			return cms.AssetURL(assetCDN, d.project, d.dataset, ref)
+		})
 		if err != nil {
 			malformed++
 			d.log.Warn().Err(err).Msg("leaving out a malformed document of the CMS")
@@ -76,15 +78,17 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 			docs = append(docs, doc)
 		}
 	}
+
 	if len(docs) == 0 && malformed > 0 {
 		return nil, unavailable(query.op, "the answer has no documents")
 	}
+
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
 	return docs, nil
 }
 
-// Ping counts the site settings, with the token if there is one: Sanity refuses a wrong token
-// even where none is needed. It does not prove that the token may write.
+// Ping counts the site settings, with the token if there is one: Sanity refuses a wrong
+// token even if none is needed. It does not prove that the token may write.
 func (d *Driver) Ping(ctx context.Context) error {
 	var n int
 	return d.query(ctx, groqQuery{
@@ -96,13 +100,14 @@ func (d *Driver) Ping(ctx context.Context) error {
 	}, &n)
 }
 
-// query runs a query and reads its result into v. It goes by POST, since long ones must, and an
-// e-mail address in a URL would end up in logs.
+// query runs a query and reads its result into v. It uses POST, which long queries
+// require, and which keeps e-mail addresses out of the URLs in logs.
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	email, _ := q.params["email"].(string)
 	var answer struct {
 		Result json.RawMessage `json:"result"`
 	}
+
 	err := d.call(ctx, upstream.Request{
 		Op:        q.op,
 		Method:    http.MethodPost,
@@ -112,6 +117,7 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		Query:     url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
 		Body:      map[string]any{"query": q.text, "params": q.params},
 	}, &answer, email)
+
 	switch {
 	case err != nil:
 		return err

@@ -1,21 +1,21 @@
 // Package sanity is the driver for Sanity's content lake: content by one GROQ query per
-// locale, submissions as documents with deterministic ids. Only the live API is asked, never
-// the CDN, whose answers may be a minute old. References are not followed, except that the
-// addresses of images and files are derived from their ids.
+// locale, submissions as documents with deterministic ids. Only the live API is asked,
+// never the CDN, whose answers may be a minute old. References are not followed, except
+// that the addresses of images and files are derived from their ids.
 //
-// What an answer means, by its [upstream.Kind]:
+// Answers are translated to an [upstream.Kind] as follows:
 //
-//	no answer, cut off, slow, too large      Unavailable
-//	2xx that is not the JSON it should be    Unavailable
-//	2xx that confirms nothing                looked up: success if stored, else Unavailable
-//	3xx, 408, 423, 425, 5xx                  Unavailable
-//	400, 405, 410, 413, 422, other 4xx       Rejected
-//	401, 403                                 Refused (the token); content is read without it
-//	402, 404                                 Refused (the plan; project, dataset or version)
-//	409, the document exists                 looked up: success if stored, else Unavailable
-//	409, anything else                       Unavailable (a concurrent transaction)
-//	429                                      Limited, with Retry-After if it is sent
-//	any 4xx but 429 whose body is not JSON   Unavailable (a proxy's page, not Sanity's)
+//	no answer, cut off, slow, too large  Unavailable
+//	2xx that is not the expected JSON    Unavailable
+//	2xx that confirms nothing            looked up: success if stored, else Unavailable
+//	3xx, 408, 423, 425, 5xx              Unavailable
+//	400, 405, 410, 413, 422, other 4xx   Rejected
+//	401, 403                             Refused (the token); content is read without it
+//	402, 404                             Refused (the plan; project, dataset or version)
+//	409, the document exists             looked up: success if stored, else Unavailable
+//	409, anything else                   Unavailable (a concurrent transaction)
+//	429                                  Limited, with Retry-After if it is sent
+//	any 4xx but 429 with no JSON body    Unavailable (a proxy's page, not Sanity's)
 package sanity
 
 import (
@@ -36,7 +36,7 @@ const (
 	system = "sanity"
 	// assetCDN serves images and files, which never change under one address.
 	assetCDN = "https://cdn.sanity.io"
-	// maxAnswer is how many bytes an answer may have: all documents of a locale.
+	// maxAnswer bounds the bytes of an answer, which may hold all documents of a locale.
 	maxAnswer = 32 << 20
 )
 
@@ -46,14 +46,14 @@ type Options struct {
 	ProjectID, Dataset string
 	// APIVersion is a date from 2021-03-25 on, with or without a leading v.
 	APIVersion string
-	// Token needs the right to read and write documents of type quoteSubmission. Empty:
-	// content of a public dataset can be read, submissions are refused.
+	// Token needs the right to read and write documents of type quoteSubmission. If it is
+	// empty, the content of a public dataset can be read and submissions are refused.
 	Token string
 	// APIURL replaces https://<ProjectID>.api.sanity.io.
 	APIURL string
-	// Timeout bounds each call. 0: that of the HTTP client.
+	// Timeout bounds each call. 0 stands for the default of the HTTP client.
 	Timeout time.Duration
-	// Log gets malformed documents.
+	// Log receives a warning for each malformed document.
 	Log zerolog.Logger
 	// Transport and Observe are handed to the HTTP client; both may be nil.
 	Transport http.RoundTripper
@@ -65,8 +65,8 @@ type Driver struct {
 	client  *upstream.Client
 	project string
 	dataset string
-	version string // with its v
-	token   bool   // whether there is one
+	version string // the API version, with a leading v
+	token   bool   // true if a token is configured
 	log     zerolog.Logger
 }
 
@@ -82,6 +82,7 @@ func New(opts Options) *Driver {
 			Transport: opts.Transport,
 			Observe:   opts.Observe,
 		}),
+
 		project: opts.ProjectID,
 		dataset: opts.Dataset,
 		version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
@@ -94,7 +95,8 @@ func (d *Driver) path(api string) string {
 	return "/" + d.version + "/data/" + api + "/" + d.dataset
 }
 
-// call makes a request, and reads the answer into v if it is a success. Private values are kept out of errors.
+// call makes a request and reads a successful answer into v. Private values are
+// kept out of errors.
 func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private ...string) error {
 	resp, err := d.client.Do(ctx, req)
 	switch {
@@ -103,12 +105,8 @@ func (d *Driver) call(ctx context.Context, req upstream.Request, v any, private 
 	case resp.Status < 200 || resp.Status >= 300:
 		return d.failure(req.Op, resp, private...)
 	case !utf8.Valid(resp.Body) || resp.Decode(v) != nil:
-		return d.client.Failure(
-			req.Op,
-			resp,
-			upstream.Unavailable,
-			"the answer is not JSON of the expected shape",
-		)
+		return d.client.Failure(req.Op, resp, upstream.Unavailable,
+			"the answer is not JSON of the expected shape")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// errExists is the cause of a transaction's failure where its documents exist already.
+// errExists is the cause of a failed transaction whose documents exist already.
 var errExists = errors.New("the document exists")
 
 // problem is an error in either of Sanity's shapes: an object under "error" from the data
@@ -34,8 +34,8 @@ type cause struct {
 	Description string `json:"description"`
 }
 
-// failure returns the error of an answer that is no success, as the table of the package
-// comment says. Private values are kept out of its text.
+// failure translates an unsuccessful answer, as the table in the package comment says.
+// Private values are kept out of its text.
 func (d *Driver) failure(op string, resp *upstream.Response, private ...string) error {
 	var p problem
 	if body := bytes.TrimSpace(resp.Body); len(body) > 0 && json.Unmarshal(body, &p) != nil {
@@ -45,15 +45,18 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 		}
 		return d.client.Failure(op, resp, kind, "the answer is not Sanity's: it is not JSON")
 	}
-	var kind upstream.Kind // empty: what the status means in general
+
+	var kind upstream.Kind // empty for the general meaning of the status
 	switch resp.Status {
 	case http.StatusPaymentRequired, http.StatusNotFound:
 		kind = upstream.Refused
 	case http.StatusConflict:
 		kind = upstream.Unavailable
 	}
+
 	var inner dataError
 	_ = json.Unmarshal(p.Error, &inner) // empty for the flat shape
+
 	detail := []string{p.ErrorCode, p.Message, inner.Type, inner.Description}
 	exist := len(inner.Items) > 0
 	for _, item := range inner.Items {
@@ -61,9 +64,11 @@ func (d *Driver) failure(op string, resp *upstream.Response, private ...string) 
 		exist = exist && item.Error.Type == "documentAlreadyExistsError"
 	}
 	detail = slices.DeleteFunc(detail, func(s string) bool { return s == "" })
+
 	e := d.client.Failure(op, resp, kind, strings.Join(detail, ": "), private...)
 	if exist {
 		e.Err = errExists
 	}
+
 	return e
 }

@@ -63,21 +63,25 @@ func replace(t testing.TB, stub *sanitytest.Server, docs ...string) {
 	}
 }
 
-// driver returns a driver for a stub, with a token unless that is "none".
+// driver returns a driver for a stub. Its token is the stub's unless opts has another;
+// "none" stands for no token.
 func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.Driver {
 	t.Helper()
-	opts.ProjectID, opts.Dataset, opts.APIURL = sanitytest.DefaultProject, sanitytest.DefaultDataset, stub.URL()
+	opts.ProjectID, opts.Dataset, opts.APIURL =
+		sanitytest.DefaultProject, sanitytest.DefaultDataset, stub.URL()
+
 	switch opts.Token {
 	case "":
 		opts.Token = sanitytest.DefaultToken
 	case "none":
 		opts.Token = ""
 	}
+
 	opts.APIVersion = cmp.Or(opts.APIVersion, "2025-02-19")
 	return sanity.New(opts)
 }
 
-// check compares an error's kind; "" stands for none.
+// check compares the kind of an error. An empty kind stands for no error.
 func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
 	var e *upstream.Error
@@ -87,9 +91,11 @@ func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 		}
 		return nil
 	}
+
 	if !errors.As(err, &e) || e.Kind != want || e.System != "sanity" || e.Op == "" {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
+
 	for _, private := range []string{"abc@example.com", "Țurcanu", "7946", "Söhne", sanitytest.DefaultToken} {
 		if strings.Contains(err.Error(), private) {
 			t.Errorf("the error contains %q: %v", private, err)
@@ -109,20 +115,16 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
-	d := sanity.New(
-		sanity.Options{
-			ProjectID:  "abc123",
-			Dataset:    "production",
-			APIVersion: "2025-02-19",
-			Token:      "t",
-			Transport:  r,
-		},
-	)
+	d := sanity.New(sanity.Options{
+		ProjectID:  "abc123",
+		Dataset:    "production",
+		APIVersion: "2025-02-19",
+		Token:      "t",
+		Transport:  r,
+	})
 	_ = d.Put(t.Context(), cmstest.Submission("a"))
-	if want := "https://abc123.api.sanity.io/v2025-02-19/data/mutate/production"; !slices.Equal(
-		r.seen,
-		[]string{want},
-	) {
+	if want := "https://abc123.api.sanity.io/" +
+		"v2025-02-19/data/mutate/production"; !slices.Equal(r.seen, []string{want}) {
 		t.Errorf("asked %q", r.seen)
 	}
 
@@ -131,6 +133,7 @@ func TestRequests(t *testing.T) {
 	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
 		t.Fatal(err)
 	}
+
 	put := stub.Requests()[0]
 	if !strings.HasPrefix(string(put.Body),
 		`{"mutations":[{"createIfNotExists":{"_id":"quoteSubmission.abc","_type":"quoteSubmission",`) ||
@@ -138,6 +141,7 @@ func TestRequests(t *testing.T) {
 		put.Params.Get("visibility") != "sync" {
 		t.Errorf("sent %+v", put)
 	}
+
 	if found, err := d.Find(t.Context(), "ABC@example.com"); err != nil || len(found) != 1 {
 		t.Errorf("%q, %v", found, err)
 	}
@@ -147,7 +151,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// outcome is a fault and what it means. An empty kind is success.
+// outcome is a fault and the errors it causes. An empty kind is success.
 type outcome struct {
 	name       string
 	fault      sanitytest.Fault
@@ -155,82 +159,72 @@ type outcome struct {
 }
 
 func outcomes() []outcome {
-	const exists = `{"error":{"type":"mutationError","items":[{"error":{"type":"documentAlreadyExistsError"},"index":0}]}}`
+	const exists = `{"error":{"type":"mutationError",` +
+		`"items":[{"error":{"type":"documentAlreadyExistsError"},"index":0}]}}`
 	all := []outcome{
 		{
 			"partial success",
 			sanitytest.Fault{Mode: sanitytest.Partial},
-			upstream.Unavailable,
-			upstream.Unavailable,
+			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"partial answer after storing",
 			sanitytest.Fault{Mode: sanitytest.Partial, Acted: true},
-			"",
-			upstream.Unavailable,
+			"", upstream.Unavailable,
 		},
 		{
 			"409, it exists",
 			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists, Acted: true},
-			"",
-			upstream.Unavailable,
+			"", upstream.Unavailable,
 		},
 		{
 			"409, it does not exist",
 			sanitytest.Fault{Mode: sanitytest.Answer, Status: 409, Body: exists},
-			upstream.Unavailable,
-			upstream.Unavailable,
+			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"a proxy's 429",
 			sanitytest.Fault{Mode: sanitytest.HTML, Status: 429},
-			upstream.Limited,
-			upstream.Limited,
+			upstream.Limited, upstream.Limited,
 		},
 		{
 			"500 of no shape",
 			sanitytest.Fault{Mode: sanitytest.Answer, Status: 500, Body: `[]`},
-			upstream.Unavailable,
-			upstream.Unavailable,
+			upstream.Unavailable, upstream.Unavailable,
 		},
 		{
 			"401 of no shape",
 			sanitytest.Fault{Mode: sanitytest.Answer, Status: 401, Body: ` `},
-			upstream.Refused,
-			upstream.Refused,
+			upstream.Refused, upstream.Refused,
 		},
 	}
+
 	for _, mode := range []sanitytest.Mode{
-		sanitytest.Hang, sanitytest.Reset, sanitytest.Truncated, sanitytest.Drip, sanitytest.Oversized, sanitytest.BrokenJSON,
+		sanitytest.Hang, sanitytest.Reset, sanitytest.Truncated,
+		sanitytest.Drip, sanitytest.Oversized, sanitytest.BrokenJSON,
 	} {
 		for _, acted := range []bool{false, true} {
 			name := string(mode)
 			if acted {
 				name += " after storing"
 			}
-			all = append(
-				all,
-				outcome{
-					name,
-					sanitytest.Fault{Mode: mode, Acted: acted},
-					upstream.Unavailable,
-					upstream.Unavailable,
-				},
-			)
+			all = append(all, outcome{
+				name,
+				sanitytest.Fault{Mode: mode, Acted: acted},
+				upstream.Unavailable, upstream.Unavailable,
+			})
 		}
 	}
+
 	for _, status := range []int{200, 302, 403, 413, 502} {
 		fault := sanitytest.Fault{Mode: sanitytest.HTML, Status: status}
-		all = append(
-			all,
-			outcome{
-				"a proxy's " + http.StatusText(status),
-				fault,
-				upstream.Unavailable,
-				upstream.Unavailable,
-			},
-		)
+		all = append(all, outcome{
+			"a proxy's " + http.StatusText(status),
+			fault,
+			upstream.Unavailable, upstream.Unavailable,
+		})
 	}
+
 	for kind, statuses := range map[upstream.Kind][]int{
 		upstream.Unavailable: {301, 408, 409, 421, 423, 425, 500, 502, 503, 504},
 		upstream.Rejected:    {400, 405, 410, 413, 422},
@@ -238,22 +232,18 @@ func outcomes() []outcome {
 		upstream.Limited:     {429},
 	} {
 		for _, status := range statuses {
-			all = append(
-				all,
-				outcome{
-					http.StatusText(status),
-					sanitytest.Fault{Mode: sanitytest.Answer, Status: status},
-					kind,
-					kind,
-				},
-			)
+			all = append(all, outcome{
+				http.StatusText(status),
+				sanitytest.Fault{Mode: sanitytest.Answer, Status: status},
+				kind, kind,
+			})
 		}
 	}
 	return all
 }
 
-// TestOutcomes checks for every fault what the queue learns, and that a further try leaves
-// exactly one document.
+// TestOutcomes checks the error that the queue sees for every fault, and that a further
+// try leaves exactly one document.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, o := range outcomes() {
@@ -264,19 +254,23 @@ func TestOutcomes(t *testing.T) {
 			if fault.Mode == sanitytest.Hang || fault.Mode == sanitytest.Drip {
 				patience = time.Second
 			}
+
 			impatient := driver(t, stub, sanity.Options{Timeout: patience})
 			fault.On, fault.RetryAfter = "mutate", "7"
 			stub.Fail(fault)
 			submission := cmstest.Submission("abc")
+
 			e := check(t, impatient.Put(t.Context(), submission), o.put)
 			if e != nil && e.Kind == upstream.Limited && e.RetryAfter != 7*time.Second {
 				t.Errorf("Retry-After is %s", e.RetryAfter)
 			}
+
 			stub.Recover()
 			check(t, driver(t, stub, sanity.Options{}).Put(t.Context(), submission), "")
 			if docs := stub.Documents(); len(docs) != 2 || docs["quoteSubmission.abc"] == nil {
 				t.Errorf("%d documents", len(docs))
 			}
+
 			fault.On, fault.Times, fault.RetryAfter = "query", -1, ""
 			stub.Fail(fault)
 			_, err := impatient.Fetch(t.Context(), pageQuery)
@@ -289,28 +283,28 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	t.Run("content is public, the token wrong", func(t *testing.T) {
 		t.Parallel()
-		d := driver(
-			t,
-			start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`),
-			sanity.Options{Token: "revoked"},
-		)
+		d := driver(t, start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`),
+			sanity.Options{Token: "revoked"})
 		if docs, err := d.Fetch(t.Context(), pageQuery); err != nil || len(docs) != 1 {
 			t.Errorf("%d documents, %v", len(docs), err)
 		}
 		check(t, d.Ping(t.Context()), upstream.Refused)
 		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
 	})
+
 	t.Run("content is private, the token wrong", func(t *testing.T) {
 		t.Parallel()
 		stub := start(t, sanitytest.Options{Private: true}, `{"_id":"p","_type":"page"}`)
 		_, err := driver(t, stub, sanity.Options{Token: "revoked"}).Fetch(t.Context(), pageQuery)
 		check(t, err, upstream.Refused)
 	})
+
 	t.Run("may only read", func(t *testing.T) {
 		t.Parallel()
 		d := driver(t, start(t, sanitytest.Options{ReadToken: "reader"}), sanity.Options{Token: "reader"})
 		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
 	})
+
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
@@ -318,13 +312,14 @@ func TestToken(t *testing.T) {
 		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
 		check(t, d.Erase(t.Context(), []string{"a"}), upstream.Refused)
 		check(t, d.Ping(t.Context()), "")
+
 		if n := len(stub.Requests()); n != 1 {
 			t.Errorf("%d requests", n)
 		}
 	})
 }
 
-// TestOddResults feeds answers that claim success and are not content.
+// TestOddResults sends answers that claim success but hold no content.
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -339,6 +334,7 @@ func TestOddResults(t *testing.T) {
 	} {
 		stub := start(t, sanitytest.Options{})
 		stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: body})
+
 		docs, err := driver(t, stub, sanity.Options{}).Fetch(t.Context(), pageQuery)
 		if err == nil || upstream.KindOf(err) != upstream.Unavailable {
 			t.Errorf("%s: %v, %v", name, docs, err)
@@ -351,33 +347,32 @@ func TestErase(t *testing.T) {
 	copyOf := func(id, of string) string {
 		return `{"_id":"` + id + `","_type":"quoteSubmission","submissionId":"` + of + `"}`
 	}
-	stub := start(
-		t,
-		sanitytest.Options{},
+
+	stub := start(t, sanitytest.Options{},
 		copyOf("quoteSubmission.a", "a"),
 		copyOf("drafts.quoteSubmission.a", "a"),
-		copyOf(
-			"versions.r1.quoteSubmission.a",
-			"a",
-		),
+		copyOf("versions.r1.quoteSubmission.a", "a"),
 		copyOf("quoteSubmission.b", "b"),
-		`{"_id":"p","_type":"page","submissionId":"a"}`,
-	)
+		`{"_id":"p","_type":"page","submissionId":"a"}`)
+
 	d := driver(t, stub, sanity.Options{})
 	check(t, d.Erase(t.Context(), []string{"a"}), "")
 	if left := stub.Documents(); len(left) != 2 || left["p"] == nil || left["quoteSubmission.b"] == nil {
 		t.Errorf("left are %s", left)
 	}
-	// What the index does not know yet is erased as well.
+
+	// A document that the index does not know yet is erased as well.
 	stub.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 200, Body: `{"result":[]}`, On: "query"})
 	check(t, d.Erase(t.Context(), []string{"b"}), "")
 	if left := stub.Documents(); len(left) != 1 {
 		t.Errorf("left are %s", left)
 	}
+
 	// A success that erased nothing is noticed.
 	check(t, d.Put(t.Context(), cmstest.Submission("a")), "")
 	stub.Fail(sanitytest.Fault{Mode: sanitytest.Partial, On: "mutate"})
 	check(t, d.Erase(t.Context(), []string{"a"}), upstream.Unavailable)
+
 	// A document that lost its submissionId cannot be named.
 	replace(t, stub, `{"_id":"x.y","_type":"quoteSubmission","contact":{"email":"abc@example.com"}}`)
 	_, err := d.Find(t.Context(), "abc@example.com")

@@ -29,10 +29,12 @@ func (d *Driver) DescribeWebhook(w cms.Webhook) []string {
 	}
 }
 
-// CreateWebhook creates the webhook unless one for this URL exists, and reports which was the case.
+// CreateWebhook creates the webhook unless one for this URL exists, and reports
+// which was the case.
 func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, error) {
 	const op = "creating the webhook"
 	path := "/v2021-10-04/hooks/projects/" + d.project
+
 	var existing []struct {
 		Name, URL  string
 		IsDisabled bool
@@ -41,18 +43,19 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 	if err := d.call(ctx, upstream.Request{Op: op, Path: path}, &existing); err != nil {
 		return "", err
 	}
+
 	for _, e := range existing {
 		if e.URL != w.URL {
 			continue
 		}
+
 		if e.IsDisabled || e.Rule.Filter != webhookFilter || e.Rule.Projection != webhookProjection {
 			return fmt.Sprintf(
-				"the webhook %q exists, disabled or with other settings: compare them",
-				e.Name,
-			), nil
+				"the webhook %q exists, disabled or with other settings: compare them", e.Name), nil
 		}
 		return fmt.Sprintf("the webhook %q exists already", e.Name), nil
 	}
+
 	body := map[string]any{
 		"type":          "document",
 		"name":          "siteapi",
@@ -71,6 +74,7 @@ func (d *Driver) CreateWebhook(ctx context.Context, w cms.Webhook) (string, erro
 	if w.Secret != "" {
 		body["secret"] = w.Secret
 	}
+
 	request := upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body}
 	if err := d.call(ctx, request, new(any), w.Token, w.Secret); err != nil {
 		return "", err

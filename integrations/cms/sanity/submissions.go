@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// idsQuery selects those of some ids that exist.
+	// idsQuery selects the existing ids among the given ones.
 	idsQuery = `*[_id in $ids]._id`
 	// copiesQuery selects all documents of some submissions, with the drafts and versions
 	// that editors may have made of them.
@@ -27,7 +27,7 @@ const (
 // batch is how many ids go into one query or transaction.
 const batch = 100
 
-// mutation is one step of a transaction: what is done, by its name.
+// mutation is one step of a transaction: the name of an operation and its argument.
 type mutation map[string]any
 
 // Put stores a submission's document unless it exists already: an editor's changes stay.
@@ -36,14 +36,17 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	if err := d.ready(op, s.ID); err != nil {
 		return err
 	}
+
 	id := cms.SubmissionID(s.ID)
 	confirmed, err := d.mutate(ctx, op, []mutation{{"createIfNotExists": cms.Stored(s)}}, s.Personal()...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}
+
 	if slices.Contains(confirmed, id) {
 		return nil
 	}
+
 	// The answer does not name the document, or claims that it exists already.
 	stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": []string{id}})
 	if err == nil && !slices.Contains(stored, id) {
@@ -52,43 +55,49 @@ func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
 	return err
 }
 
-// Missing returns those of the ids that have no document. One that an editor unpublished
-// counts as missing.
+// Missing returns the ids that have no document. A document that an editor
+// unpublished counts as missing.
 func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	const op = "looking for submissions"
 	if err := d.ready(op, ids...); err != nil {
 		return nil, err
 	}
+
 	missing := []string{}
 	for part := range slices.Chunk(ids, batch) {
 		stored, err := d.ids(ctx, op, idsQuery, map[string]any{"ids": documentIDs(part)})
 		if err != nil {
 			return nil, err
 		}
+
 		for _, id := range part {
 			if !slices.Contains(stored, cms.SubmissionID(id)) {
 				missing = append(missing, id)
 			}
 		}
 	}
+
 	return missing, nil
 }
 
-// Find returns the ids of the submissions made with an address. A document that lost its
-// submissionId to an editor can only be erased by hand: it is an error.
+// Find returns the ids of the submissions made with an address. It is an error if an
+// editor removed the submissionId of a document, which can then only be erased by hand.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for submissions of an address"
 	if err := d.ready(op); err != nil {
 		return nil, err
 	}
+
 	email = strings.ToLower(strings.TrimSpace(email))
 	if email == "" {
 		return []string{}, nil
 	}
+
 	ids, err := d.ids(ctx, op, byEmailQuery, map[string]any{"type": cms.SubmissionType, "email": email})
 	if err != nil {
 		return nil, err
 	}
+
 	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckSubmissionID(id) != nil }) {
 		return nil, &upstream.Error{
 			System: system,
@@ -97,34 +106,40 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 			Detail: "a document of the address has no submissionId: delete it in the studio",
 		}
 	}
+
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
 }
 
-// Erase removes the documents of the ids with all drafts and versions of them, and checks
+// Erase removes the documents of the ids with all their drafts and versions, and checks
 // that they are gone.
 func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	const op = "erasing submissions"
 	if err := d.ready(op, ids...); err != nil {
 		return err
 	}
+
 	for part := range slices.Chunk(ids, batch) {
 		copies := map[string]any{"ids": documentIDs(part), "type": cms.SubmissionType, "names": part}
 		found, err := d.ids(ctx, op, copiesQuery, copies)
 		if err != nil {
 			return err
 		}
+
 		// The index may not know the documents themselves yet. Deleting one that does not
 		// exist changes nothing.
 		found = append(found, documentIDs(part)...)
 		slices.Sort(found)
+
 		var deletions []mutation
 		for _, id := range slices.Compact(found) {
 			deletions = append(deletions, mutation{"delete": map[string]string{"id": id}})
 		}
+
 		if _, err := d.mutate(ctx, op, deletions); err != nil {
 			return err
 		}
+
 		left, err := d.ids(ctx, op, copiesQuery, copies)
 		if err != nil {
 			return err
@@ -133,29 +148,28 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 			return unavailable(op, fmt.Sprintf("%d documents are still there", len(left)))
 		}
 	}
+
 	return nil
 }
 
-// ids runs a query for ids in the raw perspective. One that is null is returned as "".
+// ids runs a query for ids in the raw perspective. An id that is null is returned as "".
 func (d *Driver) ids(ctx context.Context, op, query string, params map[string]any) ([]string, error) {
 	found := []string{}
 	err := d.query(ctx, groqQuery{op: op, text: query, params: params, perspective: raw}, &found)
 	return found, err
 }
 
-// mutate runs one transaction, which takes effect whole or not at all, and waits until queries
-// see it. It returns the ids that the answer confirms.
+// mutate runs one transaction, which takes effect whole or not at all, and waits until
+// queries see it. It returns the ids that the answer confirms.
 func (d *Driver) mutate(
-	ctx context.Context,
-	op string,
-	mutations []mutation,
-	private ...string,
+	ctx context.Context, op string, mutations []mutation, private ...string,
 ) (confirmed []string, err error) {
 	var answer struct {
 		Results []struct {
 			ID string `json:"id"`
 		} `json:"results"`
 	}
+
 	err = d.call(ctx, upstream.Request{
 		Op:     op,
 		Method: http.MethodPost,
@@ -163,13 +177,15 @@ func (d *Driver) mutate(
 		Query:  url.Values{"returnIds": {"true"}, "visibility": {"sync"}},
 		Body:   map[string]any{"mutations": mutations},
 	}, &answer, private...)
+
 	for _, r := range answer.Results {
 		confirmed = append(confirmed, r.ID)
 	}
 	return confirmed, err
 }
 
-// ready refuses what cannot succeed before anything is sent.
+// ready refuses calls that cannot succeed, before anything is sent: calls with an invalid
+// id, or without a token.
 func (d *Driver) ready(op string, ids ...string) error {
 	for _, id := range ids {
 		if err := cms.CheckSubmissionID(id); err != nil {

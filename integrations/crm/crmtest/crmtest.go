@@ -16,11 +16,13 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Subject is a driver with an empty CRM behind it and a way to look at that CRM without the
-// driver.
+// Subject is a driver with an empty CRM behind it and a way to look at that CRM
+// without the driver.
 type Subject struct {
 	crm.Contacts
-	// Contact returns the properties of the contact with this address, false if there is none.
+
+	// Contact returns the properties of the contact with this address, and false if there
+	// is no such contact.
 	Contact func(email string) (map[string]string, bool)
 }
 
@@ -46,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 // Ana is the address of most leads of the suite.
 const Ana = "ana.pop@example.com"
 
-// Lead returns a lead with every field set, changed as a case needs it.
+// Lead returns a lead with every field set, after change if that is not nil.
 func Lead(email string, change func(*quote.Submission)) crm.Lead {
 	s := &quote.Submission{
 		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
@@ -68,6 +70,7 @@ func Lead(email string, change func(*quote.Submission)) crm.Lead {
 		Estimate:    quote.Estimate{Min: 12500, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC),
 	}
+
 	if change != nil {
 		change(s)
 	}
@@ -95,13 +98,15 @@ func Want(email string) map[string]string {
 	}
 }
 
-// Expect compares the contact with this address, apart from the time of submission, with want.
+// Expect compares the contact with this address with want, except for the
+// time of submission.
 func (s Subject) Expect(t *testing.T, email string, want map[string]string) {
 	t.Helper()
 	got, ok := s.Contact(email)
 	if !ok {
 		t.Fatalf("there is no contact %q", email)
 	}
+
 	got = maps.Clone(got)
 	if got[crm.PropSubmittedAt] == "" {
 		t.Errorf("%s is empty", crm.PropSubmittedAt)
@@ -129,44 +134,54 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("pinging: %v", err)
 	}
+
 	s.upsert(t, "bare@example.com", bare)
 	want := Want("bare@example.com")
-	for _, name := range []string{"phone", "company", "quote_features", "quote_complexity", "quote_timeline"} {
+	for _, name := range []string{
+		"phone", "company", "quote_features", "quote_complexity", "quote_timeline",
+	} {
 		delete(want, name)
 	}
 	s.Expect(t, "bare@example.com", want)
+
 	for range 2 { // the second time changes nothing
 		s.upsert(t, Ana, nil)
 		s.Expect(t, Ana, Want(Ana))
 	}
-	s.upsert(t, Ana, func(q *quote.Submission) { // what it does not know stays
+
+	// Properties that the lead does not know stay.
+	s.upsert(t, Ana, func(q *quote.Submission) {
 		bare(q)
 		q.SubmittedAt = q.SubmittedAt.Add(time.Hour)
 		q.Contact.LastName = "Pop-Núñez"
 		q.Estimate = quote.Estimate{Min: 0, Max: 0.5, Currency: "RON"}
 	})
+
 	want = Want(Ana)
-	maps.Copy(
-		want,
-		map[string]string{
-			"lastname":       "Pop-Núñez",
-			"quote_min":      "0",
-			"quote_max":      "0.5",
-			"quote_currency": "RON",
-		},
-	)
+	maps.Copy(want, map[string]string{
+		"lastname":       "Pop-Núñez",
+		"quote_min":      "0",
+		"quote_max":      "0.5",
+		"quote_currency": "RON",
+	})
+
 	s.Expect(t, Ana, want)
 }
 
 func orderOfArrival(t *testing.T, s Subject) {
 	s.upsert(t, Ana, func(q *quote.Submission) { q.Contact.Company = "" })
-	s.upsert(t, Ana, func(q *quote.Submission) { // an older one fills gaps of the person only
+
+	// An older submission only fills gaps of the person.
+	s.upsert(t, Ana, func(q *quote.Submission) {
 		q.SubmittedAt = q.SubmittedAt.Add(-time.Millisecond)
-		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min = "ffffffff-older", "Old", "old", 1
+		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min =
+			"ffffffff-older", "Old", "old", 1
 	})
 	s.Expect(t, Ana, Want(Ana))
+
 	s.upsert(t, Ana, func(q *quote.Submission) { q.ID = "00000000-lower"; q.Estimate.Max = 1 })
 	s.Expect(t, Ana, Want(Ana))
+
 	s.upsert(t, Ana, func(q *quote.Submission) { q.ID = "ffffffff-higher"; q.Estimate.Min = 1 })
 	if got, _ := s.Contact(Ana); got["quote_submission_id"] != "ffffffff-higher" || got["quote_min"] != "1" {
 		t.Errorf("at the same instant the greater id did not win: %v", got)
@@ -175,19 +190,20 @@ func orderOfArrival(t *testing.T, s Subject) {
 
 func oddAddresses(t *testing.T, s Subject) {
 	for _, email := range []string{
-		"ana+quote@example.com", "o'neill@example.com", "a/b@example.com", "100%@example.com", "%2e%2e@example.com",
-		"a?b=c&d#e@example.com", "a/./b@example.com", "ștefania@example.com", "josé@exámple.com", "{a}|b~c@example.com",
+		"ana+quote@example.com", "o'neill@example.com", "a/b@example.com",
+		"100%@example.com", "%2e%2e@example.com",
+		"a?b=c&d#e@example.com", "a/./b@example.com", "ștefania@example.com",
+		"josé@exámple.com", "{a}|b~c@example.com",
 		" Ana.POP@Example.COM ",
 	} {
 		for hours := range 2 { // the second time the contact exists
-			s.upsert(
-				t,
-				email,
-				func(q *quote.Submission) { q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour) },
-			)
+			s.upsert(t, email, func(q *quote.Submission) {
+				q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour)
+			})
 		}
 		s.Expect(t, crm.Address(email), Want(email))
 	}
+
 	for _, email := range []string{"", " ", "ana", "@example.com", "ana@"} {
 		if err := s.Upsert(t.Context(), Lead(email, nil)); err == nil ||
 			upstream.KindOf(err) != upstream.Rejected {
@@ -208,10 +224,12 @@ func concurrent(t *testing.T, s Subject) {
 		})
 		all.Go(func() { s.upsert(t, fmt.Sprintf("visitor-%d@example.com", i), nil) })
 	}
+
 	all.Wait()
 	if got, _ := s.Contact(Ana); got["quote_submission_id"] != "id-19" || got["quote_min"] != "19" {
 		t.Errorf("the newest submission did not win: %v", got)
 	}
+
 	for i := range 20 {
 		s.Expect(t, fmt.Sprintf("visitor-%d@example.com", i), Want(fmt.Sprintf("visitor-%d@example.com", i)))
 	}
@@ -223,6 +241,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	if !ok1 || !ok2 {
 		t.Skip("the driver cannot look up and erase")
 	}
+
 	var asked, want []string
 	for i := range 230 { // more than a CRM takes in one request
 		email := fmt.Sprintf("Visitor-%d@example.com", i)
@@ -233,11 +252,14 @@ func lookupAndErasure(t *testing.T, s Subject) {
 			want = append(want, email)
 		}
 	}
+
 	missing, err := lookup.Missing(t.Context(), asked)
 	if err != nil || !slices.Equal(missing, want) {
 		t.Errorf("%d of %d are missing, want %d; %v", len(missing), len(asked), len(want), err)
 	}
-	for range 3 { // before the first time and after the second there is nothing to erase
+
+	// The first time there is nothing to erase, which is not an error.
+	for range 3 {
 		if err := eraser.Erase(t.Context(), "Ana.POP@example.com"); err != nil {
 			t.Fatalf("erasing: %v", err)
 		}
@@ -246,6 +268,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		}
 		s.upsert(t, Ana, func(q *quote.Submission) { q.Contact.Phone = "" })
 	}
+
 	without := Want(Ana)
 	delete(without, "phone")
 	s.Expect(t, Ana, without)
@@ -260,6 +283,7 @@ func cancelled(t *testing.T, s Subject) {
 			t.Errorf("%s: %v, want an *upstream.Error, unavailable, with the context's error", op, err)
 		}
 	}
+
 	if _, ok := s.Contact(Ana); ok {
 		t.Error("the contact was stored")
 	}

@@ -1,10 +1,11 @@
-// Package file is the CRM driver that needs no CRM: a folder with one JSON file per contact,
-// named by a digest of the e-mail address, so that no file name contains personal data. A lock
-// file makes read, merge and write one step among all processes; it is unreliable on some network
-// file systems, so the folder belongs on a local disk.
+// Package file is the CRM driver that needs no CRM: a folder with one JSON file per
+// contact, named by a digest of the e-mail address, so that no file name contains
+// personal data. A lock file makes read, merge and write one step among all processes; it
+// is unreliable on some network file systems, so the folder belongs on a local disk.
 //
-// A lead without a usable address, or a damaged contact file, is Rejected; a folder without write
-// permission is Refused; everything else, such as a full disk, is Unavailable.
+// A lead without a usable address, or a damaged contact file, is Rejected; a
+// folder without write permission is Refused; everything else, such as a full
+// disk, is Unavailable.
 package file
 
 import (
@@ -54,6 +55,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 			Detail: "the lead has no e-mail address",
 		}
 	}
+
 	return d.locked(ctx, op, func() error {
 		contact, err := d.Contact(email)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -62,11 +64,13 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 		if err != nil {
 			return err
 		}
+
 		changes := crm.Changes(l, contact)
 		if len(changes) == 0 {
 			return nil
 		}
 		maps.Copy(contact, changes)
+
 		data, err := json.MarshalIndent(contact, "", "  ")
 		if err != nil {
 			return err
@@ -81,6 +85,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 	if err := ctx.Err(); err != nil {
 		return nil, failure(op, err)
 	}
+
 	var missing []string
 	for _, email := range emails {
 		switch _, err := os.Stat(d.path(email)); {
@@ -90,6 +95,7 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 			return nil, failure(op, err)
 		}
 	}
+
 	return missing, nil
 }
 
@@ -109,8 +115,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 // errDamaged marks a contact file that this driver did not write.
 var errDamaged = errors.New("the contact's file is damaged: repair it or move it away")
 
-// Contact returns the properties of the contact with this address, or an error that is
-// fs.ErrNotExist.
+// Contact returns the properties of the contact with this address. Without a contact the
+// error is fs.ErrNotExist.
 func (d *Driver) Contact(email string) (map[string]string, error) {
 	data, err := os.ReadFile(d.path(email))
 	if err != nil {
@@ -135,19 +141,21 @@ func (d *Driver) locked(ctx context.Context, op string, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return failure(op, err)
 	}
+
 	lock := flock.New(filepath.Join(d.dir, ".lock"), flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(ctx, 5*time.Millisecond)
 	if err == nil {
 		err = f()
 	}
+
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return failure(op, err)
 	}
 	return nil
 }
 
-// failure translates an error of the file system. Paths contain digests only, so the cause is
-// free of personal data.
+// failure translates an error of the file system. Paths contain digests only, so the
+// cause is free of personal data.
 func failure(op string, err error) error {
 	kind := upstream.Unavailable
 	switch {

@@ -36,7 +36,7 @@ func upsert(t *testing.T, d *file.Driver) {
 	}
 }
 
-// contactFile returns the only contact's file.
+// contactFile returns the file of the only contact.
 func contactFile(t *testing.T, dir string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -67,15 +67,18 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := open(t, dir)
+
 	upsert(t, d)
 	before, err := os.Stat(contactFile(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	upsert(t, d)
 	if after, err := os.Stat(contactFile(t, dir)); err != nil || !os.SameFile(before, after) {
 		t.Errorf("a repeated lead replaced the file, %v", err)
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +89,13 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", e.Name(), info.Mode(), err)
 		}
 	}
-	// What a crash left behind is erased with the contact.
+
+	// A file that a crash left behind is erased with the contact.
 	left := contactFile(t, dir) + ".tmp"
 	if err := os.WriteFile(left, []byte(`{"email":"ana`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +120,13 @@ func TestDamagedContact(t *testing.T) {
 			if err := os.WriteFile(contactFile(t, dir), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil))
 			if err == nil || upstream.KindOf(err) != upstream.Rejected ||
 				strings.Contains(err.Error(), "ana@") {
 				t.Errorf("upserting: %v", err)
 			}
+
 			if err := d.Erase(t.Context(), crmtest.Ana); err != nil {
 				t.Errorf("erasing: %v", err)
 			}
@@ -134,6 +141,7 @@ func TestFolderLost(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	for op, err := range map[string]error{
 		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)),
 		"Ping":   d.Ping(t.Context()),
@@ -143,6 +151,7 @@ func TestFolderLost(t *testing.T) {
 			t.Errorf("%s: %v, want unavailable", op, err)
 		}
 	}
+
 	for _, dir := range []string{"", dir} {
 		if _, err := file.Open(dir); err == nil {
 			t.Errorf("opening %q succeeded", dir)
@@ -154,27 +163,31 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := open(t, dir)
+
 	lock := flock.New(filepath.Join(dir, ".lock"))
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	err := d.Upsert(ctx, crmtest.Lead(crmtest.Ana, nil))
 	if !errors.Is(err, context.DeadlineExceeded) || upstream.KindOf(err) != upstream.Unavailable {
 		t.Errorf("upserting: %v", err)
 	}
+
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	upsert(t, d)
 }
 
-// TestSeveralProcesses lets processes of their own merge into the same contact.
+// TestSeveralProcesses lets several processes merge into the same contact.
 func TestSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	const processes = 3
 	dir := t.TempDir()
+
 	var running []*exec.Cmd
 	for p := range processes {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestWorker$")
@@ -185,23 +198,26 @@ func TestSeveralProcesses(t *testing.T) {
 		}
 		running = append(running, cmd)
 	}
+
 	for _, cmd := range running {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("worker: %v", err)
 		}
 	}
+
 	c, err := open(t, dir).Contact(crmtest.Ana)
 	if want := fmt.Sprint(19*processes + processes - 1); err != nil || c["quote_min"] != want {
 		t.Errorf("quote_min is %q, %v; want the newest, %s", c["quote_min"], err, want)
 	}
 }
 
-// TestWorker is one of the processes of TestSeveralProcesses and nothing otherwise.
+// TestWorker is one of the processes of TestSeveralProcesses. It does nothing otherwise.
 func TestWorker(t *testing.T) {
 	var p int
 	if _, err := fmt.Sscan(os.Getenv("CRM_FILE_WORKER"), &p); err != nil {
 		return
 	}
+
 	d := open(t, os.Getenv("CRM_FILE_DIR"))
 	for i := 19; i >= 0; i-- { // newest first, so that a lost guard shows
 		n := i*3 + p

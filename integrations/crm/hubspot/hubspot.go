@@ -2,18 +2,20 @@
 //
 // # How a lead is stored
 //
-// The contact is read by its address; what the lead changes is decided from what the contact
-// has; the change is written by the contact's id. If there is no contact, one is created; an
-// answer 409 names the one that exists after all (created since, not yet visible to the read, or
-// with the address as a secondary one), and that one is updated. A repeated lead writes nothing.
+// The driver reads the contact by its address, compares its properties with the lead, and
+// writes the changes by the contact's id. If there is no contact, one is created. An
+// answer 409 names a contact that exists after all (created since, not yet visible to the
+// read, or with the address as a secondary one); this contact is then updated. A repeated
+// lead writes nothing.
 //
-// HubSpot has no conditional update: two processes that store two submissions of an address at the
-// same moment may leave the older quote in place. Life-cycle stages are never written.
+// HubSpot has no conditional update: two processes that store two submissions of
+// an address at the same moment may leave the older quote in place. Life-cycle
+// stages are never written.
 //
-// A property that the account does not have is created if the token may (scope
-// crm.schemas.contacts.write). If it may not, or the account refuses the value, the contact is
-// stored without the property, which is reported. While HubSpot still
-// reports an existing property as unknown, as happens to new ones, a recent lead waits.
+// A property that the account does not have is created if the token has the scope
+// crm.schemas.contacts.write. If it has not, or the account refuses the value, the
+// contact is stored without the property, which is reported. While HubSpot still reports
+// an existing property as unknown, as happens to new ones, a recent lead waits.
 //
 // # Outcomes
 //
@@ -49,14 +51,14 @@ import (
 
 const system = "hubspot"
 
-// Options of [New].
+// Options are the settings of [New].
 type Options struct {
 	BaseURL string
-	// Token is that of a private app with the scopes crm.objects.contacts.read and
+	// Token belongs to a private app with the scopes crm.objects.contacts.read and
 	// crm.objects.contacts.write, and for [Driver.Setup] crm.schemas.contacts.read and
 	// crm.schemas.contacts.write.
 	Token string
-	// Version of the API: v3, or a later one by its date, such as 2026-03.
+	// Version is the version of the API: v3, or a later one by its date, such as 2026-03.
 	Version string
 	// OnOmitted is called for every property that a contact was stored without, with a
 	// sentence free of personal data.
@@ -73,7 +75,7 @@ type Driver struct {
 	properties string // path of the definitions of contacts' properties
 	onOmitted  func(text string)
 	seed       maphash.Seed
-	locks      [64]sync.Mutex // by the hash of an address
+	locks      [64]sync.Mutex // chosen by the hash of an address
 }
 
 // New returns a driver. It does no I/O.
@@ -87,6 +89,7 @@ func New(o Options) *Driver {
 			Transport: o.Transport,
 			Observe:   o.Observe,
 		}),
+
 		contacts:   path("objects", o.Version),
 		properties: path("properties", o.Version),
 		onOmitted:  o.OnOmitted,
@@ -94,7 +97,8 @@ func New(o Options) *Driver {
 	}
 }
 
-// path returns the path of an API for contacts. A version that is a date follows the name, v3 precedes it.
+// path returns the path of an API for contacts. A version that is a date follows the name
+// of the API, v3 precedes it.
 func path(api, version string) string {
 	if strings.HasPrefix(version, "v") {
 		return "/crm/" + version + "/" + api + "/contacts"
@@ -120,14 +124,17 @@ func (d *Driver) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if resp.Status != http.StatusOK {
 		return d.failure(op, resp)
 	}
+
 	var page struct {
 		Results *[]struct{} `json:"results"`
 	}
 	if err := resp.Decode(&page); err != nil || page.Results == nil {
 		return d.unexpected(op, resp)
 	}
+
 	return nil
 }

@@ -30,7 +30,7 @@ type account struct {
 	omitted []string
 }
 
-// reported returns what was reported as omitted.
+// reported returns the messages about omitted properties.
 func (a *account) reported() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,8 +47,8 @@ func (a *account) subject() crmtest.Subject {
 	}
 }
 
-// open starts a stub. Without kept connections Go's transport does not repeat a read whose
-// connection was reset, so what the driver makes of it shows.
+// open starts a stub. The client keeps no connections, because otherwise Go's transport
+// repeats a read whose connection was reset, and hides the driver's own handling.
 func open(t *testing.T, so ht.Options) *account {
 	t.Helper()
 	a := &account{stub: ht.New(so)}
@@ -58,7 +58,11 @@ func open(t *testing.T, so ht.Options) *account {
 		Token:     ht.Token,
 		Version:   cmp.Or(so.Version, "v3"),
 		Transport: &http.Transport{DisableKeepAlives: true},
-		OnOmitted: func(text string) { a.mu.Lock(); a.omitted = append(a.omitted, text); a.mu.Unlock() },
+		OnOmitted: func(text string) {
+			a.mu.Lock()
+			a.omitted = append(a.omitted, text)
+			a.mu.Unlock()
+		},
 	})
 	return a
 }
@@ -101,12 +105,12 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// outcome is a fault, what it means and how long the queue should pause.
+// outcome is a fault, the kind of error it causes, and how long the queue should pause.
 type outcome struct {
 	fault ht.Fault
 	want  upstream.Kind
 	after time.Duration // Retry-After
-	pause time.Duration // assumed
+	pause time.Duration // assumed without a Retry-After
 }
 
 func outcomes() []outcome {
@@ -127,6 +131,7 @@ func outcomes() []outcome {
 		{ht.Answer(429, []byte("slow down")), upstream.Limited, 0, 10 * time.Second},
 		{ht.Answer(429, []byte(`{"policyName":7,"message":["x"]}`)), upstream.Limited, 0, 10 * time.Second},
 	}
+
 	for kind, statuses := range map[upstream.Kind][]int{
 		upstream.Unavailable: {302, 408, 409, 423, 477, 500, 502, 503, 504, 524},
 		upstream.Rejected:    {400, 413, 422},
@@ -143,8 +148,9 @@ func hangs(f ht.Fault) bool {
 	return f.String() == ht.Hang().String() || f.String() == ht.Drip(0).String()
 }
 
-// TestOutcomes lets each request that a lead takes fail in each way, before and after HubSpot acts
-// on it, for a new and for a known contact; then the lead arrives once, with the right values.
+// TestOutcomes lets each request that a lead takes fail in each way, before and after
+// HubSpot acts on it, for a new and for a known contact. Afterwards the lead must arrive
+// once, with the right values.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, step := range []struct {
@@ -161,41 +167,44 @@ func TestOutcomes(t *testing.T) {
 			t.Parallel()
 			for _, o := range outcomes() {
 				a := prepared(t, ht.Options{})
+
 				want := crmtest.Want(ana)
 				if step.known {
-					a.stub.Add(
-						map[string]string{"email": ana, "firstname": "Before", "lifecyclestage": "customer"},
-					)
+					a.stub.Add(map[string]string{
+						"email":          ana,
+						"firstname":      "Before",
+						"lifecyclestage": "customer",
+					})
 					want["lifecyclestage"] = "customer"
 				}
+
 				fault := o.fault
 				if step.acted {
 					fault = fault.AfterStoring()
 				}
 				a.stub.Fail(fault.On(step.method, "/contacts"))
+
 				patience := time.Minute
 				if hangs(o.fault) {
 					patience = time.Second
 				}
+
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				e := expectKind(t, a.Upsert(ctx, crmtest.Lead(ana, nil)), o.want)
 				cancel()
+
 				if e.RetryAfter != o.after || e.Pause != o.pause {
-					t.Errorf(
-						"%s: Retry-After %v and pause %v, want %v and %v",
-						o.fault,
-						e.RetryAfter,
-						e.Pause,
-						o.after,
-						o.pause,
-					)
+					t.Errorf("%s: Retry-After %v and pause %v, want %v and %v",
+						o.fault, e.RetryAfter, e.Pause, o.after, o.pause)
 				}
+
 				a.stub.Recover()
 				for range 2 {
 					if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
 						t.Fatalf("%s: after recovery: %v", o.fault, err)
 					}
 				}
+
 				a.subject().Expect(t, ana, want)
 				if n := len(a.stub.Contacts()); n != 1 {
 					t.Errorf("%s: %d contacts", o.fault, n)
@@ -205,19 +214,20 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestLookupAndErasureFail checks that nothing is called missing or erased that could not be
-// looked up or deleted.
+// TestLookupAndErasureFail checks that no address counts as missing or erased if the
+// lookup or the deletion failed.
 func TestLookupAndErasureFail(t *testing.T) {
 	t.Parallel()
 	for _, o := range outcomes() {
-		if hangs(o.fault) { // would take the whole time-out
+		if hangs(o.fault) { // this would take the whole time-out
 			continue
 		}
 		t.Run(o.fault.String(), func(t *testing.T) {
 			t.Parallel()
+
 			a := open(t, ht.Options{})
 			a.stub.Add(map[string]string{"email": ana})
-			if o.pause != 10*time.Second { // which is waited for
+			if o.pause != 10*time.Second { // a lookup would wait that long
 				a.stub.Fail(o.fault.On(http.MethodPost, "/batch/read"))
 				missing, err := a.Missing(t.Context(), []string{ana})
 				if o.pause != time.Second {
@@ -226,6 +236,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 					t.Errorf("a short limit was not waited for: %q, %v", missing, err)
 				}
 			}
+
 			a.stub.Fail(o.fault.On(http.MethodPost, "/gdpr-delete"))
 			expectKind(t, a.Erase(t.Context(), ana), o.want)
 			if err := a.Erase(t.Context(), ana); err != nil || len(a.stub.Contacts()) != 0 {
@@ -233,10 +244,12 @@ func TestLookupAndErasureFail(t *testing.T) {
 			}
 		})
 	}
+
 	a := open(t, ht.Options{})
 	for name, body := range map[string]string{
-		"another error": `{"status":"COMPLETE","results":[],"errors":[{"status":"error","category":"INTERNAL_ERROR"}]}`,
-		"no results":    `{"status":"PENDING"}`,
+		"another error": `{"status":"COMPLETE","results":[],` +
+			`"errors":[{"status":"error","category":"INTERNAL_ERROR"}]}`,
+		"no results": `{"status":"PENDING"}`,
 	} {
 		a.stub.Fail(ht.Answer(http.StatusMultiStatus, []byte(body)))
 		if _, err := a.Missing(t.Context(), []string{ana}); upstream.KindOf(err) != upstream.Unavailable ||
@@ -244,15 +257,19 @@ func TestLookupAndErasureFail(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A deletion answered with 404: the contact is gone, or the endpoint does not exist.
+
+	// If a deletion is answered with 404, the contact is gone or the
+	// endpoint does not exist.
 	a.stub.Add(map[string]string{"email": ana})
 	a.stub.Fail(ht.Answer(404, nil).On(http.MethodPost, "/gdpr-delete"))
 	expectKind(t, a.Erase(t.Context(), ana), upstream.Refused)
+
 	a.stub.Fail(ht.Answer(404, nil).AfterStoring().On(http.MethodPost, "/gdpr-delete"))
 	if err := a.Erase(t.Context(), ana); err != nil {
 		t.Errorf("erasing what is gone meanwhile: %v", err)
 	}
-	// What is no address is never sent.
+
+	// A text that is not an address is never sent.
 	before := len(a.stub.Requests())
 	missing, err := a.Missing(t.Context(), []string{"", "ana"})
 	if err != nil || len(missing) != 2 || a.Erase(t.Context(), "ana") != nil ||
@@ -261,7 +278,7 @@ func TestLookupAndErasureFail(t *testing.T) {
 	}
 }
 
-// TestNotFound covers 404, which means another thing at each step.
+// TestNotFound covers 404, which has another meaning at each step.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -269,10 +286,20 @@ func TestNotFound(t *testing.T) {
 		fault ht.Fault
 		want  upstream.Kind
 	}{
-		"creating: the API's address is wrong": {false, ht.Answer(404, nil).On(http.MethodPost, "/contacts"), upstream.Refused},
-		"updating: the contact is gone":        {true, ht.Answer(404, nil).On(http.MethodPatch, "/contacts"), upstream.Unavailable},
+		"creating: the API's address is wrong": {
+			false,
+			ht.Answer(404, nil).On(http.MethodPost, "/contacts"),
+			upstream.Refused,
+		},
+		"updating: the contact is gone": {
+			true,
+			ht.Answer(404, nil).On(http.MethodPatch, "/contacts"),
+			upstream.Unavailable,
+		},
 		"a conflict names a contact that is gone": {
-			false, ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).On(http.MethodPost, "/contacts"),
+			false,
+			ht.Answer(409, []byte(`{"message":"Contact already exists. Existing ID: 4711"}`)).
+				On(http.MethodPost, "/contacts"),
 			upstream.Unavailable,
 		},
 	} {
@@ -286,13 +313,17 @@ func TestNotFound(t *testing.T) {
 			expectKind(t, a.Upsert(t.Context(), crmtest.Lead(ana, nil)), tc.want)
 		})
 	}
+
 	a := prepared(t, ht.Options{})
-	if e := expectKind(t, a.Upsert(t.Context(), crmtest.Lead("ana@example.com, b", nil)), upstream.Rejected); e.Status != 400 {
+	if e := expectKind(t,
+		a.Upsert(t.Context(), crmtest.Lead("ana@example.com, b", nil)), upstream.Rejected,
+	); e.Status != 400 {
 		t.Errorf("an invalid address: status %d", e.Status)
 	}
 }
 
-// TestContactThatReadsDoNotShow covers one that is not visible yet, and a secondary address.
+// TestContactThatReadsDoNotShow covers a contact that is not visible yet, and a contact
+// with the address as a secondary one.
 func TestContactThatReadsDoNotShow(t *testing.T) {
 	t.Parallel()
 	a := prepared(t, ht.Options{ReadLag: time.Hour})
@@ -301,9 +332,11 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if n := len(a.stub.Contacts()); n != 1 {
 		t.Errorf("there are %d contacts", n)
 	}
+
 	a.stub.Add(map[string]string{"email": "primary@example.com"})
 	a.stub.AddSecondary("primary@example.com", "second@example.com")
 	if err := a.Upsert(t.Context(), crmtest.Lead("second@example.com", nil)); err != nil {
@@ -313,6 +346,7 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 		c.Properties["firstname"] != "Ștefania" {
 		t.Errorf("contact: %v", c)
 	}
+
 	if missing, err := a.Missing(t.Context(), []string{"second@example.com"}); err != nil ||
 		len(missing) != 0 {
 		t.Errorf("missing: %q, %v", missing, err)
@@ -325,20 +359,19 @@ func TestSeveralProcesses(t *testing.T) {
 	a := prepared(t, ht.Options{})
 	var all sync.WaitGroup
 	for range 8 {
-		d := hubspot.New(
-			hubspot.Options{
-				BaseURL:   a.stub.URL(),
-				Token:     ht.Token,
-				Version:   "v3",
-				OnOmitted: func(string) {},
-			},
-		)
+		d := hubspot.New(hubspot.Options{
+			BaseURL:   a.stub.URL(),
+			Token:     ht.Token,
+			Version:   "v3",
+			OnOmitted: func(string) {},
+		})
 		all.Go(func() {
 			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(ana, nil)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+
 	all.Wait()
 	if n := len(a.stub.Contacts()); n != 1 {
 		t.Errorf("there are %d contacts", n)
@@ -352,18 +385,25 @@ func TestPing(t *testing.T) {
 		o    hubspot.Options
 		want upstream.Kind
 	}{
-		"wrong token": {hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"}, upstream.Refused},
-		"wrong path":  {hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v9"}, upstream.Refused},
+		"wrong token": {
+			hubspot.Options{BaseURL: a.stub.URL(), Token: "pat-wrong", Version: "v3"},
+			upstream.Refused,
+		},
+		"wrong path": {
+			hubspot.Options{BaseURL: a.stub.URL(), Token: ht.Token, Version: "v9"},
+			upstream.Refused,
+		},
 		"closed port": {hubspot.Options{BaseURL: "http://127.0.0.1:1"}, upstream.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) { expectKind(t, hubspot.New(tc.o).Ping(t.Context()), tc.want) })
 	}
+
 	a.stub.Fail(ht.Answer(200, []byte(`{"hello":"world"}`)))
 	expectKind(t, a.Ping(t.Context()), upstream.Unavailable)
 }
 
-// TestUnknownProperties covers an account that was not prepared: the properties are created if the
-// token may, else the contact is stored without them.
+// TestUnknownProperties covers an account that was not prepared. The properties are
+// created if the token may, else the contact is stored without them.
 func TestUnknownProperties(t *testing.T) {
 	t.Parallel()
 	a := open(t, ht.Options{})
@@ -376,13 +416,14 @@ func TestUnknownProperties(t *testing.T) {
 			a.subject().Expect(t, email, crmtest.Want(email))
 		})
 	}
+
 	all.Wait()
 	if got := a.stub.Defined("quote_min"); got != "number/number" || len(a.reported()) != 0 {
 		t.Errorf("%s is %q, omitted: %q", "quote_min", got, a.reported())
 	}
 
 	a = open(t, ht.Options{NoSchemas: true})
-	for range 2 { // the second time nothing is left to be written
+	for range 2 { // the second time there is nothing left to write
 		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -399,29 +440,35 @@ func TestRefusedValues(t *testing.T) {
 	a.stub.Define("quote_features", "enumeration", "checkbox", "login", "search")
 	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
 	a.stub.Define("phone", "number", "number")
+
 	if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
 		t.Fatal(err)
 	}
+
 	c, _ := a.stub.Contact(ana)
 	if c.Properties["quote_features"] != "login;search" || c.Properties["quote_timeline"] != "" ||
 		c.Properties["quote_max"] != "1000000000" {
 		t.Errorf("contact: %v", c.Properties)
 	}
+
 	if got := a.reported(); len(got) != 2 || !strings.Contains(got[0], "phone") ||
 		!strings.Contains(got[1], "INVALID_OPTION") {
 		t.Errorf("omitted: %q", got)
 	}
 }
 
-// TestPropertyNotKnownYet covers the forms in which HubSpot names a property it does not know,
-// although the account has it: a young lead waits, an old one is stored without it.
+// TestPropertyNotKnownYet covers the forms in which HubSpot names a property it does not
+// know, although the account has it. A young lead waits, an old one is stored without it.
 func TestPropertyNotKnownYet(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"in the message": `{"message":"Property values were not valid: [{\"message\":\"Property \\\"quote_min\\\" does not exist\",` +
+		"in the message": `{"message":"Property values were not valid: ` +
+			`[{\"message\":\"Property \\\"quote_min\\\" does not exist\",` +
 			`\"error\":\"PROPERTY_DOESNT_EXIST\",\"name\":\"quote_min\"}]"}`,
-		"validation results":   `{"validationResults":[{"isValid":false,"error":"PROPERTY_DOESNT_EXIST","name":"quote_min"}]}`,
-		"errors with context":  `{"errors":[{"message":"no","code":"PROPERTY_DOESNT_EXIST","context":{"propertyName":["quote_min"]}}]}`,
+		"validation results": `{"validationResults":[{"isValid":false,` +
+			`"error":"PROPERTY_DOESNT_EXIST","name":"quote_min"}]}`,
+		"errors with context": `{"errors":[{"message":"no","code":"PROPERTY_DOESNT_EXIST",` +
+			`"context":{"propertyName":["quote_min"]}}]}`,
 		"errors with in":       `{"errors":[{"code":"PROPERTY_DOESNT_EXIST","in":"quote_min"}]}`,
 		"a sentence":           `{"message":"Property \"quote_min\" does not exist"}`,
 		"the code and no name": `{"category":"PROPERTY_DOESNT_EXIST"}`,
@@ -431,13 +478,16 @@ func TestPropertyNotKnownYet(t *testing.T) {
 			t.Parallel()
 			a := prepared(t, ht.Options{})
 			unknown := ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
+
 			a.stub.Fail(unknown)
 			young := crmtest.Lead(ana, func(s *quote.Submission) { s.SubmittedAt = time.Now() })
 			expectKind(t, a.Upsert(t.Context(), young), upstream.Unavailable)
+
 			a.stub.Fail(unknown)
 			if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
 				t.Fatal(err)
 			}
+
 			c, ok := a.stub.Contact(ana)
 			if _, has := c.Properties["quote_min"]; !ok || has || c.Properties["firstname"] == "" ||
 				len(a.reported()) == 0 {
@@ -445,9 +495,11 @@ func TestPropertyNotKnownYet(t *testing.T) {
 			}
 		})
 	}
+
 	for name, body := range map[string]string{
-		"another property": `{"errors":[{"code":"REQUIRED_FIELD","in":"favourite_colour"}],"category":"VALIDATION_ERROR"}`,
-		"deep nesting":     strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"another property": `{"errors":[{"code":"REQUIRED_FIELD","in":"favourite_colour"}],` +
+			`"category":"VALIDATION_ERROR"}`,
+		"deep nesting": strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 	} {
 		a := prepared(t, ht.Options{})
 		a.stub.Fail(ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/"))
@@ -457,13 +509,13 @@ func TestPropertyNotKnownYet(t *testing.T) {
 	}
 }
 
-// TestCreatingPropertiesFails checks that a lead waits for what passes and does without the
-// properties otherwise.
+// TestCreatingPropertiesFails checks that a lead waits if the failure is temporary, and
+// is stored without the properties otherwise.
 func TestCreatingPropertiesFails(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		fault ht.Fault
-		want  upstream.Kind // empty: the contact arrives
+		want  upstream.Kind // empty if the contact arrives
 	}{
 		{ht.Answer(500, nil), upstream.Unavailable},
 		{ht.Limited("DAILY", ""), upstream.Limited},
@@ -475,12 +527,14 @@ func TestCreatingPropertiesFails(t *testing.T) {
 		t.Run(tt.fault.String(), func(t *testing.T) {
 			t.Parallel()
 			a := open(t, ht.Options{})
+
 			a.stub.Fail(tt.fault.On(http.MethodPost, "/properties/contacts").Times(-1))
 			err := a.Upsert(t.Context(), crmtest.Lead(ana, nil))
 			if tt.want != "" {
 				expectKind(t, err, tt.want)
 				return
 			}
+
 			if c, ok := a.stub.Contact(ana); err != nil || !ok || len(c.Properties) != 5 ||
 				len(a.reported()) != len(crm.Changes(crmtest.Lead(ana, nil), nil))-5 {
 				t.Errorf("%v; contact %v, omitted %q", err, c.Properties, a.reported())
@@ -495,18 +549,20 @@ func TestSetup(t *testing.T) {
 	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
 	a.stub.Fail(ht.Oversized().On(http.MethodGet, "/properties/"))
 	_, err := a.Setup(t.Context())
-	expectKind(t, err, upstream.Unavailable) // and can be repeated
+	expectKind(t, err, upstream.Unavailable)
+
+	// The set-up can be repeated.
 	lines, err := a.Setup(t.Context())
 	own := slices.DeleteFunc(crm.Properties(), func(p crm.Property) bool { return !p.Quote() })
 	if err != nil || len(lines) != 1+len(own) ||
 		!slices.Contains(lines, "property quote_features: exists already") ||
 		!slices.Contains(lines, "property quote_pdf_url: created") ||
-		!slices.ContainsFunc(
-			lines,
-			func(s string) bool { return strings.Contains(s, "as enumeration rather than string") },
-		) {
+		!slices.ContainsFunc(lines, func(s string) bool {
+			return strings.Contains(s, "as enumeration rather than string")
+		}) {
 		t.Errorf("%q, %v", lines, err)
 	}
+
 	for name, want := range map[string]string{
 		"quote_max":         "number/number",
 		crm.PropSubmittedAt: "datetime/date",
@@ -517,6 +573,7 @@ func TestSetup(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+
 	_, err = open(t, ht.Options{NoSchemas: true}).Setup(t.Context())
 	if e := expectKind(t, err, upstream.Refused); !strings.Contains(e.Detail, "crm.schemas.contacts.write") {
 		t.Errorf("%q", e.Detail)

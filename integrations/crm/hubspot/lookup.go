@@ -13,14 +13,19 @@ import (
 )
 
 const (
-	batchSize     = 100              // addresses that HubSpot takes in one request
-	longestPause  = 20 * time.Second // of a rate limit that a lookup waits for
-	mostPauses    = 30               // before a request fails
+	// batchSize is the number of addresses that HubSpot takes in one request.
+	batchSize = 100
+	// longestPause is the longest rate limit that a lookup waits for.
+	longestPause = 20 * time.Second
+	// mostPauses is the number of pauses after which a request fails.
+	mostPauses = 30
+	// propSecondary holds the secondary addresses of a contact, separated by semicolons.
 	propSecondary = "hs_additional_emails"
 )
 
-// Missing returns the addresses without a contact. It takes a request for each hundred addresses
-// and one for each that is not the primary one of a contact; short rate limits are waited for.
+// Missing returns the addresses without a contact. It makes one request for each hundred
+// addresses, and one for each address that none of the returned contacts has. It waits
+// for short rate limits.
 func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error) {
 	const op = "looking contacts up"
 	present := map[string]bool{}
@@ -30,15 +35,20 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 			addresses = append(addresses, crm.Address(email))
 		}
 	}
+
 	slices.Sort(addresses)
 	for batch := range slices.Chunk(slices.Compact(addresses), batchSize) {
-		if err := waitingForLimits(ctx, func() error { return d.readBatch(ctx, op, batch, present) }); err != nil {
+		if err := waitingForLimits(ctx, func() error {
+			return d.readBatch(ctx, op, batch, present)
+		}); err != nil {
 			return nil, err
 		}
+
 		for _, address := range batch {
 			if present[address] {
 				continue
 			}
+
 			err := waitingForLimits(ctx, func() error {
 				_, err := d.byEmail(ctx, op, address)
 				return err
@@ -49,22 +59,22 @@ func (d *Driver) Missing(ctx context.Context, emails []string) ([]string, error)
 			present[address] = err == nil
 		}
 	}
-	return slices.DeleteFunc(
-		slices.Clone(emails),
-		func(email string) bool { return present[crm.Address(email)] },
-	), nil
+
+	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool {
+		return present[crm.Address(email)]
+	}), nil
 }
 
+// readBatch looks up at most batchSize addresses and adds all addresses of the contacts
+// it finds to present.
 func (d *Driver) readBatch(
-	ctx context.Context,
-	op string,
-	addresses []string,
-	present map[string]bool,
+	ctx context.Context, op string, addresses []string, present map[string]bool,
 ) error {
 	inputs := make([]map[string]string, len(addresses))
 	for i, address := range addresses {
 		inputs[i] = map[string]string{"id": address}
 	}
+
 	resp, err := d.client.Do(ctx, upstream.Request{
 		Op:     op,
 		Method: http.MethodPost,
@@ -79,9 +89,11 @@ func (d *Driver) readBatch(
 	if err != nil {
 		return err
 	}
+
 	if resp.Status != http.StatusOK && resp.Status != http.StatusMultiStatus {
 		return d.failure(op, resp)
 	}
+
 	var answer struct {
 		Results *[]contact `json:"results"`
 		Errors  []struct {
@@ -91,17 +103,21 @@ func (d *Driver) readBatch(
 	if err := resp.Decode(&answer); err != nil || answer.Results == nil {
 		return d.unexpected(op, resp)
 	}
+
+	// Addresses without a contact are answered with OBJECT_NOT_FOUND.
 	for _, e := range answer.Errors {
-		if e.Category != "OBJECT_NOT_FOUND" { // which is how addresses without a contact are answered
+		if e.Category != "OBJECT_NOT_FOUND" {
 			return d.client.Failure(op, resp, upstream.Unavailable, "the answer is not complete: "+e.Category)
 		}
 	}
+
 	for _, c := range *answer.Results {
 		values := c.values()
 		for _, address := range append(strings.Split(values[propSecondary], ";"), values[crm.PropEmail]) {
 			present[crm.Address(address)] = true
 		}
 	}
+
 	return nil
 }
 
@@ -113,10 +129,12 @@ func waitingForLimits(ctx context.Context, lookup func() error) error {
 		if !ok || limited.Kind != upstream.Limited || pauses == mostPauses {
 			return err
 		}
+
 		pause := max(limited.RetryAfter, limited.Pause)
 		if pause > longestPause {
 			return err
 		}
+
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -125,14 +143,15 @@ func waitingForLimits(ctx context.Context, lookup func() error) error {
 	}
 }
 
-// Erase deletes the contact for good, by the endpoint made for the right to erasure: archived
-// contacts could be restored for 90 days. The contact is named by its id; for an address that it
-// does not find, that endpoint would block the address for the future.
+// Erase deletes the contact for good, by the endpoint made for the right to erasure:
+// archived contacts could be restored for 90 days. The contact is named by its id,
+// because the endpoint blocks an unknown address for the future.
 func (d *Driver) Erase(ctx context.Context, email string) error {
 	const op = "erasing the contact"
 	if !crm.Addressable(email) {
 		return nil
 	}
+
 	address := crm.Address(email)
 	defer d.lock(address)()
 	c, err := d.byEmail(ctx, op, address)
@@ -142,6 +161,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
+
 	resp, err := d.client.Do(ctx, upstream.Request{
 		Op:     op,
 		Method: http.MethodPost,
@@ -151,6 +171,7 @@ func (d *Driver) Erase(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
+
 	switch resp.Status {
 	case http.StatusNoContent:
 		return nil

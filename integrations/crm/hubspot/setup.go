@@ -23,9 +23,9 @@ type definition struct {
 	GroupName   string `json:"groupName"`
 }
 
-// definitions returns the quote properties. Slugs are texts and not choices, because the CMS may
-// add new ones at any time and HubSpot refuses values outside the list of choices. An account
-// that prefers choices can define them before the set-up.
+// definitions returns the quote properties. Slugs are texts and not choices, because the
+// CMS may add new ones at any time and HubSpot refuses values outside the list of
+// choices. An account that prefers choices can define them before the set-up.
 func definitions() []definition {
 	types := map[crm.Kind][2]string{
 		crm.Text:     {"string", "text"},
@@ -33,20 +33,21 @@ func definitions() []definition {
 		crm.Number:   {"number", "number"},
 		crm.Time:     {"datetime", "date"},
 	}
+
 	var all []definition
 	for _, p := range crm.Properties() {
 		if p.Quote() {
-			all = append(
-				all,
-				definition{p.Name, p.Label, p.Description, types[p.Kind][0], types[p.Kind][1], Group},
-			)
+			all = append(all, definition{
+				p.Name, p.Label, p.Description, types[p.Kind][0], types[p.Kind][1], Group,
+			})
 		}
 	}
+
 	return all
 }
 
-// Setup creates the property group and all quote properties. One that exists is left as it is,
-// and the line about it says if it is of another type.
+// Setup creates the property group and all quote properties. A property that exists is
+// left as it is, and its line says if it has another type.
 func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 	const op = "setting the properties up"
 	created, err := d.defineGroup(ctx, op)
@@ -54,11 +55,13 @@ func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	lines := []string{fmt.Sprintf("property group %s: %s", Group, outcome(created))}
+
 	for _, def := range definitions() {
 		created, err := d.define(ctx, op, d.properties, def)
 		if err != nil {
 			return lines, err
 		}
+
 		line := fmt.Sprintf("property %s: %s", def.Name, outcome(created))
 		if !created {
 			note, err := d.difference(ctx, op, def)
@@ -67,56 +70,55 @@ func (d *Driver) Setup(ctx context.Context) ([]string, error) {
 			}
 			line += note
 		}
+
 		lines = append(lines, line)
 	}
+
 	return lines, nil
 }
 
 func (d *Driver) defineGroup(ctx context.Context, op string) (created bool, err error) {
-	return d.define(
-		ctx,
-		op,
-		d.properties+"/groups",
-		map[string]string{"name": Group, "label": "Quote calculator"},
-	)
+	return d.define(ctx, op, d.properties+"/groups",
+		map[string]string{"name": Group, "label": "Quote calculator"})
 }
 
 func outcome(created bool) string {
 	return map[bool]string{true: "created", false: "exists already"}[created]
 }
 
-// difference says how a property that exists differs from what it should be. A token that may
-// create but not read is not a failure.
+// difference describes how an existing property differs from its definition. It is not a
+// failure if the token may create properties but not read them.
 func (d *Driver) difference(ctx context.Context, op string, want definition) (string, error) {
-	resp, err := d.client.Do(
-		ctx,
-		upstream.Request{Op: op, Path: d.properties + "/" + url.PathEscape(want.Name)},
-	)
+	resp, err := d.client.Do(ctx, upstream.Request{
+		Op:   op,
+		Path: d.properties + "/" + url.PathEscape(want.Name),
+	})
 	if err != nil {
 		return "", err
 	}
+
 	var got definition
 	if resp.Status == http.StatusOK {
 		_ = resp.Decode(&got)
 	}
+
 	if got.Type == "" || got.Type == want.Type {
 		return "", nil
 	}
-	return fmt.Sprintf(
-		", as %s rather than %s: values it refuses are left out and reported",
-		got.Type,
-		want.Type,
-	), nil
+	return fmt.Sprintf(", as %s rather than %s: values it refuses are left out and reported",
+		got.Type, want.Type), nil
 }
 
-// createProperties creates the quote properties and returns the names of those that exist
-// now: none if the token may not create any, which is not an error.
+// createProperties creates the quote properties and returns the names of the
+// ones that exist afterwards. It returns none if the token may not create any,
+// which is not an error.
 func (d *Driver) createProperties(ctx context.Context) (map[string]bool, error) {
 	const op = "creating properties"
 	existing := map[string]bool{}
 	if _, err := d.defineGroup(ctx, op); err != nil {
 		return existing, unlessFinal(err)
 	}
+
 	for _, def := range definitions() {
 		if _, err := d.define(ctx, op, d.properties, def); err != nil {
 			if err := unlessFinal(err); err != nil {
@@ -129,12 +131,13 @@ func (d *Driver) createProperties(ctx context.Context) (map[string]bool, error) 
 	return existing, nil
 }
 
-// define creates a definition. One that exists already is not an error.
+// define creates a definition. A definition that exists already is not an error.
 func (d *Driver) define(ctx context.Context, op, path string, body any) (created bool, err error) {
 	resp, err := d.client.Do(ctx, upstream.Request{Op: op, Method: http.MethodPost, Path: path, Body: body})
 	if err != nil {
 		return false, err
 	}
+
 	switch resp.Status {
 	case http.StatusOK, http.StatusCreated:
 		return true, nil

@@ -16,21 +16,21 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// newPropertyPatience is how old a lead may be that waits for a new property to become known
-// everywhere. An older one is stored without it.
+// newPropertyPatience bounds the age of a lead that waits for a new property to become
+// known everywhere. An older lead is stored without the property.
 const newPropertyPatience = 5 * time.Minute
 
-// Outcomes of a call that never leave the package.
+// These outcomes of a call never leave the package.
 var (
 	errNoContact   = errors.New("no such contact")
 	errNothingLeft = errors.New("no property is left to be written")
 )
 
-// existing finds the id in HubSpot's answer to a duplicate: "Contact already exists.
-// Existing ID: 123".
+// existing finds the id in HubSpot's answer to a duplicate: "Contact already
+// exists. Existing ID: 123".
 var existing = regexp.MustCompile(`Existing ID: (\d+)`)
 
-// contact is one as HubSpot returns it. A property without a value is null.
+// contact is a contact as HubSpot returns it. A property without a value is null.
 type contact struct {
 	ID         string             `json:"id"`
 	Properties map[string]*string `json:"properties"`
@@ -58,7 +58,9 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 			Detail: "the lead has no e-mail address",
 		}
 	}
+
 	defer d.lock(email)()
+
 	c, err := d.byEmail(ctx, op, email)
 	if errors.Is(err, errNoContact) {
 		var id string
@@ -67,11 +69,14 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
 		}
 		c, err = d.get(ctx, op, id, url.Values{})
 	}
+
 	if err == nil {
 		err = d.update(ctx, op, c, l)
 	}
+
 	if errors.Is(err, errNoContact) {
-		// Deleted or merged since it was read: the next attempt handles it.
+		// The contact was deleted or merged since it was read. The next
+		// attempt handles that.
 		return &upstream.Error{
 			System: system,
 			Op:     op,
@@ -92,13 +97,16 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*co
 	for _, p := range crm.Properties() {
 		query.Add("properties", p.Name)
 	}
-	resp, err := d.client.Do(
-		ctx,
-		upstream.Request{Op: op, Path: d.contacts + "/" + url.PathEscape(key), Query: query},
-	)
+
+	resp, err := d.client.Do(ctx, upstream.Request{
+		Op:    op,
+		Path:  d.contacts + "/" + url.PathEscape(key),
+		Query: query,
+	})
 	if err != nil {
 		return nil, err
 	}
+
 	switch resp.Status {
 	case http.StatusOK:
 		return d.contact(op, resp)
@@ -108,12 +116,13 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*co
 	return nil, d.failure(op, resp)
 }
 
-// create makes a contact. If there is one already it returns that one's id.
+// create makes a contact. If the contact exists already, it returns its id.
 func (d *Driver) create(ctx context.Context, op string, l crm.Lead) (existingID string, err error) {
 	resp, err := d.write(ctx, op, http.MethodPost, d.contacts, l, nil)
 	if err != nil {
 		return "", err
 	}
+
 	switch resp.Status {
 	case http.StatusOK, http.StatusCreated:
 		_, err := d.contact(op, resp)
@@ -134,6 +143,7 @@ func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) 
 	if err != nil {
 		return err
 	}
+
 	switch resp.Status {
 	case http.StatusOK:
 		_, err := d.contact(op, resp)
@@ -144,15 +154,16 @@ func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) 
 	return d.failure(op, resp)
 }
 
-// write sends the properties that the lead changes. Those that HubSpot does not know are created
-// if the token may; those it refuses all the same are left out and reported. The answer it returns
-// may have any other status.
+// write sends the properties that the lead changes. Properties unknown to HubSpot are
+// created if the token may; properties that HubSpot still refuses are left out and
+// reported. The answer that write returns may be a failure for any other reason.
 func (d *Driver) write(
 	ctx context.Context, op, method, path string, l crm.Lead, current map[string]string,
 ) (*upstream.Response, error) {
 	properties := crm.Changes(l, current)
-	omitted := map[string]string{} // HubSpot's code, by name
-	var existing map[string]bool   // after creating properties: those that the account has
+	omitted := map[string]string{} // HubSpot's codes by property
+	var existing map[string]bool   // the account's properties, once they were created
+
 	for len(properties) > 0 {
 		resp, err := d.client.Do(ctx, upstream.Request{
 			Op:     op,
@@ -163,6 +174,7 @@ func (d *Driver) write(
 		if err != nil {
 			return nil, err
 		}
+
 		refused := refusedProperties(resp, properties)
 		if len(refused) == 0 {
 			if resp.Status < 300 {
@@ -170,6 +182,7 @@ func (d *Driver) write(
 			}
 			return resp, nil
 		}
+
 		if existing == nil && slices.Contains(slices.Collect(maps.Values(refused)), codeUnknown) {
 			if existing, err = d.createProperties(ctx); err != nil {
 				return nil, err
@@ -178,6 +191,7 @@ func (d *Driver) write(
 				continue
 			}
 		}
+
 		for name, code := range refused {
 			if code == codeUnknown && existing[name] &&
 				time.Since(l.Submission.SubmittedAt) < newPropertyPatience {
@@ -188,10 +202,12 @@ func (d *Driver) write(
 					Detail: "a new property is not known everywhere yet",
 				}
 			}
+
 			delete(properties, name)
 			omitted[name] = code
 		}
 	}
+
 	d.reportOmitted(omitted)
 	return nil, errNothingLeft
 }
@@ -206,8 +222,8 @@ func (d *Driver) reportOmitted(omitted map[string]string) {
 	}
 }
 
-// contact reads one out of an answer. Anything else, such as a proxy's page sent with status
-// 200, must not count as a stored lead.
+// contact reads a contact from an answer. Any other content, such as a proxy's page sent
+// with status 200, must not count as a stored lead.
 func (d *Driver) contact(op string, resp *upstream.Response) (*contact, error) {
 	var c contact
 	if err := resp.Decode(&c); err != nil || strings.TrimSpace(c.ID) == "" {

@@ -1,8 +1,8 @@
 // Package font holds the typeface of the documents: Liberation Sans, cut down to the
-// scripts that quotes are written in and measured once, so that wrapping text costs
-// a table look-up per letter.
+// scripts that quotes are written in. Its widths are measured once, so that wrapping text
+// costs one table look-up per letter.
 //
-// A cut has no kerning, since the PDF library sets text without.
+// A cut font has no kerning, since the PDF library sets text without it.
 package font
 
 import (
@@ -23,11 +23,14 @@ const Missing = '□'
 
 // Face is one weight of the typeface.
 type Face struct {
-	TTF    []byte   // the cut font, a TrueType file
-	widths []uint16 // by code point, in thousandths of the type size; 0: no glyph
+	TTF []byte // the cut font, a TrueType file
+
+	// widths has the width of each code point, in thousandths of the type size. It is 0
+	// if there is no glyph.
+	widths []uint16
 }
 
-// Family is the typeface in the two weights the documents use.
+// Family is the typeface in the two weights that the documents use.
 type Family struct {
 	Regular, Bold *Face
 }
@@ -35,7 +38,7 @@ type Family struct {
 // block is an inclusive range of code points.
 type block struct{ first, last rune }
 
-// latin has the letters of en, es and ro, and of nearly every European name.
+// latin contains the letters of en, es and ro, and of nearly every European name.
 func latin() []block {
 	return []block{
 		{0x0020, 0x007e}, // Basic Latin
@@ -49,12 +52,12 @@ func latin() []block {
 	}
 }
 
-// Latin returns the family cut down to Latin, punctuation and currency signs, which
-// makes a document a fifth faster than the wide one.
+// Latin returns the family cut down to Latin, punctuation and currency signs. Rendering a
+// document with it is a fifth faster than with [Wide].
 func Latin() (*Family, error) { return cutFamily(latin()) }
 
-// Wide returns the family cut down to all alphabets it can set without shaping: every
-// Latin letter, Greek and Cyrillic.
+// Wide returns the family cut down to all alphabets that need no shaping: every Latin
+// letter, Greek and Cyrillic.
 func Wide() (*Family, error) {
 	return cutFamily(append(latin(), block{0x0180, 0x024f}, block{0x0370, 0x052f}, block{0x1e00, 0x1fff}))
 }
@@ -84,12 +87,13 @@ func (f *Face) width(r rune) int {
 	return int(f.widths[r])
 }
 
-// cut makes a face of the glyphs of a font in blocks.
+// cut makes a face of the glyphs that a font has for the given blocks.
 func cut(ttf []byte, blocks []block) (*Face, error) {
 	whole, err := sfnt.Parse(ttf)
 	if err != nil {
 		return nil, fmt.Errorf("reading the font: %w", err)
 	}
+
 	var (
 		buf  sfnt.Buffer
 		keep strings.Builder
@@ -97,6 +101,7 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 		em   = whole.UnitsPerEm()
 		ppem = fixed.I(int(em))
 	)
+
 	for _, b := range blocks {
 		for r := b.first; r <= b.last; r++ {
 			glyph, err := whole.GlyphIndex(&buf, r)
@@ -105,14 +110,16 @@ func cut(ttf []byte, blocks []block) (*Face, error) {
 			}
 			advance, err := whole.GlyphAdvance(&buf, glyph, ppem, 0)
 			if err != nil || advance <= 0 {
-				continue // a glyph without width can't be measured as the library does
+				continue // The PDF library measures glyphs without a width differently.
 			}
-			// Rounded the way the PDF library rounds, so that a line measured here is
-			// as long there.
+
+			// The width is rounded as the PDF library does it, so that a line has the
+			// same length there.
 			face.widths[r] = uint16((1000*advance.Round() + int(em)/2) / int(em))
 			keep.WriteRune(r)
 		}
 	}
+
 	// gofpdf writes into the font it is given.
 	if face.TTF = gofpdf.UTF8CutFont(slices.Clone(ttf), keep.String()); len(face.TTF) == 0 {
 		return nil, errors.New("the font has no Unicode table")

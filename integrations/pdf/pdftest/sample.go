@@ -16,15 +16,17 @@ const LogoSVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 236 60" wi
 <stop offset="1" stop-color="#14b8a6"/></linearGradient></defs>
 <rect x="4" y="4" width="52" height="52" rx="14" fill="url(#g)"/>
 <path d="M18 43 30 17 42 43Z" fill="#fff"/>
-<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Zm8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0Z
+<path d="M74 42V18h8l14 14V18h8v24h-8L82 28v14ZM114 30a13 13 0 1 1 26 0 13 13 0 1 1-26 0Z` +
+	`m8 0a5 5 0 1 0 10 0 5 5 0 1 0-10 0Z
 M150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" fill="#134e4a"/>
 </svg>`
 
-// Kinds are the kinds of sample documents.
+// Kinds returns the kinds of sample documents.
 func Kinds() []string { return []string{"minimal", "typical", "longest"} }
 
-// Sample returns a document: "minimal" has what a submission must have, "typical" what
-// most have, "longest" the most that the service accepts.
+// Sample returns a document: "minimal" has the required fields only, "typical" has the
+// fields that most submissions have, and "longest" is the longest that the service
+// accepts.
 func Sample(locale, kind string) pdf.Document {
 	d := pdf.Document{
 		Locale:    locale,
@@ -36,6 +38,7 @@ func Sample(locale, kind string) pdf.Document {
 			Estimate:   quote.Estimate{Min: 4000, Max: 6500, Currency: "EUR"},
 		},
 	}
+
 	s := &d.Submission
 	switch kind {
 	case "typical":
@@ -63,18 +66,14 @@ func Sample(locale, kind string) pdf.Document {
 			},
 		}
 		s.Estimate = quote.Estimate{Min: 12000, Max: 18500, Currency: "EUR"}
+
 	case "longest":
 		d.Company = sender()
 		s.Contact = quote.Contact{
 			FirstName: strings.Repeat("W", 100),
 			LastName:  strings.Repeat("Ștefan ", 14) + "Ix",
-			Email: strings.Repeat(
-				"a",
-				64,
-			) + "@" + strings.Repeat(
-				strings.Repeat("b", 59)+".",
-				3,
-			) + "e.example",
+			Email: strings.Repeat("a", 64) + "@" +
+				strings.Repeat(strings.Repeat("b", 59)+".", 3) + "e.example",
 			Phone:   "+40 721 555 014 ext. 0123456789",
 			Company: strings.Repeat("Întreprinderea ", 6) + "Generală",
 		}
@@ -85,7 +84,7 @@ func Sample(locale, kind string) pdf.Document {
 		}
 		for i := range 50 {
 			name := fmt.Sprintf("feature-%02d-", i)
-			if i%3 == 0 { // without a place to break
+			if i%3 == 0 { // It has no place to break.
 				s.Selections.Features = append(s.Selections.Features, name+strings.Repeat("m", 64-len(name)))
 				continue
 			}
@@ -101,12 +100,14 @@ func sender() pdf.Company {
 	if err != nil {
 		panic(err)
 	}
+
 	return pdf.Company{
 		Name:   "Atelier Nord",
 		Logo:   logo,
 		Accent: "#0f766e",
 		Lines: []pdf.Line{
-			{Text: "Strada Mihai Eminescu 12"}, {Text: "010512 București, România"},
+			{Text: "Strada Mihai Eminescu 12"},
+			{Text: "010512 București, România"},
 			{Text: "+40 21 555 0123", Link: "tel:+40215550123"},
 			{Text: "hello@ateliernord.example", Link: "mailto:hello@ateliernord.example"},
 		},
@@ -118,13 +119,8 @@ func slug(start string, n int) string {
 	for len(start) < n {
 		start += "-word"
 	}
-	return strings.TrimRight(
-		start[:n-1],
-		"-",
-	) + strings.Repeat(
-		"x",
-		n-len(strings.TrimRight(start[:n-1], "-")),
-	)
+	return strings.TrimRight(start[:n-1], "-") +
+		strings.Repeat("x", n-len(strings.TrimRight(start[:n-1], "-")))
 }
 
 func labels(locale string) map[string]string {
@@ -156,6 +152,6 @@ func labels(locale string) map[string]string {
 			"three-to-six-months":  "Între trei și șase luni",
 		}
 	default:
-		return nil // spelled out from the slugs
+		return nil // The texts are spelled out from the slugs.
 	}
 }

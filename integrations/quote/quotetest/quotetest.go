@@ -1,5 +1,5 @@
-// Package quotetest ties the places that a lead goes to: a test of each compares it with the fields of a lead, and
-// names those that are missing there.
+// Package quotetest keeps the systems that receive leads complete. A test of each of them
+// compares it with the fields of a lead and names the missing ones.
 package quotetest
 
 import (
@@ -12,19 +12,21 @@ import (
 	"siteapi/integrations/quote"
 )
 
-// ofRequest are fields of a submission that describe the request that brought it.
+// ofRequest lists the fields of a submission that describe the request that brought it.
 var ofRequest = []string{"signals", "inReview", "rejected", "trace"}
 
-// Fields lists the JSON paths of what makes up a lead, such as "contact.email".
+// Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() (paths []string) {
 	Fill(new(quote.Submission), func(path string) { paths = append(paths, path) })
 	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(ofRequest, path) })
 }
 
-// Filled returns a submission with every field set; a text is the path of its field, such as "contact.email".
+// Filled returns a submission with every field set. The value of a text is the path of
+// its field, such as "contact.email".
 func Filled() *quote.Submission {
 	var s quote.Submission
 	Fill(&s, func(string) {})
+
 	s.Locale = "ro"
 	s.Signals = []quote.Signal{
 		quote.Honeypot,
@@ -33,10 +35,12 @@ func Filled() *quote.Submission {
 		quote.Untracked,
 		quote.Unchecked,
 	}
+
 	return &s
 }
 
-// Fill sets every field of the struct that v points to, and names the path of each.
+// Fill sets every field of the struct that v points to, and calls visit with the path of
+// each.
 func Fill(v any, visit func(path string)) { fill(reflect.ValueOf(v).Elem(), "", visit) }
 
 func fill(v reflect.Value, path string, visit func(path string)) {
@@ -45,6 +49,7 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), path, visit)
 		return
+
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)))
@@ -55,10 +60,12 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 			fill(value, strings.TrimPrefix(path+"."+name, "."), visit)
 		}
 		return
+
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), path, visit)
 		return
+
 	case reflect.String:
 		v.SetString(path)
 	case reflect.Float64:
@@ -67,22 +74,26 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 	visit(path)
 }
 
-// Missing returns the fields of a lead that v, encoded as JSON, lacks or has empty.
+// Missing returns the fields of a lead that are missing or empty in v, encoded as JSON.
 func Missing(v any) (paths []string) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return []string{err.Error()}
 	}
+
 	for _, path := range Fields() {
 		var node any
 		_ = json.Unmarshal(encoded, &node)
+
 		for name := range strings.SplitSeq(path, ".") {
 			object, _ := node.(map[string]any)
 			node = object[name]
 		}
+
 		if node == nil || reflect.ValueOf(node).IsZero() {
 			paths = append(paths, path)
 		}
 	}
+
 	return paths
 }

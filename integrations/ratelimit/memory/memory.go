@@ -1,7 +1,7 @@
 // Package memory counts requests in the process, for the clients seen recently.
 //
-// Known limit: the number of keys is bounded, and an evicted key starts over. Frequent keys
-// stay, however many others occur once.
+// Known limit: the number of keys is bounded, and an evicted key starts over. Frequent
+// keys stay, however many others occur only once.
 package memory
 
 import (
@@ -14,7 +14,7 @@ import (
 	"siteapi/integrations/ratelimit"
 )
 
-// maxKeys bounds the memory used, to about 20 MiB.
+// maxKeys limits the memory use, to about 20 MiB.
 const maxKeys = 100_000
 
 // Limiter counts for one process. Create it with New.
@@ -22,7 +22,7 @@ type Limiter struct {
 	keys *otter.Cache[string, *rate.Limiter]
 }
 
-// New returns a limiter that has seen no client yet.
+// New returns a limiter that has counted no requests.
 func New() *Limiter {
 	return &Limiter{otter.Must(&otter.Options[string, *rate.Limiter]{MaximumSize: maxKeys})}
 }
@@ -33,10 +33,12 @@ func (l *Limiter) Allow(_ context.Context, key string, n int, rule ratelimit.Rul
 	if !ok {
 		limiter, _ = l.keys.SetIfAbsent(key, rate.NewLimiter(rate.Every(rule.Interval()), rule.Burst))
 	}
+
 	now := time.Now()
 	if limiter.AllowN(now, n) {
 		return true, 0
 	}
+
 	missing := float64(n) - limiter.TokensAt(now)
 	return false, max(time.Duration(missing*float64(rule.Interval())), time.Millisecond)
 }

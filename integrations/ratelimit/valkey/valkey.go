@@ -1,5 +1,5 @@
 // Package valkey counts requests in a Valkey or Redis server, for all instances of the
-// service together. While the server is away each instance counts for itself.
+// service together. While the server is away, each instance counts for itself.
 package valkey
 
 import (
@@ -26,10 +26,11 @@ func New(conn *valkeyconn.Conn, prefix string) *Limiter {
 	return &Limiter{conn, prefix, memory.New()}
 }
 
-// decide keeps for each key the time until which its requests are paid for (the generic
-// cell rate algorithm), in microseconds of the server's clock. Requests are refused that
-// would move it further ahead than the burst allows.
-// ARGV: the time that pays for the requests, and for a burst. Returns the time to wait, 0 if allowed.
+// decide implements the generic cell rate algorithm. For each key it stores the time
+// until which the requests are paid for, in microseconds of the server's clock. It
+// refuses requests that would move this time further ahead than the burst allows. The
+// arguments are the time that pays for the requests and the time of a burst. The result
+// is the time to wait, or 0 if the requests are allowed.
 var decide = valkey.NewLuaScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -44,9 +45,13 @@ func (l *Limiter) Allow(ctx context.Context, key string, n int, rule ratelimit.R
 	if !up {
 		return l.alone.Allow(ctx, key, n, rule)
 	}
+
 	one := rule.Interval().Microseconds()
-	wait, err := decide.Exec(context.Background(), client, []string{l.prefix + "rate:" + key},
-		[]string{strconv.FormatInt(one*int64(n), 10), strconv.FormatInt(one*int64(rule.Burst), 10)}).AsInt64()
+	wait, err := decide.Exec(context.Background(), client,
+		[]string{l.prefix + "rate:" + key},
+		[]string{strconv.FormatInt(one*int64(n), 10), strconv.FormatInt(one*int64(rule.Burst), 10)},
+	).AsInt64()
+
 	if err != nil {
 		l.conn.Failed(err)
 		return l.alone.Allow(ctx, key, n, rule)

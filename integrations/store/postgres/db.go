@@ -35,7 +35,8 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Query runs a statement that reads. It is not retried: rows may have been handed over.
+// Query runs a statement that reads. It is not retried, since row may have been called
+// already.
 func (d *database) Query(ctx context.Context, query string, args []any, row func(sqlstore.Scan) error) error {
 	err := d.once(ctx, time.Now().Add(OperationTimeout), func(ctx context.Context, c *pgxpool.Conn) error {
 		return session{c}.Query(ctx, query, args, row)
@@ -50,10 +51,13 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 		if err != nil {
 			return err
 		}
+
 		if err := fn(ctx, sqlstore.Tx{DB: session{tx}, Deliveries: d.queue(tx)}); err != nil {
-			_ = tx.Rollback(ctx) // where it fails the connection is gone, and the transaction with it
+			// If the rollback fails, the connection is gone, and the transaction with it.
+			_ = tx.Rollback(ctx)
 			return err
 		}
+
 		if err := tx.Commit(ctx); err != nil {
 			return fmt.Errorf("%w: committing the transaction: %w", errFinal, err)
 		}
@@ -65,7 +69,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 // taken effect.
 var errFinal = errors.New("the outcome is unknown")
 
-// try calls fn with a connection, again after an error that left nothing behind.
+// try calls fn with a connection, and again after an error that left nothing behind.
 func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
 	deadline := time.Now().Add(OperationTimeout)
 	for n := 1; ; n++ {
@@ -73,6 +77,7 @@ func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Co
 		if err == nil || n == tries || !again(err) {
 			return translate(err)
 		}
+
 		select {
 		case <-ctx.Done():
 			return translate(err)
@@ -81,10 +86,9 @@ func (d *database) try(ctx context.Context, fn func(context.Context, *pgxpool.Co
 	}
 }
 
+// once calls fn with a connection from the pool, if there is one within [AcquireTimeout].
 func (d *database) once(
-	ctx context.Context,
-	deadline time.Time,
-	fn func(context.Context, *pgxpool.Conn) error,
+	ctx context.Context, deadline time.Time, fn func(context.Context, *pgxpool.Conn) error,
 ) error {
 	wait, cancel := context.WithTimeout(ctx, AcquireTimeout)
 	conn, err := d.pool.Acquire(wait)
@@ -93,6 +97,7 @@ func (d *database) once(
 		return fmt.Errorf("%w: no connection: %w", store.ErrUnavailable, err)
 	}
 	defer conn.Release()
+
 	// An operation that has begun is completed: if ctx ended, the driver would close the
 	// connection and the outcome would be unknown.
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
@@ -108,7 +113,7 @@ type session struct {
 	}
 }
 
-// Exec runs a statement, or without arguments several.
+// Exec runs a statement, or several if there are no arguments.
 func (s session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := s.c.Exec(ctx, query, args...)
 	return tag.RowsAffected(), err
@@ -121,6 +126,7 @@ func (s session) Query(ctx context.Context, query string, args []any, row func(s
 		return err
 	}
 	defer rows.Close()
+
 	for rows.Next() {
 		if err := row(rows.Scan); err != nil {
 			return err
@@ -142,7 +148,7 @@ func passes(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code[:2] {
 		case "08", // connection
-			"28", // a password that is being changed
+			"28", // authentication, while a password is being changed
 			"40", // serialization failure, deadlock
 			"53", // out of disk, memory or connections
 			"57", // shut down, starting, statement timeout
@@ -155,7 +161,8 @@ func passes(err error) bool {
 }
 
 // again reports whether an operation that failed certainly left nothing behind and may
-// succeed at once: it lost against another one, or its connection broke before the commit.
+// succeed at once, because it lost against another one or its connection broke before the
+// commit.
 func again(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "40001" || e.Code == "40P01" || e.Code == "57P01"
@@ -163,10 +170,10 @@ func again(err error) bool {
 	return broken(err) && !errors.Is(err, errFinal) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// broken reports whether the connection, not the statement, is at fault.
+// broken reports whether the connection failed rather than the statement.
 func broken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
-	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		pgconn.SafeToRetry(err) ||
-		pgconn.Timeout(err)
+	return network ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }

@@ -13,7 +13,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// patience is more than any request may take while the database is away, on a busy machine.
+// patience is longer than any request may take on a busy machine while the database is
+// away.
 const patience = postgres.AcquireTimeout + postgres.OperationTimeout + 20*time.Second
 
 func wantUnavailable(t *testing.T, what string, try func() error) {
@@ -33,6 +34,7 @@ func TestOutage(t *testing.T) {
 	server := pgserver.Start(t)
 	s := subject(server.NewDatabase(t))
 	db := s.WithJobs(t, &storetest.Jobs{})
+
 	n := 0
 	submit := func() error {
 		_, created, err := db.Submit(t.Context(), storetest.Submission(n))
@@ -44,11 +46,14 @@ func TestOutage(t *testing.T) {
 		}
 		return err
 	}
+
 	track := func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) }
+
 	for name, stop := range map[string]func(testing.TB){"stopped": server.Stop, "killed": server.Kill} {
 		if err := submit(); err != nil {
 			t.Fatalf("before the server is %s: %v", name, err)
 		}
+
 		stop(t)
 		for what, try := range map[string]func() error{
 			"submit": submit,
@@ -66,20 +71,25 @@ func TestOutage(t *testing.T) {
 		} {
 			wantUnavailable(t, name+": "+what, try)
 		}
+
 		server.Start(t)
 		if err := errors.Join(submit(), track()); err != nil {
 			t.Errorf("after the server was %s: %v", name, err)
 		}
 	}
-	for _, query := range []string{`SELECT id FROM submissions`, `SELECT submission_id FROM jobs`,
-		`SELECT key FROM submission_keys`} {
+
+	for _, query := range []string{
+		`SELECT id FROM submissions`,
+		`SELECT submission_id FROM jobs`,
+		`SELECT key FROM submission_keys`,
+	} {
 		if got := len(s.Strings(t, query)); got != n {
 			t.Errorf("%s: %d rows, want %d", query, got, n)
 		}
 	}
 }
 
-// A store does not start on a database that is away, and reports it in time.
+// A store that is opened while its database is away fails in time.
 func TestStartWhileAway(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,6 +97,7 @@ func TestStartWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
+
 	server := pgserver.Start(t)
 	for name, c := range map[string]struct {
 		url         string
@@ -98,9 +109,11 @@ func TestStartWhileAway(t *testing.T) {
 	} {
 		begin := time.Now()
 		_, err := postgres.OpenPool(t.Context(), c.url)
+
 		if err == nil || errors.Is(err, store.ErrUnavailable) != c.unavailable {
 			t.Errorf("%s: got %v; ErrUnavailable wanted: %v", name, err, c.unavailable)
 		}
+
 		if took := time.Since(begin); took > patience {
 			t.Errorf("%s: it took %v", name, took)
 		}

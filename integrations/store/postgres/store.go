@@ -1,10 +1,10 @@
 // Package postgres is the store in PostgreSQL, for several instances of the service.
 //
-// A write that has begun is completed even if its request ends, so that the answer is
-// correct, within [OperationTimeout]. It is retried where it certainly left nothing behind.
+// A write that has begun is completed within [OperationTimeout] even if its request ends,
+// so that its outcome is known. It is retried if it certainly left nothing behind.
 //
-// Known limit: when the connection breaks while a commit is being answered, its outcome is
-// unknown. The request is refused although it may be stored; sent again it
+// Known limit: if the connection breaks while a commit is being acknowledged, its outcome
+// is unknown. The request is refused although it may be stored; a submission sent again
 // finds the first one. A tracked state may be counted twice.
 package postgres
 
@@ -20,11 +20,11 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// Options say how to open a [Store].
+// Options are the parameters of [Open].
 type Options struct {
 	URL   string              // postgres://user:password@host/name?settings
-	Queue store.Queue[pgx.Tx] // takes part in the transactions
-	Log   *slog.Logger        // takes the migrations that are applied
+	Queue store.Queue[pgx.Tx] // creates deliveries in the store's transactions
+	Log   *slog.Logger        // receives a line for each migration that is applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.
@@ -39,10 +39,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := migrate(ctx, pool, o.Log); err != nil {
 		pool.Close()
 		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
+
 	s := &Store{sqlstore.New(&database{pool, o.Queue}), pool}
 	if err := s.IndexSubmissions(ctx); err != nil {
 		pool.Close()
@@ -54,16 +56,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // migrationLock is the key of the advisory lock under which tables are changed.
 const migrationLock = 0x73697465617069 // "siteapi"
 
-// migrate changes the tables in one transaction. Instances that start at the same time
-// do it one after the other. No time limit applies to a migration.
+// migrate changes the tables in one transaction. Instances that start at the same time do
+// it one after the other. No time limit applies to a migration.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`); err != nil {
+		if _, err := tx.Exec(ctx,
+			`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'`); err != nil {
 			return fmt.Errorf("lifting the limits: %w", err)
 		}
+
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return fmt.Errorf("waiting for the lock: %w", err)
 		}
+
 		return sqlstore.Migrate(ctx, session{tx}, log, "postgres",
 			`SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('store_migrations')`)
 	})
@@ -75,7 +80,7 @@ func (s *Store) Load() store.Load {
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
-// Close waits for the requests that are being written and closes all connections.
+// Close waits for the writes that are under way and closes all connections.
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil

@@ -29,6 +29,7 @@ func subject(url string) storetest.Subject {
 		}
 		return c
 	}
+
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/postgres",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
@@ -41,15 +42,18 @@ func subject(url string) storetest.Subject {
 					},
 				}
 			}
-			return postgres.Open(
-				ctx,
-				postgres.Options{URL: url, Queue: queue, Log: slog.New(slog.DiscardHandler)},
-			)
+
+			return postgres.Open(ctx, postgres.Options{
+				URL:   url,
+				Queue: queue,
+				Log:   slog.New(slog.DiscardHandler),
+			})
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()
 			c := connect(t)
 			defer c.Close(t.Context())
+
 			if _, err := c.Exec(t.Context(), query); err != nil {
 				t.Fatal(err)
 			}
@@ -58,6 +62,7 @@ func subject(url string) storetest.Subject {
 			t.Helper()
 			c := connect(t)
 			defer c.Close(t.Context())
+
 			rows, err := c.Query(t.Context(), query)
 			if err != nil {
 				t.Fatal(err)

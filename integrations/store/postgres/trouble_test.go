@@ -10,7 +10,7 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// Trouble with a server that is up.
+// TestTrouble covers failures while the server is up.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	server := pgserver.Start(t)
@@ -47,21 +47,22 @@ func readOnly(t *testing.T, at string) {
 	name := s.Strings(t, `SELECT current_database()::text`)[0]
 	db := s.MustOpen(t, nil)
 	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(1)); return err }
+
 	s.Exec(t, `ALTER DATABASE `+name+` SET default_transaction_read_only = on`)
 	s.Strings(t, cutConnections)
 	wantUnavailable(t, "submit", submit)
 	wantUnavailable(t, "ping", func() error { return db.Ping(t.Context()) })
-	subject(
-		at+"&default_transaction_read_only=off",
-	).Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
+
+	subject(at+"&default_transaction_read_only=off").
+		Exec(t, `ALTER DATABASE `+name+` RESET default_transaction_read_only`)
 	s.Strings(t, cutConnections)
 	if err := submit(); err != nil {
 		t.Errorf("after it can write again: %v", err)
 	}
 }
 
-// What was refused because of a lock, or because all connections wait for one, is not
-// stored after the lock has gone either.
+// A request that was refused because of a lock, or because all connections wait for one,
+// is not stored after the lock is gone either.
 func tableLocked(t *testing.T, at string) {
 	s, db := subject(at), subject(at+"&pool_max_conns=2").MustOpen(t, nil)
 	c, err := pgx.Connect(t.Context(), at)
@@ -71,27 +72,27 @@ func tableLocked(t *testing.T, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
-			wantUnavailable(
-				t,
-				"submit",
-				func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(i)); return err },
-			)
+			wantUnavailable(t, "submit", func() error {
+				_, _, err := db.Submit(t.Context(), storetest.Submission(i))
+				return err
+			})
 		})
 		wg.Go(func() {
-			wantUnavailable(
-				t,
-				"track",
-				func() error { return db.Track(t.Context(), storetest.Visit("s", storetest.When())) },
-			)
+			wantUnavailable(t, "track", func() error {
+				return db.Track(t.Context(), storetest.Visit("s", storetest.When()))
+			})
 		})
 	}
 	wg.Wait()
+
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := db.Submit(t.Context(), storetest.Submission(20)); err != nil {
 		t.Errorf("after the lock is gone: %v", err)
 	}

@@ -21,7 +21,7 @@ import (
 	"siteapi/integrations/store/storetest"
 )
 
-// Some tests need a process of their own, to be killed or limited: the test binary
+// Some tests need a process of their own, which is killed or limited. The test binary
 // runs itself with childRole set to one of the roles.
 const (
 	childRole = "SQLITE_TEST_ROLE"
@@ -34,17 +34,19 @@ func TestMain(m *testing.M) {
 		"write":       childWrite,
 		"out of room": childOutOfRoom,
 	}
+
 	role, ok := roles[os.Getenv(childRole)]
 	if !ok {
 		os.Exit(m.Run())
 	}
+
 	if err := role(context.Background(), os.Getenv(childPath), os.Getenv(childName)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// child prepares a process that plays a role.
+// child prepares a process with a role.
 func child(t *testing.T, role, path, name string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -53,13 +55,14 @@ func child(t *testing.T, role, path, name string) *exec.Cmd {
 	return cmd
 }
 
-// childWrite tracks and submits as fast as it can and prints a line for each that was
-// acknowledged, until it is killed.
+// childWrite tracks and submits as fast as it can, and prints a line for each
+// acknowledged write, until it is killed.
 func childWrite(ctx context.Context, path, name string) error {
 	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
+
 	var wg sync.WaitGroup
 	for c := range 8 {
 		wg.Go(func() {
@@ -71,6 +74,7 @@ func childWrite(ctx context.Context, path, name string) error {
 				}
 				// One write per line, so that a kill cuts at most the last one short.
 				fmt.Fprint(os.Stdout, "track "+id+"\n")
+
 				n := storetest.Submission(i)
 				n.Submission.ID, n.ContentKey, n.IdempotencyKey = id, id, id
 				if _, _, err := s.Submit(ctx, n); err != nil {
@@ -81,6 +85,7 @@ func childWrite(ctx context.Context, path, name string) error {
 			}
 		})
 	}
+
 	wg.Wait()
 	return errors.New("ended before it was killed")
 }
@@ -90,6 +95,7 @@ func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS jobs (submission_id TEXT)`)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return nil, err
@@ -97,7 +103,7 @@ func openWithJobs(ctx context.Context, path string) (storetest.Store, error) {
 	return openStore(ctx, path, &storetest.Jobs{})
 }
 
-// childOutOfRoom submits until no file of the process may grow any more, and again when
+// childOutOfRoom submits until no file of the process may grow any more, and again after
 // the limit is lifted.
 func childOutOfRoom(ctx context.Context, path, _ string) error {
 	signal.Ignore(syscall.SIGXFSZ)
@@ -105,10 +111,12 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
 	}
+
 	s, err := openWithJobs(ctx, path)
 	if err != nil {
 		return err
 	}
+
 	acknowledged := 0
 	submit := func() error {
 		_, created, err := s.Submit(ctx, storetest.Submission(acknowledged))
@@ -120,16 +128,21 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 		}
 		return err
 	}
+
 	counted := func() error {
 		if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
 			return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
 		}
 		return nil
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 256 << 10, Max: was.Max}); err != nil {
+
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+		&syscall.Rlimit{Cur: 256 << 10, Max: was.Max}); err != nil {
 		return err
 	}
-	// A small write may still fit where a larger one did not: until none does.
+
+	// A small write may still fit when a larger one does not, so each kind is repeated
+	// until it fails.
 	for _, write := range []func() error{
 		submit,
 		func() error { return s.Track(ctx, storetest.Visit("full", storetest.When())) },
@@ -139,16 +152,14 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 			err = write()
 		}
 		if !errors.Is(err, store.ErrUnavailable) {
-			return fmt.Errorf(
-				"without room, after %d submissions: want ErrUnavailable, got %w",
-				acknowledged,
-				err,
-			)
+			return fmt.Errorf("without room, after %d submissions: want ErrUnavailable, got %w",
+				acknowledged, err)
 		}
 	}
 	if err := counted(); err != nil {
 		return err
 	}
+
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 		return err
 	}
@@ -160,7 +171,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	return errors.Join(counted(), s.Close())
 }
 
-// lines hands over what r says, line by line; a last line that was cut short is left out.
+// lines yields the lines of r, except for a last line that was cut short.
 func lines(r io.Reader) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for b := bufio.NewReader(r); ; {

@@ -24,25 +24,26 @@ import (
 // BusyTimeout is how long a statement waits for another process's write lock.
 const BusyTimeout = 5 * time.Second
 
-// OpenDB opens the pool that writes to the database file at path, creating file and
-// folder, readable by their owner only, where they are missing.
+// OpenDB opens the pool that writes to the database file at path. It creates file and
+// folder if they are missing, readable by their owner only.
 //
-// It has one connection: the writers of a process wait for it in database/sql, while SQLite's
-// own lock is polled. Transactions begin with BEGIN IMMEDIATE: they wait rather than fail halfway.
+// The pool has one connection: the writers of a process wait for it in database/sql,
+// while SQLite's own lock is polled. Transactions begin with BEGIN IMMEDIATE, so that
+// they wait rather than fail halfway.
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx, path, 1) }
 
-// open opens a pool. What is deleted is overwritten (secure_delete), so that an erased
-// lead is not in the file any more. A checkpoint every 4,000 pages, some 300 leads, keeps
-// its cost out of the p99 of a lone submission.
+// open opens a pool. Deleted data is overwritten (secure_delete), so that an erased lead
+// is not in the file any more. A checkpoint every 4,000 pages, some 300 leads, keeps its
+// cost out of the p99 of a lone submission.
 func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.DB, error) {
 	if err := create(path); err != nil {
 		return nil, translate(fmt.Errorf("creating the database file: %w", err))
 	}
+
 	db, err := connect(path, conns, url.Values{
 		"_busy_timeout": {strconv.FormatInt(BusyTimeout.Milliseconds(), 10)},
 		"_txlock":       {"immediate"},
-		"_pragma": append(
-			pragmas,
+		"_pragma": append(pragmas,
 			"journal_mode(WAL)",
 			"synchronous(FULL)",
 			"foreign_keys(1)",
@@ -54,7 +55,8 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 	if err != nil {
 		return nil, err
 	}
-	// SQLite does not wait where several processes switch a new file to the log at once.
+
+	// SQLite does not wait if several processes switch a new file to the log at once.
 	deadline := time.Now().Add(BusyTimeout)
 	for err = db.PingContext(ctx); isBusy(err) && time.Now().Before(deadline); err = db.PingContext(ctx) {
 		time.Sleep(10 * time.Millisecond)
@@ -65,17 +67,19 @@ func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.
 	return db, nil
 }
 
-// connect names a pool of connections to a file. Nothing is opened yet.
+// connect prepares a pool of connections to a file. It opens none yet.
 func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("finding the database file: %w", err)
 	}
+
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("naming the database: %w", err)
 	}
+
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
@@ -84,12 +88,13 @@ func connect(path string, conns int, settings url.Values) (*sql.DB, error) {
 
 // create makes the folder and the empty file, since SQLite would make them readable by
 // others. An existing file is not opened: closing it again would drop the locks that
-// SQLite holds on it in this process, and the next program that opens the database
-// would remove the log together with acknowledged writes.
+// SQLite holds on it in this process, and the next program that opens the database would
+// remove the log together with acknowledged writes.
 func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -113,17 +118,20 @@ func passes(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return slices.Contains([]int{
 			sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
-			sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL,
-			sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_SCHEMA,
+			sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM,
+			sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT,
+			sqlite3.SQLITE_SCHEMA,
 		}, e.Code()&0xff)
 	}
+
 	return slices.ContainsFunc([]error{
-		sql.ErrConnDone, sql.ErrTxDone, driver.ErrBadConn, context.DeadlineExceeded, context.Canceled,
-		fs.ErrPermission, syscall.ENOSPC, syscall.EROFS, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
+		sql.ErrConnDone, sql.ErrTxDone, driver.ErrBadConn,
+		context.DeadlineExceeded, context.Canceled, fs.ErrPermission,
+		syscall.ENOSPC, syscall.EROFS, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
-// isBusy reports whether another process was writing: the connection is as good as before.
+// isBusy reports whether another process was writing. The connection can still be used.
 func isBusy(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY

@@ -12,12 +12,13 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// A process is killed in the middle of its work, again and again: what it
+// A process is killed in the middle of its work, again and again. Every write that it
 // acknowledged is stored, with its deliveries, and nothing is stored in part.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "killed.db")
 	acknowledged := map[string]bool{}
+
 	const rounds = 6
 	for round := range rounds {
 		cmd := child(t, "write", path, fmt.Sprint("round", round))
@@ -28,6 +29,7 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		n := 0
 		for line := range lines(out) {
 			acknowledged[line] = true
@@ -37,6 +39,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
+
 		if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
 			t.Fatalf("round %d: the child ended with %v, want its death", round, err)
 		}
@@ -45,6 +48,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d acknowledged writes in %d lives", len(acknowledged), rounds)
 }
 
+// check compares the database with the lines that the killed process printed.
 func check(t *testing.T, path string, acknowledged map[string]bool) {
 	t.Helper()
 	db, err := sqlite.OpenDB(t.Context(), path)
@@ -52,6 +56,7 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+
 	stored := map[string]bool{}
 	for _, id := range column(t, db, `SELECT id FROM sessions`) {
 		stored["track "+id] = true
@@ -60,11 +65,13 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	for _, id := range submissions {
 		stored["submit "+id] = true
 	}
+
 	for line := range acknowledged {
 		if !stored[line] {
 			t.Errorf("lost: %s", line)
 		}
 	}
+
 	for query, want := range map[string]string{
 		`SELECT submission_id FROM jobs ORDER BY submission_id`:            strings.Join(submissions, " "),
 		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(submissions, " "),
@@ -76,8 +83,8 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	}
 }
 
-// The disk is full: requests are refused, nothing is stored in part, and once there is
-// space again writing continues.
+// When the disk is full, requests are refused and nothing is stored in part. Writing
+// continues once there is space again.
 func TestOutOfRoom(t *testing.T) {
 	t.Parallel()
 	if out, err := child(t, "out of room", filepath.Join(t.TempDir(), "full.db"), "").Output(); err != nil {

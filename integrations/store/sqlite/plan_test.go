@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// planner is a database that answers no query, and notes how SQLite would.
+// planner is a database that runs no query but records how SQLite would run it.
 type planner struct {
 	*sql.DB
 	steps []string
@@ -23,6 +23,7 @@ func (p *planner) Query(ctx context.Context, query string, args []any, _ func(sq
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+
 	for rows.Next() {
 		var step string
 		if err := rows.Scan(new(int), new(int), new(int), &step); err != nil {
@@ -37,7 +38,7 @@ func (*planner) Exec(context.Context, string, ...any) (int64, error) { return 0,
 
 func (*planner) Write(context.Context, func(context.Context, sqlstore.Tx) error) error { return nil }
 
-// A page of leads is read by an index, however many there are.
+// A page of leads is read by an index, however many leads there are.
 func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	o, err := openWith(t.Context(), t.TempDir()+"/plan.db", noQueue)
@@ -45,6 +46,7 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = o.Close() })
+
 	now := time.Now()
 	for name, f := range map[string]store.Filter{
 		"newest":    {},
@@ -57,31 +59,36 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		"ids":       {IDs: []string{"a", "b"}},
 		"locale":    {Locale: "ro"},
 		"search":    {Search: "ana pop"},
-		"all":       {Search: "ana", Locale: "ro", InReview: true, Since: now, After: &store.Position{SubmittedAt: now, ID: "x"}},
+		"all": {
+			Search:   "ana",
+			Locale:   "ro",
+			InReview: true,
+			Since:    now,
+			After:    &store.Position{SubmittedAt: now, ID: "x"},
+		},
 	} {
 		for _, newest := range []bool{false, true} {
 			f.Newest, f.Limit = newest, 50
+
 			p := &planner{DB: o.pool}
 			for _, err := range sqlstore.New(p).Submissions(t.Context(), f) {
 				t.Fatalf("%s: %v", name, err)
 			}
+
 			scans := 0
 			for _, step := range p.steps {
 				switch {
-				case step == "CO-ROUTINE submissions": // the newest, whose number is limited
+				case step == "CO-ROUTINE submissions": // It reads the newest, whose number is limited.
 					scans--
 				case step == "SCAN submissions", strings.HasPrefix(step, "SCAN search_terms"),
 					strings.HasPrefix(step, "SCAN ") && f.Email+f.Reference != "":
 					scans++
 				}
 			}
+
 			if len(p.steps) == 0 || scans > 0 {
-				t.Errorf(
-					"%s (newest first: %v) reads every row: %s",
-					name,
-					newest,
-					strings.Join(p.steps, "; "),
-				)
+				t.Errorf("%s (newest first: %v) reads every row: %s",
+					name, newest, strings.Join(p.steps, "; "))
 			}
 		}
 	}

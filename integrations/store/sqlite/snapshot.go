@@ -12,17 +12,20 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Snapshot writes a copy of the database file at path to another file, which must not
-// exist yet, as of one moment, while readers and writers continue. The copy contains no
-// deleted data, needs no other file, is on disk and checked. It returns what it holds.
+// Snapshot copies the database file at path, as of one moment, to another file, which
+// must not exist yet. Readers and writers continue meanwhile. The copy contains no
+// deleted data, needs no other file, is on disk and has been checked. Snapshot returns
+// the numbers of submissions and sessions in it.
 func Snapshot(ctx context.Context, path, to string) (submissions, sessions int64, err error) {
+	// OpenDB would create a missing database.
 	if _, err := os.Stat(path); err != nil {
-		return 0, 0, fmt.Errorf("opening the database: %w", err) // rather than create a new one
+		return 0, 0, fmt.Errorf("opening the database: %w", err)
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("copying the database: %w", errors.Join(fs.ErrExist, err))
 	}
-	// SQLite fills an empty file that is there, and keeps the mode it has.
+
+	// SQLite fills an existing empty file and keeps its mode.
 	if err := create(to); err != nil {
 		return 0, 0, fmt.Errorf("copying the database: %w", err)
 	}
@@ -31,6 +34,7 @@ func Snapshot(ctx context.Context, path, to string) (submissions, sessions int64
 			err = errors.Join(err, os.Remove(to))
 		}
 	}()
+
 	db, err := OpenDB(ctx, path)
 	if err != nil {
 		return 0, 0, err
@@ -39,6 +43,7 @@ func Snapshot(ctx context.Context, path, to string) (submissions, sessions int64
 	if err := errors.Join(err, db.Close()); err != nil {
 		return 0, 0, translate(fmt.Errorf("copying the database: %w", err))
 	}
+
 	if err := flush(to); err != nil {
 		return 0, 0, fmt.Errorf("copying the database: %w", err)
 	}
@@ -54,17 +59,19 @@ func flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Check reads a whole database file that is not in use and returns what it holds, or
-// an error if anything about it is not as it should be.
+// Check reads a whole database file that is not in use and returns the numbers of
+// submissions and sessions in it, or an error if the file is damaged in any way.
 func Check(ctx context.Context, path string) (submissions, sessions int64, err error) {
 	db, err := connect(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+
 	for _, query := range []string{
 		`SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1`,
-		`SELECT 'a row of ' || "table" || ' refers to one that is not there' FROM pragma_foreign_key_check LIMIT 1`,
+		`SELECT 'a row of ' || "table" || ' refers to one that is not there' ` +
+			`FROM pragma_foreign_key_check LIMIT 1`,
 	} {
 		var problem string
 		switch err := db.QueryRowContext(ctx, query).Scan(&problem); {
@@ -75,7 +82,9 @@ func Check(ctx context.Context, path string) (submissions, sessions int64, err e
 			return 0, 0, fmt.Errorf("checking the database: it is damaged: %s", problem)
 		}
 	}
-	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
+
+	err = db.QueryRowContext(ctx,
+		`SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
 		Scan(&submissions, &sessions)
 	if err != nil {
 		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
@@ -83,17 +92,20 @@ func Check(ctx context.Context, path string) (submissions, sessions int64, err e
 	return submissions, sessions, nil
 }
 
-// Truncate copies the write-ahead log back and empties it, beside other users of the
-// file: after an erasure the log holds what was erased until it is written over. It
-// returns [store.ErrUnavailable] where others keep it busy for [BusyTimeout].
+// Truncate copies the write-ahead log back into the database file and empties it, while
+// others may use the file. After an erasure the log holds the erased data until it is
+// overwritten. Truncate returns [store.ErrUnavailable] if others keep the log busy for
+// [BusyTimeout].
 func Truncate(ctx context.Context, path string) (err error) {
 	db, err := OpenDB(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+
 	var busy, pages, copied int
-	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &copied); err != nil {
+	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).
+		Scan(&busy, &pages, &copied); err != nil {
 		return translate(fmt.Errorf("emptying the log: %w", err))
 	}
 	if busy != 0 {

@@ -1,11 +1,11 @@
 // Package sqlite is the store in one SQLite file, the default of a single machine.
 //
 // One connection writes. Requests that arrive while a transaction is being committed
-// share the next one, so a commit's wait for the disk is paid once for all of them, and
-// each is answered only when its own data is on disk (write-ahead log, synchronous=FULL).
+// share the next one, so a commit's wait for the disk is paid once for all of them. Each
+// is answered only when its own data is on disk (write-ahead log, synchronous=FULL).
 // Several processes may work on one file, as they do during a rolling restart.
 //
-// Known limits: the file must lie on a local disk, not on a network file system, and a
+// Known limits: the file must be on a local disk, not on a network file system, and a
 // write waits while another process holds SQLite's lock, for up to twice [BusyTimeout].
 package sqlite
 
@@ -21,12 +21,12 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// Options say how to open a [Store].
+// Options are the parameters of [Open].
 type Options struct {
-	Path  string               // of the database file
-	Pool  *sql.DB              // writes to it: [OpenDB] made it, and the delivery queue uses it as well
-	Queue store.Queue[*sql.Tx] // takes part in the transactions
-	Log   *slog.Logger         // takes the migrations that are applied
+	Path  string               // the database file
+	Pool  *sql.DB              // the pool that [OpenDB] made for it, which the delivery queue shares
+	Queue store.Queue[*sql.Tx] // creates deliveries in the store's transactions
+	Log   *slog.Logger         // receives a line for each migration that is applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
@@ -43,10 +43,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := migrate(ctx, o); err != nil {
 		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
+
 	reads, err := open(ctx, o.Path, readers, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}
+
 	track, err := o.Pool.PrepareContext(ctx, sqlstore.TrackSession)
 	if err != nil {
 		return nil, errors.Join(translate(fmt.Errorf("preparing: %w", err)), reads.Close())
@@ -55,6 +57,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, track.Close(), reads.Close())
 	}
+
 	db := &database{
 		path:     o.Path,
 		file:     file,
@@ -66,6 +69,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		closing:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
+
 	go db.run()
 	s := &Store{sqlstore.New(db), db}
 	if err := s.IndexSubmissions(ctx); err != nil {
@@ -74,13 +78,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// migrate holds SQLite's write lock while it looks and changes, so that processes
-// starting at once do it one after the other.
+// migrate holds SQLite's write lock while it reads and changes the tables, so that
+// processes that start at once do it one after the other.
 func migrate(ctx context.Context, o Options) error {
 	tx, err := o.Pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
+
 	err = sqlstore.Migrate(ctx, transaction{tx: tx}, o.Log, "sqlite",
 		`SELECT count(*) FROM sqlite_master WHERE name = 'store_migrations'`)
 	if err != nil {
@@ -99,8 +104,8 @@ func (s *Store) Load() store.Load {
 	}
 }
 
-// Close writes what is waiting and closes the connections that read. Closing twice is not an error. The pool is closed
-// by the caller.
+// Close writes the requests that are waiting and closes the connections that read.
+// Closing twice is not an error. The caller closes the pool.
 func (s *Store) Close() error {
 	s.db.once.Do(func() { close(s.db.closing) })
 	<-s.db.ended

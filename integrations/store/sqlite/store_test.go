@@ -32,6 +32,7 @@ func subject(t testing.TB, path string) storetest.Subject {
 			t.Error(err)
 		}
 	})
+
 	return storetest.Subject{
 		Migrations: "../internal/sqlstore/migrations/sqlite",
 		Open: func(ctx context.Context, jobs *storetest.Jobs) (storetest.Store, error) {
@@ -58,7 +59,7 @@ type opened struct {
 
 func (o *opened) Close() error { return errors.Join(o.Store.Close(), o.pool.Close()) }
 
-// noQueue has no deliveries.
+// noQueue is a queue that creates no deliveries.
 func noQueue(*sql.Tx) store.Deliveries { return storetest.Queue{} }
 
 // openStore opens the store in a file as the service does.
@@ -79,10 +80,13 @@ func openWith(ctx context.Context, path string, queue store.Queue[*sql.Tx]) (*op
 	if err != nil {
 		return nil, err
 	}
-	s, err := sqlite.Open(
-		ctx,
-		sqlite.Options{Path: path, Pool: pool, Queue: queue, Log: slog.New(slog.DiscardHandler)},
-	)
+
+	s, err := sqlite.Open(ctx, sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Queue: queue,
+		Log:   slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -107,6 +111,7 @@ func column(t testing.TB, db *sql.DB, query string) []string {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+
 	var all []string
 	for rows.Next() {
 		var s string
@@ -115,6 +120,7 @@ func column(t testing.TB, db *sql.DB, query string) []string {
 		}
 		all = append(all, s)
 	}
+
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}

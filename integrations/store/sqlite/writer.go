@@ -16,33 +16,39 @@ import (
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
-// Limits of the group commit: a batch is written within some milliseconds, and all that
-// may wait within a second on a slow disk.
+// Limits of the group commit. A batch is written within some milliseconds, and all
+// waiting requests within a second on a slow disk.
 const (
 	batchLimit = 256
 	queueLimit = 4096
 )
 
-// database is a [sqlstore.Database] whose writes share transactions: a batch is whatever
-// arrived while the one before it was being committed. A lone request does not wait.
+// database is a [sqlstore.Database] whose writes share transactions: a batch consists of
+// the requests that arrived while the one before it was being committed. A lone request
+// does not wait.
 type database struct {
-	path     string
-	file     os.FileInfo // at path when it was opened
-	pool     *sql.DB     // the one connection that writes
-	reads    *sql.DB
-	queue    store.Queue[*sql.Tx]
-	track    *sql.Stmt
+	path  string
+	file  os.FileInfo // the file at path when it was opened
+	pool  *sql.DB     // has the one connection that writes
+	reads *sql.DB
+	queue store.Queue[*sql.Tx]
+	track *sql.Stmt
+
 	requests chan *request
 	closing  chan struct{}
-	once     sync.Once     // of closing
+	once     sync.Once     // guards closing
 	ended    chan struct{} // closed when the last batch is written
 }
 
 // request is one call of Write.
 type request struct {
-	fn      func(context.Context, sqlstore.Tx) error
-	claimed atomic.Bool // by the writer that begins it, or by a caller that gives up before
-	refused error       // the error of an fn that wrote nothing
+	fn func(context.Context, sqlstore.Tx) error
+
+	// claimed is set by the writer when it begins the request, or by its caller when it
+	// gives up before.
+	claimed atomic.Bool
+
+	refused error // the error of an fn that wrote nothing
 	done    chan error
 }
 
@@ -61,19 +67,22 @@ func (d *database) Exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Write runs fn in a transaction that others may share, and returns when it is on disk.
-// If ctx ends first fn is not called; once it has begun, Write waits for the outcome.
+// Write runs fn in a transaction that it may share with other requests, and returns when
+// it is on disk. If ctx ends first, fn is not called; once fn has begun, Write waits for
+// the outcome.
 func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.Tx) error) error {
 	r := &request{fn: fn, done: make(chan error, 1)}
 	end := ctx.Err()
 	if end != nil {
 		return fmt.Errorf("%w: the request has ended: %w", store.ErrUnavailable, end)
 	}
+
 	select {
 	case d.requests <- r:
 	default:
 		return fmt.Errorf("%w: too many requests are waiting", store.ErrUnavailable)
 	}
+
 	select {
 	case err := <-r.done:
 		return err
@@ -82,6 +91,7 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 	case <-d.ended:
 		end = sql.ErrConnDone
 	}
+
 	if r.claimed.CompareAndSwap(false, true) {
 		return fmt.Errorf("%w: the database was closed while it waited: %w", store.ErrUnavailable, end)
 	}
@@ -94,8 +104,9 @@ func (d *database) run() {
 	for {
 		select {
 		case r := <-d.requests:
-			// On a busy machine, requests that are about to write come first and join the batch: track-vs-bare is a sixth
-			// higher. On an idle one this takes no time.
+			// On a busy machine, this lets requests that are about to write join the
+			// batch, which makes track-vs-bare a sixth higher. On an idle one it takes no
+			// time.
 			runtime.Gosched()
 			d.settle(d.batch(r))
 		case <-d.closing:
@@ -119,8 +130,8 @@ func (d *database) batch(r *request) (batch []*request) {
 	}
 }
 
-// settle writes a batch and answers its requests. Where it fails for a reason that may lie
-// in one of them, each is tried by itself, so that a bad request fails alone.
+// settle writes a batch and answers its requests. If the batch fails for a reason that
+// may lie in one of them, each is tried by itself, so that a bad request fails alone.
 func (d *database) settle(batch []*request) {
 	err := d.commit(batch)
 	if err != nil && len(batch) > 1 && !errors.Is(err, store.ErrUnavailable) {
@@ -129,38 +140,42 @@ func (d *database) settle(batch []*request) {
 		}
 		return
 	}
+
 	for _, r := range batch {
 		r.done <- cmp.Or(err, r.refused)
 	}
 }
 
-// commit stores what all requests of a batch ask for, or nothing. Its context never
-// ends: the driver starts a goroutine per statement to watch one that may.
+// commit stores the changes of all requests of a batch, or nothing. Its context never
+// ends, because the driver starts a goroutine per statement to watch a context that may.
 func (d *database) commit(batch []*request) (err error) {
 	ctx := context.Background()
 	if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, d.file) {
 		return fmt.Errorf("%w: its file was removed or replaced: restart the service", store.ErrUnavailable)
 	}
-	turn, cancel := context.WithTimeout(
-		ctx,
-		BusyTimeout,
-	) // deliveries use the pool too, and each may wait for a lock
+
+	// The delivery queue uses the pool too, and each of its writes may wait for a lock.
+	turn, cancel := context.WithTimeout(ctx, BusyTimeout)
 	conn, err := d.pool.Conn(turn)
 	cancel()
 	if err != nil {
 		return translate(fmt.Errorf("connecting: %w", err))
 	}
+
 	defer func() {
 		if err = translate(err); err != nil && !isBusy(err) {
-			// One opened while the disk was read-only stays so: the next one looks again.
+			// A connection opened while the disk was read-only stays so. The next one
+			// looks again.
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 		_ = conn.Close()
 	}()
+
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
+
 	queued := sqlstore.Tx{DB: transaction{tx, tx.StmtContext(ctx, d.track)}, Deliveries: d.queue(tx)}
 	for _, r := range batch {
 		err := r.fn(ctx, queued)
@@ -172,6 +187,7 @@ func (d *database) commit(batch []*request) (err error) {
 			return errors.Join(err, tx.Rollback())
 		}
 	}
+
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing the transaction: %w", err)
 	}
@@ -179,7 +195,7 @@ func (d *database) commit(batch []*request) (err error) {
 }
 
 // transaction is a [sqlstore.DB]. Its most frequent statement is prepared once for all
-// batches: parsing it is an eighth of a track's cost.
+// batches, because parsing it is an eighth of the cost of a track.
 type transaction struct {
 	tx    *sql.Tx
 	track *sql.Stmt
@@ -202,10 +218,7 @@ func (t transaction) Exec(ctx context.Context, query string, args ...any) (int64
 
 // Query runs a statement and calls row for each row of its result.
 func (t transaction) Query(
-	ctx context.Context,
-	query string,
-	args []any,
-	row func(sqlstore.Scan) error,
+	ctx context.Context, query string, args []any, row func(sqlstore.Scan) error,
 ) error {
 	rows, err := t.tx.QueryContext(ctx, query, args...)
 	return eachRow(rows, err, row)

@@ -19,7 +19,7 @@ import (
 	"siteapi/integrations/store/storetest"
 )
 
-// recorder is a queue that notes which submissions share a transaction.
+// recorder is a queue that records which submissions share a transaction.
 type recorder struct {
 	hold, begun chan struct{}
 	tx, last    *sql.Tx
@@ -33,6 +33,7 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) error {
 		close(q.begun)
 		<-q.hold
 	}
+
 	if q.last != q.tx {
 		q.batches = append(q.batches, nil)
 	}
@@ -44,21 +45,24 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) error {
 func (*recorder) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
 func (*recorder) Remove(context.Context, []string) error                 { return nil }
 
-// What arrives while a batch is being written shares the next one. A request that ends
-// while it waits is not carried out; one that has begun gets the outcome; one more
-// than may wait is refused at once.
+// Requests that arrive while a batch is being written share the next one. A request that
+// ends while it waits is not carried out; a request that has begun gets its outcome; a
+// request beyond the limit of waiting ones is refused at once.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	q := &recorder{hold: make(chan struct{}), begun: make(chan struct{})}
 	db := mustOpen(t, filepath.Join(t.TempDir(), "group.db"), q.in)
 	release := sync.OnceFunc(func() { close(q.hold) })
+
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer release()
+
 	submit := func(ctx context.Context, i int) error {
 		_, _, err := db.Submit(ctx, storetest.Submission(i))
 		return err
 	}
+
 	first, endFirst := context.WithCancel(t.Context())
 	wg.Go(func() {
 		if err := submit(first, 0); err != nil {
@@ -67,6 +71,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 	<-q.begun
 	endFirst()
+
 	gone, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() { answer <- submit(gone, 1) }()
@@ -75,6 +80,7 @@ func TestGroupCommit(t *testing.T) {
 	if err := <-answer; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("the request that waits gets %v", err)
 	}
+
 	const n = 20
 	for i := range n {
 		wg.Go(func() {
@@ -84,6 +90,7 @@ func TestGroupCommit(t *testing.T) {
 		})
 	}
 	waitFor(t, db, n+1)
+
 	full, stop := context.WithCancel(t.Context())
 	defer stop()
 	var refused atomic.Int64
@@ -95,9 +102,11 @@ func TestGroupCommit(t *testing.T) {
 			}
 		})
 	}
+
 	for refused.Load() < 4200+n+1-4096 {
 		time.Sleep(time.Millisecond)
 	}
+
 	release()
 	wg.Wait()
 	if got := q.batches; len(got) != 2 || !slices.Equal(got[0], []string{"id-000000"}) || len(got[1]) != n {
@@ -106,6 +115,7 @@ func TestGroupCommit(t *testing.T) {
 	if _, err := db.Submission(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("what was cancelled is stored: %v", err)
 	}
+
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
@@ -118,8 +128,8 @@ func waitFor(t *testing.T, db *opened, waiting int) {
 	}
 }
 
-// A connection that was opened while the disk was read-only is replaced; another process's
-// lock is waited for, but not for long.
+// A connection that was opened while the disk was read-only is replaced. The write lock
+// of another process is waited for, but not for long.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trouble.db")
@@ -133,6 +143,7 @@ func TestTrouble(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+
 	if _, err := db.pool.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +153,7 @@ func TestTrouble(t *testing.T) {
 	if err := db.Ping(t.Context()); err != nil {
 		t.Errorf("the next write gives %v", err)
 	}
+
 	lock := func() *sql.Tx {
 		tx, err := other.BeginTx(t.Context(), nil)
 		if err != nil {
@@ -150,6 +162,7 @@ func TestTrouble(t *testing.T) {
 		return tx
 	}
 	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(1)); return err }
+
 	tx := lock()
 	began := time.Now()
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -160,8 +173,9 @@ func TestTrouble(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
+
 	tx = lock()
-	var deliveries sync.WaitGroup // in the same pool
+	var deliveries sync.WaitGroup // They use the same pool.
 	for range 4 {
 		deliveries.Go(func() {
 			if _, err := db.pool.ExecContext(t.Context(), `DELETE FROM submissions`); err == nil {
@@ -169,6 +183,7 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
+
 	began = time.Now()
 	if err := submit(); !errors.Is(err, store.ErrUnavailable) || time.Since(began) > 12*time.Second {
 		t.Errorf("submitting while another process keeps the lock gives %v after %v", err, time.Since(began))
@@ -178,6 +193,7 @@ func TestTrouble(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
+
 	tx = lock()
 	released := make(chan error)
 	time.AfterFunc(300*time.Millisecond, func() { released <- tx.Rollback() })
@@ -185,6 +201,7 @@ func TestTrouble(t *testing.T) {
 		t.Errorf("submitting while another process has the lock for a moment gives %v", err)
 	}
 	wantCount(t, db, 1)
+
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +217,8 @@ func wantCount(t *testing.T, db *opened, want int64) {
 	}
 }
 
-// Every connection waits for the disk at each commit and checks what belongs together.
-// Only the owner may read the files, and closing leaves one.
+// Every connection waits for the disk at each commit and enforces foreign keys. Only the
+// owner may read the files, and closing the store leaves a single file.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "file.db")
@@ -209,6 +226,7 @@ func TestFile(t *testing.T) {
 	if err := db.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for pragma, want := range map[string]string{
 		"journal_mode":  "wal",
 		"synchronous":   "2",
@@ -219,11 +237,13 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s is %s, want %s", pragma, got[0], want)
 		}
 	}
+
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v %v", name, info, err)
 		}
 	}
+
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
@@ -238,6 +258,7 @@ func TestConstantLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "load.db")
 	db := mustOpen(t, path, noQueue)
+
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	const visits = 30_000 // several times what the log may hold
@@ -255,6 +276,7 @@ func TestConstantLoad(t *testing.T) {
 			}
 		})
 	}
+
 	var longest int64
 	turns := 0
 	for ; n.Load() < visits; turns++ {
@@ -265,21 +287,24 @@ func TestConstantLoad(t *testing.T) {
 			longest = max(longest, info.Size())
 		}
 	}
+
 	wg.Wait()
 	t.Logf("%d turns, the log was at most %d MiB", turns, longest>>20)
 	if longest > 64<<20 || turns < 20 {
 		t.Errorf("the log grew to %d MiB, another user got %d turns", longest>>20, turns)
 	}
+
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// What has been erased is not left behind in the free parts of the files.
+// Erased data is not left behind in the free parts of the files.
 func TestErasedForGood(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := mustOpen(t, path, noQueue)
+
 	found := func() (n int) {
 		t.Helper()
 		files, err := filepath.Glob(path + "*")
@@ -293,17 +318,20 @@ func TestErasedForGood(t *testing.T) {
 		}
 		return n
 	}
+
 	const leads = 40
 	for i := range leads {
 		n := storetest.Submission(i)
 		n.Submission.Contact.LastName = "Lovelace"
 		visit := storetest.Visit(n.Submission.SessionID, storetest.When())
 		visit.Hints.FirstName = "Lovelace"
+
 		_, _, err := db.Submit(t.Context(), n)
 		if err := errors.Join(err, db.Track(t.Context(), visit)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	before := found()
 	for i := range leads {
 		if err := db.Erase(t.Context(), storetest.Submission(i).Submission.ID); err != nil {
@@ -316,6 +344,7 @@ func TestErasedForGood(t *testing.T) {
 	if n := found(); before < 2*leads || n > 0 {
 		t.Errorf("the files hold the name %d times before and %d times after", before, n)
 	}
+
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// queue notes what is enqueued, or fails.
+// queue calls enqueue with the ids that are enqueued, and returns its error.
 type queue struct{ enqueue func(ids []string) error }
 
 func (q queue) Enqueue(_ context.Context, ids []string) error        { return q.enqueue(ids) }
@@ -33,10 +33,9 @@ func (queue) Remove(context.Context, []string) error                 { return ni
 func nothing([]string) error                                         { return nil }
 func everything(_ context.Context, ids []string) ([]string, error)   { return ids, nil }
 func unless3(_ context.Context, ids []string) ([]string, error) {
-	return slices.DeleteFunc(
-		slices.Clone(ids),
-		func(id string) bool { return strings.HasSuffix(id, "3") },
-	), nil
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return strings.HasSuffix(id, "3")
+	}), nil
 }
 
 func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
@@ -46,14 +45,18 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	deliveries := func(*sql.Tx) store.Deliveries { return queue{enqueue} }
-	s, err := sqlite.Open(
-		t.Context(),
-		sqlite.Options{Path: path, Pool: pool, Queue: deliveries, Log: slog.New(slog.DiscardHandler)},
-	)
+	s, err := sqlite.Open(t.Context(), sqlite.Options{
+		Path:  path,
+		Pool:  pool,
+		Queue: deliveries,
+		Log:   slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := errors.Join(s.Close(), pool.Close()); err != nil {
 			t.Error(err)
@@ -66,19 +69,21 @@ func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Sto
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
 	deliveries := func(pgx.Tx) store.Deliveries { return queue{enqueue} }
-	s, err := postgres.Open(
-		t.Context(),
-		postgres.Options{URL: url, Queue: deliveries, Log: slog.New(slog.DiscardHandler)},
-	)
+	s, err := postgres.Open(t.Context(), postgres.Options{
+		URL:   url,
+		Queue: deliveries,
+		Log:   slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = s.Close() })
 	return s.Store
 }
 
-// A copy is interrupted, repeated, and repeated once more after new traffic. What is in
-// review stays so, and gets its deliveries when it is released.
+// A copy is interrupted, repeated, and repeated once more after new traffic. A submission
+// in review stays in review, and gets its deliveries when it is released.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct {
@@ -89,6 +94,7 @@ func TestCopy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var enqueued []string
 			stop, interrupted := errors.New("pulled the plug"), true
 			from := way.from(t, nothing)
@@ -99,6 +105,7 @@ func TestCopy(t *testing.T) {
 				enqueued = append(enqueued, ids...)
 				return nil
 			})
+
 			const leads, sessions = 250, 700
 			for i := range leads - 1 {
 				submit(t, from, storetest.Submission(i))
@@ -107,16 +114,19 @@ func TestCopy(t *testing.T) {
 			for i := range sessions {
 				track(t, from, i, 0)
 			}
+
 			if r, err := storecopy.Copy(t.Context(), from, to, unless3); !errors.Is(err, stop) ||
 				r.Created != 100 {
 				t.Fatalf("the interrupted copy gives %+v, %v", r, err)
 			}
+
 			interrupted = false
 			want := storecopy.Report{Sessions: sessions, Submissions: leads, Created: 150, Enqueued: 134}
 			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r != want ||
 				len(enqueued) != 224 {
 				t.Errorf("the copy reports %+v, %v and enqueued %d, want %+v", r, err, len(enqueued), want)
 			}
+
 			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) ||
 				len(a) != leads+sessions {
 				t.Errorf("%d rows differ from the %d they were copied from", len(b), len(a))
@@ -126,7 +136,7 @@ func TestCopy(t *testing.T) {
 				t.Errorf("released %v, %v", ok, err)
 			}
 
-			// Both go on for a while.
+			// Both stores stay in use for a while.
 			submit(t, from, storetest.Submission(500))
 			track(t, from, 5, time.Hour)
 			track(t, to, 7, time.Hour)
@@ -134,13 +144,15 @@ func TestCopy(t *testing.T) {
 				r.Enqueued != 1 {
 				t.Errorf("the last copy reports %+v, %v, want one new submission", r, err)
 			}
+
 			for i, visits := range map[int]int64{5: 2, 7: 2, 8: 1} {
 				if got, err := to.Session(t.Context(), fmt.Sprint("session-", i)); err != nil ||
 					got.Visits != visits {
 					t.Errorf("session %d has %d visits, %v, want %d", i, got.Visits, err, visits)
 				}
 			}
-			// What a visitor repeats after the move is recognised, by content and key.
+
+			// A repetition of a copied submission is recognized, by content and key.
 			again := storetest.Submission(3)
 			again.Submission.ID = "another"
 			if got, created, err := to.Submit(t.Context(), again); err != nil || created ||
@@ -151,20 +163,24 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// The same content may have been submitted to both: both ids stay good, and so do keys.
+// The same content may have been submitted to both stores. Both ids and both keys stay
+// valid.
 func TestCopyDouble(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
 	mine, theirs := storetest.Submission(1), storetest.Submission(1)
 	theirs.Submission.ID, theirs.IdempotencyKey = "theirs", "another key"
+
 	submit(t, from, mine)
 	submit(t, to, theirs)
+
 	for round, want := range []int64{1, 0} {
 		if r, err := storecopy.Copy(t.Context(), from, to, everything); err != nil || r.Created != want ||
 			r.Enqueued != want {
 			t.Errorf("round %d: %+v, %v, want %d new", round, r, err, want)
 		}
 	}
+
 	for _, n := range []store.NewSubmission{mine, theirs} {
 		if got, created, err := to.Submit(t.Context(), n); err != nil || created ||
 			got.ID != n.Submission.ID {
@@ -177,16 +193,19 @@ func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
 	submit(t, from, storetest.Submission(1))
+
 	broken := errors.New("no queue")
 	failing := func(context.Context, []string) ([]string, error) { return nil, broken }
 	if _, err := storecopy.Copy(t.Context(), from, to, failing); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of the queue", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := storecopy.Copy(ctx, from, to, everything); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the request", err)
 	}
+
 	if n, err := to.CountSubmissions(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions were copied, %v", n, err)
 	}
@@ -201,12 +220,13 @@ func submit(t *testing.T, db store.Quotes, n store.NewSubmission) {
 
 func track(t *testing.T, db store.Quotes, n int, later time.Duration) {
 	t.Helper()
-	if err := db.Track(t.Context(), storetest.Visit(fmt.Sprint("session-", n), storetest.When().Add(later))); err != nil {
+	if err := db.Track(t.Context(),
+		storetest.Visit(fmt.Sprint("session-", n), storetest.When().Add(later))); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// contents returns all rows that are stored.
+// contents returns all rows of a store.
 func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 	t.Helper()
 	err := sqlstore.InChunks(s.Leads(t.Context()), func(leads []sqlstore.Lead) error {
@@ -218,6 +238,7 @@ func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 	for r, rowErr := range s.SessionRows(t.Context()) {
 		rows, err = append(rows, r), errors.Join(err, rowErr)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}

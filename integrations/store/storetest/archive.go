@@ -17,11 +17,12 @@ func listSubmissions(t *testing.T, s Subject) {
 	const n = 1100 // more than two pages
 	together(n, func(i int) {
 		sub := Submission(i)
-		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Second) // ten share a time
+		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Second) // Ten share a time.
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
 		}
 	})
+
 	for name, c := range map[string]struct {
 		filter     store.Filter
 		from, till int
@@ -32,10 +33,15 @@ func listSubmissions(t *testing.T, s Subject) {
 		"reference": {filter: store.Filter{Reference: "ID-00007"}, from: 70, till: 80},
 		"since":     {filter: store.Filter{Since: When().Add(100 * time.Second)}, from: 1000, till: n},
 		"until":     {filter: store.Filter{Until: When().Add(2 * time.Second)}, from: 0, till: 20},
-		"between":   {filter: store.Filter{Since: When().Add(time.Second), Until: When().Add(90 * time.Second)}, from: 10, till: 900},
+		"between": {
+			filter: store.Filter{Since: When().Add(time.Second), Until: When().Add(90 * time.Second)},
+			from:   10,
+			till:   900,
+		},
 	} {
 		for _, newest := range []bool{false, true} {
 			c.filter.Newest = newest
+
 			var got, want []string
 			for _, sub := range all(t, db.Submissions(t.Context(), c.filter)) {
 				got = append(got, sub.ID)
@@ -43,33 +49,31 @@ func listSubmissions(t *testing.T, s Subject) {
 			for i := c.from; i < c.till; i++ {
 				want = append(want, fmt.Sprintf("id-%06d", i))
 			}
+
 			if newest {
 				slices.Reverse(want)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf(
-					"%s, newest first %v: %d submissions that are not the %d wanted ones",
-					name,
-					newest,
-					len(got),
-					len(want),
-				)
+				t.Errorf("%s, newest first %v: %d submissions that are not the %d wanted ones",
+					name, newest, len(got), len(want))
 			}
 		}
 	}
 }
 
-// A search finds what each of its words begins, whatever the case and the diacritics, also where another release or a
-// copy has stored it. What is erased is not found, and leaves no word behind.
+// A search finds the beginnings of words, whatever their case and diacritics, also in
+// submissions that another release or a copy stored. An erased submission is not found
+// and leaves no word behind.
 func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	const n = 3500 // more than are looked through one by one
+	const n = 3500 // more than the window that is searched row by row
 	people := map[int]quote.Contact{
 		3:        {FirstName: "Ștefania", LastName: "Țurcanu", Email: "stef@example.com"},
 		7:        {FirstName: "José María", LastName: "Núñez-Pérez", Email: "Jose@Example.com"},
 		n - 2:    {FirstName: "Stefan", LastName: "O'Brien", Email: "ana-maria@example.com"},
 		n - 1000: {FirstName: "Strauß", LastName: "İnan", Email: "x@example.com"},
 	}
+
 	together(n, func(i int) {
 		sub := Submission(i)
 		sub.Submission.SubmittedAt = When().Add(time.Duration(i) * time.Second)
@@ -82,17 +86,21 @@ func search(t *testing.T, s Subject) {
 				Email:     fmt.Sprint(i, "@example.com"),
 			}
 		}
+
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
 		}
 	})
+
 	check := func(f store.Filter, want ...int) {
 		t.Helper()
 		var got []int
+
 		f.Newest = true
 		for _, sub := range all(t, db.Submissions(t.Context(), f)) {
 			got = append(got, int(sub.SubmittedAt.Sub(When())/time.Second))
 		}
+
 		if f.Limit > 0 {
 			got = got[:min(f.Limit, len(got))]
 		}
@@ -100,6 +108,7 @@ func search(t *testing.T, s Subject) {
 			t.Errorf("%+v: %v, want %v", f, got, want)
 		}
 	}
+
 	check(store.Filter{Search: "stef"}, n-2, 3)
 	check(store.Filter{Search: "  STEF ȚUR "}, 3)
 	check(store.Filter{Search: "ștef@example.com turcanu"}, 3)
@@ -114,21 +123,23 @@ func search(t *testing.T, s Subject) {
 	check(store.Filter{Search: "%"})
 	check(store.Filter{Search: "=en"})
 	check(store.Filter{Search: "ion pop", Limit: 2}, n-1, n-3)
+
 	fifth := &store.Position{SubmittedAt: When().Add(5 * time.Second), ID: "id-000005"}
 	check(store.Filter{Search: "ion pop", Limit: 2, After: fifth}, 4, 2)
 	check(store.Filter{Search: "ion", Until: When().Add(3 * time.Second)}, 2, 1, 0)
 	check(store.Filter{Locale: "ro", Limit: 1}, n-49)
 	check(store.Filter{Locale: "en", Search: "pop15"}, 1550, 1500, 150)
 	check(store.Filter{IDs: []string{"id-000007", "id-000003", "none"}}, 7, 3)
+
 	if err := db.Erase(t.Context(), "id-000003"); err != nil {
 		t.Fatal(err)
 	}
 	check(store.Filter{Search: "stef"}, n-2)
-	if left := s.Strings(t, `SELECT term FROM search_terms WHERE submission_id = 'id-000003'`); len(
-		left,
-	) != 0 {
+	if left := s.Strings(t,
+		`SELECT term FROM search_terms WHERE submission_id = 'id-000003'`); len(left) != 0 {
 		t.Errorf("an erased submission leaves %v behind", left)
 	}
+
 	s.Exec(t, `DELETE FROM search_terms; UPDATE submissions SET searchable = 0`)
 	check(store.Filter{Search: "stef"}, n-2)
 }
@@ -137,10 +148,12 @@ func sessions(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 1200 // more than two pages
 	together(n, func(i int) {
-		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When().Add(time.Duration(i%3/2)*time.Hour))); err != nil {
+		if err := db.Track(t.Context(),
+			Visit(fmt.Sprint("s", i), When().Add(time.Duration(i%3/2)*time.Hour))); err != nil {
 			t.Error(err)
 		}
 	})
+
 	count := func(want int) {
 		t.Helper()
 		seen := map[string]bool{}
@@ -152,6 +165,7 @@ func sessions(t *testing.T, s Subject) {
 			t.Errorf("%d sessions, want %d", len(seen), want)
 		}
 	}
+
 	count(n)
 	for _, want := range []int64{n * 2 / 3, 0} {
 		if got, err := db.PruneSessions(t.Context(), When().Add(time.Hour)); err != nil || got != want {
@@ -161,28 +175,34 @@ func sessions(t *testing.T, s Subject) {
 	count(n / 3)
 }
 
-// Only what is old enough goes, with all that belongs to it; what is in review or has
-// unfinished deliveries stays. Where the queue fails nothing is removed.
+// Only submissions that are old enough are erased, with everything that belongs to them.
+// Those in review or with unfinished deliveries stay. If the queue fails, nothing is
+// removed.
 func pruneSubmissions(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
 	jobs := &Jobs{Unfinished: func(id string) bool { return strings.HasSuffix(id, "7") }}
 	db := s.WithJobs(t, jobs)
 	const n, old = 1300, 1100 // more than two pages of old ones
+
 	together(n, func(i int) {
 		sub := Submission(i)
 		sub.Submission.InReview = i%10 == 3
-		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // ten share a time
+		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // Ten share a time.
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
 		}
 	})
-	for _, id := range []string{"id-000003", fmt.Sprintf("id-%06d", old+3)} { // a person's decision counts like a delivery
+
+	// An operator's decision counts like a delivery.
+	for _, id := range []string{"id-000003", fmt.Sprintf("id-%06d", old+3)} {
 		if ok, err := db.Reject(t.Context(), id); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 	}
+
 	visit := Visit(Submission(4).Submission.SessionID, When())
 	mustTrack(t, db, visit)
+
 	before := When().Add(old / 10 * time.Minute)
 	for _, operation := range []string{"unfinished", "remove"} {
 		jobs.Fail = func(called, _ string) error {
@@ -195,14 +215,17 @@ func pruneSubmissions(t *testing.T, s Subject) {
 			t.Errorf("%s: %d removed, %v, want the error of the queue", operation, got, err)
 		}
 	}
+
 	jobs.Fail = nil
 	wantCount(t, db, n)
+
 	for _, want := range []int64{old*8/10 + 1, 0} {
 		if got, err := db.PruneSubmissions(t.Context(), before); err != nil || got != want {
 			t.Errorf("%d submissions were removed, %v, want %d", got, err, want)
 		}
 	}
 	wantCount(t, db, n-old*8/10-1)
+
 	for query, want := range map[string]int{
 		`SELECT submission_id FROM jobs`:  n*9/10 - old*8/10,
 		`SELECT key FROM submission_keys`: n - old*8/10 - 1,
@@ -211,17 +234,19 @@ func pruneSubmissions(t *testing.T, s Subject) {
 			t.Errorf("%s gives %d rows, want %d", query, len(left), want)
 		}
 	}
+
 	visit.Hints = quote.Hints{}
 	wantSession(t, db, seenOnce(visit))
 }
 
-// An address is found in the sessions where it was typed, in whatever letter case, and
-// goes from there with the name; submissions are not touched.
+// An e-mail address is found in the sessions in which it was typed, whatever the letter
+// case, and erased there together with the name. Submissions are not touched.
 func hints(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	own := Submission(3)
 	own.Submission.Contact.Email = "mine@example.com"
 	wantSubmit(t, db, own, own, true)
+
 	const n = 1300
 	together(n, func(i int) {
 		v := Visit(fmt.Sprint("s", i), When())
@@ -233,6 +258,7 @@ func hints(t *testing.T, s Subject) {
 		}
 	})
 	mustTrack(t, db, quote.Visit{SessionID: "empty", At: When()})
+
 	for _, email := range []string{"unknown@example.com", "ine@example.com", ""} {
 		count, err := db.CountHints(t.Context(), email)
 		erased, err2 := db.EraseHints(t.Context(), email)
@@ -240,6 +266,7 @@ func hints(t *testing.T, s Subject) {
 			t.Errorf("%q: %d found, %d erased, %v %v, want nothing", email, count, erased, err, err2)
 		}
 	}
+
 	for _, want := range []int64{n / 2, 0} {
 		count, err := db.CountHints(t.Context(), "mine@EXAMPLE.com")
 		erased, err2 := db.EraseHints(t.Context(), "mine@EXAMPLE.com")
@@ -247,6 +274,7 @@ func hints(t *testing.T, s Subject) {
 			t.Errorf("%d found, %d erased, %v %v, want %d", count, erased, err, err2, want)
 		}
 	}
+
 	hinted, theirs := Visit("s0", When()), Visit("s1", When())
 	hinted.Hints = quote.Hints{}
 	wantSession(t, db, seenOnce(hinted))
@@ -254,7 +282,7 @@ func hints(t *testing.T, s Subject) {
 	wantCount(t, db, 1)
 }
 
-// Erasing while the visitor continues loses none of the choices.
+// Erasing hints while the visitor continues loses none of the visitor's choices.
 func hintsWhileTracked(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const visits = 200
@@ -262,6 +290,7 @@ func hintsWhileTracked(t *testing.T, s Subject) {
 		for i := range visits {
 			v := Visit("busy", When().Add(time.Duration(i)*time.Millisecond))
 			v.Selections.Timeline = fmt.Sprint("step-", i)
+
 			err := error(nil)
 			if client == 0 {
 				err = db.Track(t.Context(), v)
@@ -273,6 +302,7 @@ func hintsWhileTracked(t *testing.T, s Subject) {
 			}
 		}
 	})
+
 	got, err := db.Session(t.Context(), "busy")
 	if err != nil || got.Visits != visits || got.Selections.Timeline != fmt.Sprint("step-", visits-1) {
 		t.Errorf("the session is %+v, %v", got, err)
@@ -286,20 +316,21 @@ func erase(t *testing.T, s Subject) {
 	mustTrack(t, db, visit)
 	wantSubmit(t, db, first, first, true)
 	wantSubmit(t, db, second, second, true)
+
 	if err := db.Erase(t.Context(), first.Submission.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Erase(t.Context(), first.Submission.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("erasing again gives %v, want ErrNotFound", err)
 	}
+
 	wantCount(t, db, 1)
 	s.WantJobs(t, second.Submission.ID)
-	if keys := s.Strings(t, `SELECT key FROM submission_keys`); !slices.Equal(
-		keys,
-		[]string{second.IdempotencyKey},
-	) {
+	if keys := s.Strings(t,
+		`SELECT key FROM submission_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
 		t.Errorf("the keys left are %q", keys)
 	}
+
 	typed := visit.Hints.Email
 	visit.Hints = quote.Hints{}
 	wantSession(t, db, seenOnce(visit))
@@ -308,5 +339,6 @@ func erase(t *testing.T, s Subject) {
 			t.Error("the tables still hold an erased address")
 		}
 	}
-	wantSubmit(t, db, first, first, true) // nothing of it is left that could be repeated
+
+	wantSubmit(t, db, first, first, true) // It is new, since nothing of the first one is left.
 }

@@ -22,6 +22,7 @@ func startMany(t *testing.T, s Subject) {
 			t.Error(err)
 			return
 		}
+
 		if err := db.Track(t.Context(), Visit(fmt.Sprint("s", i), When())); err != nil {
 			t.Error(err)
 		}
@@ -29,9 +30,11 @@ func startMany(t *testing.T, s Subject) {
 			t.Error(err)
 		}
 	})
+
 	if got := len(all(t, s.MustOpen(t, nil).Sessions(t.Context()))); got != 10 {
 		t.Errorf("%d sessions, want 10", got)
 	}
+
 	files, err := os.ReadDir(s.Migrations)
 	if names := s.Strings(t, `SELECT name FROM store_migrations`); err != nil || len(names) != len(files) {
 		t.Errorf("migrations %q were applied, want each of %d once (%v)", names, len(files), err)
@@ -44,12 +47,14 @@ func startNewer(t *testing.T, s Subject) {
 	wantSubmit(t, first, Submission(1), Submission(1), true)
 	s.Exec(t, `INSERT INTO store_migrations (version, name) VALUES (9999, 'of the future');
 ALTER TABLE submissions ADD COLUMN later text`)
+
 	wantSubmit(t, s.MustOpen(t, nil), Submission(2), Submission(2), true)
 	wantCount(t, first, 2)
 }
 
-// A database of the first release, or the second, comes up to date with what it holds: content
-// that was kept under a used idempotency key becomes a lead in review.
+// A database of the first or the second release is brought up to date with its contents:
+// content that was stored as a repetition under a used idempotency key becomes a lead in
+// review.
 func startReleased(t *testing.T, s Subject, release int64) {
 	s.Exec(t, `CREATE TABLE store_migrations (version bigint PRIMARY KEY, name text NOT NULL)`)
 	migration := func(version int, name string) {
@@ -60,36 +65,32 @@ func startReleased(t *testing.T, s Subject, release int64) {
 		s.Exec(t, string(text))
 		s.Exec(t, fmt.Sprintf(`INSERT INTO store_migrations VALUES (%d, '%s')`, version, name))
 	}
+
 	row := func(query string, n int) {
 		sub := Submission(n)
 		body, err := json.Marshal(sub.Submission)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s.Exec(t, strings.NewReplacer(
-			"$id",
-			sub.Submission.ID,
-			"$session",
-			sub.Submission.SessionID,
-			"$email",
-			strings.ToLower(sub.Submission.Contact.Email),
-			"$content",
-			sub.ContentKey,
-			"$body",
-			strings.ReplaceAll(string(body), "'", "''"),
-			"$at",
-			fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
+			"$id", sub.Submission.ID,
+			"$session", sub.Submission.SessionID,
+			"$email", strings.ToLower(sub.Submission.Contact.Email),
+			"$content", sub.ContentKey,
+			"$body", strings.ReplaceAll(string(body), "'", "''"),
+			"$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
 		).Replace(query))
 	}
+
 	const insert = `INSERT INTO submissions VALUES ('$id', '$session', '$email', '$body', '$content', $at`
 	migration(1, "0001_quotes.sql")
 	row(insert+`)`, 1)
 	row(`INSERT INTO submission_keys VALUES ('key-1', '$id', $at)`, 1)
 	row(`INSERT INTO submission_repeats VALUES ('id-000001', '$content', 'key-1', '$body', $at)`, 2)
-	row(
-		`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`,
-		9,
-	) // a lead already
+	// This one is a lead already.
+	row(`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`, 9)
+
 	want := []quote.Submission{Submission(1).Submission, Submission(2).Submission}
 	want[1].InReview = true
 	if release == 2 {
@@ -98,6 +99,7 @@ func startReleased(t *testing.T, s Subject, release int64) {
 		want = append(want, Submission(3).Submission)
 		want[2].InReview = true
 	}
+
 	db := s.MustOpen(t, nil)
 	if got := all(t, db.Submissions(t.Context(), store.Filter{})); !reflect.DeepEqual(got, want) {
 		t.Errorf("stored are\n%+v\nwant\n%+v", got, want)
@@ -105,13 +107,11 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	if got := all(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
 		t.Errorf("%d are found by the address of what was a repetition, want 1", len(got))
 	}
-	if got := all(t, db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(
-		got,
-	) != len(
-		want,
-	) {
+	if got := all(t,
+		db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(got) != len(want) {
 		t.Errorf("%d are found by their name, want %d", len(got), len(want))
 	}
+
 	wantSubmit(t, db, Submission(1), Submission(1), false)
 	wantInReview(t, db, release, When().Add(2*time.Second))
 }

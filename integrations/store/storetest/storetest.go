@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of the store: what every driver must
-// do, concurrency and trouble included.
+// Package storetest is the conformance suite of the store: what every driver must do,
+// including concurrency and failures.
 package storetest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Store is what the suite asks of a driver.
+// Store is the interface of a driver that the suite tests.
 type Store interface {
 	store.Quotes
 	store.Archive
@@ -26,14 +26,15 @@ type Store interface {
 
 // Jobs is a delivery queue that keeps a table of jobs, one per submission.
 type Jobs struct {
-	// Fail is called with "enqueue", "unfinished" or "remove" and a submission; its error
-	// is that of the queue. nil: nothing fails.
+	// Fail is called with "enqueue", "unfinished" or "remove" and a submission. The queue
+	// returns its error. If Fail is nil, nothing fails.
 	Fail func(operation, submissionID string) error
-	// Unfinished says whether a submission has unfinished deliveries. nil: none has.
+	// Unfinished says whether a submission has unfinished deliveries. If it is nil, none
+	// has.
 	Unfinished func(submissionID string) bool
 }
 
-// Queue is Jobs in a transaction of a driver, or does nothing where they are nil.
+// Queue is Jobs in a transaction of a driver. It does nothing if Jobs is nil.
 type Queue struct {
 	*Jobs
 	Exec func(ctx context.Context, query string) error
@@ -49,7 +50,7 @@ func (q Queue) Remove(ctx context.Context, ids []string) error {
 	return q.each(ctx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
 }
 
-// Unfinished returns those submissions whose jobs are unfinished.
+// Unfinished returns the submissions whose jobs are unfinished.
 func (q Queue) Unfinished(ctx context.Context, ids []string) ([]string, error) {
 	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return q.Jobs == nil || q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id)
@@ -62,6 +63,7 @@ func (q Queue) each(ctx context.Context, operation, query string, ids []string) 
 		if q.Jobs == nil {
 			break
 		}
+
 		err := q.Exec(ctx, fmt.Sprintf(query, id))
 		if err == nil && q.Fail != nil {
 			err = q.Fail(operation, id)
@@ -76,17 +78,20 @@ func (q Queue) each(ctx context.Context, operation, query string, ids []string) 
 // Subject is a fresh, empty database of a driver.
 type Subject struct {
 	// Open opens one more store on the database, as another instance of the service
-	// would. jobs nil: there are no deliveries.
+	// would. If jobs is nil, there are no deliveries.
 	Open func(ctx context.Context, jobs *Jobs) (Store, error)
-	// Exec runs a script in the database, past the store.
+
+	// Exec runs a script in the database, bypassing the store.
 	Exec func(t testing.TB, query string)
-	// Strings runs a query for one column of text, past the store.
+
+	// Strings runs a query for one column of text, bypassing the store.
 	Strings func(t testing.TB, query string) []string
+
 	// Migrations is the folder of the driver's migrations.
 	Migrations string
 }
 
-// Run runs the suite. fresh is called once per case.
+// Run runs the suite. fresh is called once for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"track":                     track,
@@ -125,6 +130,7 @@ func (s Subject) MustOpen(t testing.TB, jobs *Jobs) Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Errorf("closing: %v", err)
@@ -143,10 +149,8 @@ func (s Subject) WithJobs(t testing.TB, jobs *Jobs) Store {
 // WantJobs compares the table of jobs.
 func (s Subject) WantJobs(t testing.TB, want ...string) {
 	t.Helper()
-	if got := s.Strings(t, `SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(
-		got,
-		want,
-	) {
+	if got := s.Strings(t,
+		`SELECT submission_id FROM jobs ORDER BY submission_id`); !slices.Equal(got, want) {
 		t.Errorf("%d jobs %q, want %d %q", len(got), got, len(want), want)
 	}
 }
@@ -234,19 +238,13 @@ func wantSession(t *testing.T, db Store, want quote.Session) {
 	}
 }
 
-// wantSubmit submits; want is the submission that comes back.
+// wantSubmit submits n and expects the submission want in return.
 func wantSubmit(t *testing.T, db Store, n, want store.NewSubmission, wantCreated bool) {
 	t.Helper()
 	got, created, err := db.Submit(t.Context(), n)
 	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Submission) {
-		t.Errorf(
-			"submit, %v\n got %+v, new %v\nwant %+v, new %v",
-			err,
-			got,
-			created,
-			want.Submission,
-			wantCreated,
-		)
+		t.Errorf("submit, %v\n got %+v, new %v\nwant %+v, new %v",
+			err, got, created, want.Submission, wantCreated)
 	}
 }
 
@@ -257,7 +255,7 @@ func wantCount(t *testing.T, db Store, want int64) {
 	}
 }
 
-// together calls do for each number, several at once.
+// together calls do for each number, with several calls running at once.
 func together(n int, do func(i int)) {
 	const clients = 16
 	var wg sync.WaitGroup
@@ -271,7 +269,7 @@ func together(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// all collects what a listing yields.
+// all collects the rows of a listing.
 func all[T any](t *testing.T, rows iter.Seq2[T, error]) (list []T) {
 	t.Helper()
 	for row, err := range rows {

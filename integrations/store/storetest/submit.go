@@ -20,6 +20,7 @@ func submitRoundTrip(t *testing.T, s Subject) {
 		Submission: quote.Submission{ID: "minimal", SubmittedAt: When()},
 		ContentKey: "minimal",
 	}
+
 	for _, n := range []store.NewSubmission{Submission(1), Suspicious(2), minimal} {
 		wantSubmit(t, db, n, n, true)
 		if got, err := db.Submission(t.Context(), n.Submission.ID); err != nil ||
@@ -27,6 +28,7 @@ func submitRoundTrip(t *testing.T, s Subject) {
 			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Submission)
 		}
 	}
+
 	if _, err := db.Submission(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown submission gives %v, want ErrNotFound", err)
 	}
@@ -37,18 +39,21 @@ func submitRoundTrip(t *testing.T, s Subject) {
 	}
 }
 
-// The same content is one lead; a key stands for the content it first came with.
+// The same content is one lead. A key belongs to the content that it was first sent with.
 func submitRepeated(t *testing.T, s Subject) {
 	db := s.WithJobs(t, &Jobs{})
 	first := Submission(1)
 	again := Submission(2)
 	again.ContentKey = first.ContentKey
+
 	wantSubmit(t, db, first, first, true)
 	wantSubmit(t, db, first, first, false)
 	wantSubmit(t, db, again, first, false)
+
 	without := again
 	without.IdempotencyKey = ""
 	wantSubmit(t, db, without, first, false)
+
 	for _, key := range []string{first.IdempotencyKey, again.IdempotencyKey} {
 		other := Submission(3)
 		other.IdempotencyKey = key
@@ -57,6 +62,7 @@ func submitRepeated(t *testing.T, s Subject) {
 			t.Errorf("other content under a used key gives %v, want ErrKeyReused", err)
 		}
 	}
+
 	wantCount(t, db, 1)
 	s.WantJobs(t, "id-000001")
 	wantSubmit(t, db, Submission(3), Submission(3), true)
@@ -75,6 +81,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 			if round%2 == 0 {
 				n.ContentKey = fmt.Sprint("round ", round)
 			}
+
 			got, isNew, err := dbs[i%2].Submit(t.Context(), n)
 			if errors.Is(err, store.ErrKeyReused) && round%2 == 1 {
 				return
@@ -85,22 +92,25 @@ func submitAtOnce(t *testing.T, s Subject) {
 			if isNew {
 				created.Add(1)
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
 			ids[got.ID] = true
 		})
+
 		if len(ids) != 1 || created.Load() != 1 {
 			t.Errorf("round %d: %d ids and %d new, want one of each", round, len(ids), created.Load())
 		}
 	}
+
 	wantCount(t, dbs[0], 8)
 	if jobs := s.Strings(t, `SELECT submission_id FROM jobs`); len(jobs) != 8 {
 		t.Errorf("%d jobs, want 8", len(jobs))
 	}
 }
 
-// Where the deliveries can't be created nothing of the submission is stored, and
-// requests that share its transaction don't suffer.
+// If the deliveries can't be created, nothing of the submission is stored, and requests
+// that share its transaction are not affected.
 func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
 	var healed atomic.Bool
@@ -110,6 +120,7 @@ func submitFailing(t *testing.T, s Subject) {
 		}
 		return nil
 	}})
+
 	together(40, func(i int) {
 		if err := db.Track(t.Context(), Visit(fmt.Sprint(i), When())); err != nil {
 			t.Error(err)
@@ -118,19 +129,21 @@ func submitFailing(t *testing.T, s Subject) {
 			t.Errorf("submission %d: %v", i, err)
 		}
 	})
+
 	wantCount(t, db, 36)
 	for _, query := range []string{`SELECT submission_id FROM jobs`, `SELECT key FROM submission_keys`} {
 		if rows := s.Strings(t, query); len(rows) != 36 {
 			t.Errorf("%s: %d rows, want 36", query, len(rows))
 		}
 	}
+
 	healed.Store(true)
 	wantSubmit(t, db, Submission(7), Submission(7), true)
 }
 
-// A submission in review is stored whole and gets its deliveries once it is released, once
-// however many ask for it. A repetition neither releases it nor puts what was delivered
-// in review.
+// A submission in review is stored whole. It gets its deliveries when it is released, and
+// only once however often it is released. A repetition neither releases it nor puts a
+// delivered submission in review.
 func review(t *testing.T, s Subject) {
 	jobs := &Jobs{}
 	db := s.WithJobs(t, jobs)
@@ -139,19 +152,20 @@ func review(t *testing.T, s Subject) {
 	for _, n := range []int{3, 2} {
 		wantSubmit(t, db, Suspicious(n), Suspicious(n), true)
 	}
+
 	again, late := Submission(4), Suspicious(5)
 	again.ContentKey, late.ContentKey = Suspicious(2).ContentKey, Submission(1).ContentKey
 	wantSubmit(t, db, again, Suspicious(2), false)
 	wantSubmit(t, db, late, Submission(1), false)
 	s.WantJobs(t, "id-000001")
 	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
+
 	want := []quote.Submission{Suspicious(2).Submission, Suspicious(3).Submission}
-	if got := all(t, db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(
-		got,
-		want,
-	) {
+	if got := all(t,
+		db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
 		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
 	}
+
 	broken := errors.New("no queue")
 	jobs.Fail = func(string, string) error { return broken }
 	if ok, err := db.Release(t.Context(), "id-000002"); ok || !errors.Is(err, broken) {
@@ -161,6 +175,7 @@ func review(t *testing.T, s Subject) {
 	if _, err := db.Release(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("releasing an unknown one gives %v, want ErrNotFound", err)
 	}
+
 	instances := []Store{db, s.MustOpen(t, jobs)}
 	var released atomic.Int64
 	together(8, func(i int) {
@@ -172,22 +187,26 @@ func review(t *testing.T, s Subject) {
 			released.Add(1)
 		}
 	})
+
 	if released.Load() != 1 {
 		t.Errorf("%d of eight say that they released it, want 1", released.Load())
 	}
 	s.WantJobs(t, "id-000001", "id-000002")
 	wantInReview(t, db, 1, Suspicious(3).Submission.SubmittedAt)
-	want[0].InReview = false // what made it suspicious stays
+
+	want[0].InReview = false // The signals that made it suspicious stay.
 	if got, err := db.Submission(t.Context(), "id-000002"); err != nil || !reflect.DeepEqual(got, want[0]) {
 		t.Errorf("released: %+v, %v", got, err)
 	}
 }
 
-// A rejected submission is not in review any more and never delivered, unless it is released after all.
+// A rejected submission is not in review any more and never delivered, unless it is
+// released after all.
 func reject(t *testing.T, s Subject) {
 	db := s.WithJobs(t, &Jobs{})
 	wantSubmit(t, db, Submission(1), Submission(1), true)
 	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
+
 	for id, want := range map[string]bool{"id-000001": false, "id-000002": true} {
 		for range 2 {
 			if ok, err := db.Reject(t.Context(), id); err != nil || ok != want {
@@ -198,6 +217,7 @@ func reject(t *testing.T, s Subject) {
 	if _, err := db.Reject(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("rejecting an unknown one gives %v, want ErrNotFound", err)
 	}
+
 	wantInReview(t, db, 0, time.Time{})
 	want := Suspicious(2)
 	want.Submission.InReview, want.Submission.Rejected = false, true
@@ -205,6 +225,7 @@ func reject(t *testing.T, s Subject) {
 	if !reflect.DeepEqual(got, []quote.Submission{want.Submission}) {
 		t.Errorf("rejected are %+v", got)
 	}
+
 	wantSubmit(t, db, Suspicious(2), want, false)
 	s.WantJobs(t, "id-000001")
 	if ok, err := db.Release(t.Context(), "id-000002"); err != nil || !ok {

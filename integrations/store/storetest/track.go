@@ -11,10 +11,11 @@ import (
 	"siteapi/integrations/store"
 )
 
-// The latest state stays, partial or not.
+// The latest state is kept, whether it is complete or partial.
 func track(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	zero := 0.0
+
 	for name, v := range map[string]quote.Visit{
 		"nothing":    {},
 		"minimum":    {Estimate: quote.PartialEstimate{Min: &zero}},
@@ -25,42 +26,51 @@ func track(t *testing.T, s Subject) {
 		v.SessionID, v.At = name, When()
 		mustTrack(t, db, v)
 		wantSession(t, db, seenOnce(v))
-		v.Hints, v.Selections, v.At = quote.Hints{}, quote.Selections{
-			ProjectType: "web-app",
-		}, When().Add(time.Minute)
+
+		v.Hints, v.Selections, v.At =
+			quote.Hints{}, quote.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
 		mustTrack(t, db, v)
+
 		want := seenOnce(v)
 		want.FirstSeen, want.Visits = When(), 2
 		wantSession(t, db, want)
 	}
+
 	if _, err := db.Session(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown session gives %v, want ErrNotFound", err)
 	}
 }
 
-// A state that arrives late is counted but does not replace a newer one; after a clock
-// has been set back what arrives last is the latest.
+// A state that arrives late is counted but does not replace a newer one. After a clock
+// has been set back, the state that arrives last is the latest.
 func trackLate(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	want := quote.Session{ID: "s", FirstSeen: When()}
+
 	for _, c := range []struct {
 		project string
 		after   time.Duration
 		kept    bool
 	}{
-		{"new", 0, true}, {"late", -time.Millisecond, false}, {"by a minute", -time.Minute, false},
-		{"clock set back", -time.Minute - time.Millisecond, true}, {"on", time.Hour, true}, {"same moment", time.Hour, true},
+		{"new", 0, true},
+		{"late", -time.Millisecond, false},
+		{"by a minute", -time.Minute, false},
+		{"clock set back", -time.Minute - time.Millisecond, true},
+		{"on", time.Hour, true},
+		{"same moment", time.Hour, true},
 	} {
 		at := When().Add(c.after)
-		mustTrack(
-			t,
-			db,
-			quote.Visit{SessionID: "s", At: at, Selections: quote.Selections{ProjectType: c.project}},
-		)
+		mustTrack(t, db, quote.Visit{
+			SessionID:  "s",
+			At:         at,
+			Selections: quote.Selections{ProjectType: c.project},
+		})
+
 		want.Visits++
 		if at.Before(want.FirstSeen) {
 			want.FirstSeen = at
 		}
+
 		if c.kept {
 			want.Selections.ProjectType, want.LastSeen = c.project, at
 		}
@@ -68,7 +78,8 @@ func trackLate(t *testing.T, s Subject) {
 	}
 }
 
-// A request that ends while it waits stores nothing; one that has begun gets its outcome.
+// A request that ends while it waits stores nothing. A request that has begun gets its
+// outcome.
 func requestEnded(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,6 +92,7 @@ func requestEnded(t *testing.T, s Subject) {
 		t.Errorf("submitting gives %v, want ErrUnavailable", err)
 	}
 	wantCount(t, db, 0)
+
 	const n = 200
 	var answers [n]error
 	together(n, func(i int) {
@@ -91,12 +103,13 @@ func requestEnded(t *testing.T, s Subject) {
 	wantAnswers(t, db, answers[:])
 }
 
-// Closing lets requests that wait be written and refuses the ones that come later.
+// Closing lets waiting requests be written and refuses the ones that come later.
 func closing(t *testing.T, s Subject) {
 	db, err := s.Open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const n = 100
 	var answers [n]error
 	together(n, func(i int) {
@@ -105,14 +118,15 @@ func closing(t *testing.T, s Subject) {
 		}
 		answers[i] = db.Track(t.Context(), Visit(fmt.Sprint("s", i), When()))
 	})
+
 	if err != nil || !errors.Is(answers[n/2], store.ErrUnavailable) {
 		t.Errorf("closing gives %v, tracking afterwards %v, want ErrUnavailable", err, answers[n/2])
 	}
 	wantAnswers(t, s.MustOpen(t, nil), answers[:])
 }
 
-// wantAnswers compares what is stored of the sessions s0, s1, … with the answers to their
-// requests.
+// wantAnswers compares what is stored for the sessions s0, s1, … with the answers to
+// their requests.
 func wantAnswers(t *testing.T, db Store, answers []error) {
 	t.Helper()
 	for i, err := range answers {

@@ -23,7 +23,7 @@ import (
 // ErrNoBinary means that neither valkey-server nor redis-server is installed.
 var ErrNoBinary = errors.New("neither valkey-server nor redis-server is installed")
 
-// startTimeout is how long a server may take until it answers.
+// startTimeout bounds the time from the start of a server to its first answer.
 const startTimeout = time.Minute
 
 // Server is one server process. Its port stays the same over stops and starts.
@@ -44,12 +44,14 @@ func Start(t testing.TB, args ...string) *Server {
 	if errors.Is(err, ErrNoBinary) && os.Getenv("SITEAPI_TEST_SERVICES") != "required" {
 		t.Skip(err)
 	}
+
 	if err == nil {
 		err = s.Start()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.Stop)
 	return s
 }
@@ -62,6 +64,7 @@ func New(dir string, args ...string) (*Server, error) {
 			return nil, ErrNoBinary
 		}
 	}
+
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("looking for a free port: %w", err)
@@ -79,24 +82,30 @@ func (s *Server) URL() string { return "valkey://" + s.Addr() }
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.cmd != nil {
 		return nil
 	}
+
 	logFile := filepath.Join(s.dir, "server.log")
 	cmd := exec.CommandContext(context.Background(), s.binary, append([]string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--logfile", logFile, "--save", "", "--appendonly", "no",
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1",
+		"--dir", s.dir, "--logfile", logFile,
+		"--save", "", "--appendonly", "no",
 	}, s.args...)...)
 	dieWithUs(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", s.binary, err)
 	}
 	s.cmd = cmd
+
 	for end := time.Now().Add(startTimeout); ; time.Sleep(5 * time.Millisecond) {
 		_, err := s.Do("PING")
 		if reply, answered := valkey.IsValkeyErr(err); err == nil ||
 			answered && !strings.HasPrefix(reply.Error(), "LOADING") {
 			return nil
 		}
+
 		if time.Now().After(end) {
 			s.stop()
 			log, _ := os.ReadFile(logFile)
@@ -137,7 +146,7 @@ func (s *Server) stop() {
 	}
 }
 
-// Pause freezes the process: connections stay open, nothing answers.
+// Pause freezes the process. Its connections stay open, but nothing answers.
 func (s *Server) Pause(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
 
 // Resume continues a paused process.

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// perspectiveSince is the API version from which queries see published documents unless they
-// say otherwise; before, they saw all documents.
+// perspectiveSince is the API version from which queries see published documents unless
+// they say otherwise. Before it they saw all documents.
 const perspectiveSince = "2025-02-19"
 
-// params are the parameters of a query; one that is missing is null to the filter.
+// params are the parameters of a query. A missing one is null to the filter.
 type params struct {
 	Types, IDs, Names       []string
 	Locale, Type, Email, ID string
@@ -30,18 +30,23 @@ var queries = map[string]struct {
 	`*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
 		` && (language == $locale || !defined(language))] | order(_id asc)`: {
 		func(d document, p params) bool {
-			language := d.fields["language"] // as in GROQ, a field that is null is not defined
+			// As in GROQ, a field that is null is not defined.
+			language := d.fields["language"]
 			return slices.Contains(p.Types, d.typ) && isPublished(d.id) &&
 				(language == nil || language == any(p.Locale))
 		},
 		func(d document) any { return d.raw },
 	},
-	`*[_id in $ids]._id`: {func(d document, p params) bool { return slices.Contains(p.IDs, d.id) }, id},
+	`*[_id in $ids]._id`: {
+		func(d document, p params) bool { return slices.Contains(p.IDs, d.id) },
+		id,
+	},
 	`*[_id in $ids || (_type == $type && submissionId in $names)]._id`: {
 		func(d document, p params) bool {
 			name, _ := d.fields["submissionId"].(string)
 			return slices.Contains(p.IDs, d.id) || d.typ == p.Type && slices.Contains(p.Names, name)
-		}, id,
+		},
+		id,
 	},
 	`*[_type == $type && lower(contact.email) == $email].submissionId`: {
 		func(d document, p params) bool {
@@ -49,7 +54,7 @@ var queries = map[string]struct {
 			email, ok := contact["email"].(string)
 			return ok && d.typ == p.Type && strings.ToLower(email) == p.Email
 		},
-		func(d document) any { return d.fields["submissionId"] }, // null without one
+		func(d document) any { return d.fields["submissionId"] }, // null if it is missing
 	},
 	`count(*[_id == $id])`: {func(d document, p params) bool { return d.id == p.ID }, id},
 }
@@ -69,6 +74,7 @@ func (s *Server) query(seen Request, version string) answer {
 	if seen.Method != http.MethodPost || json.Unmarshal(seen.Body, &sent) != nil {
 		return failed(http.StatusBadRequest, "the body is not a query with its parameters")
 	}
+
 	perspective := seen.Params.Get("perspective")
 	if perspective == "" {
 		perspective = "raw"
@@ -76,6 +82,7 @@ func (s *Server) query(seen Request, version string) answer {
 			perspective = "published"
 		}
 	}
+
 	q, known := queries[sent.Query]
 	if !known {
 		return answer{http.StatusBadRequest, encode(map[string]any{"error": map[string]any{
@@ -84,26 +91,31 @@ func (s *Server) query(seen Request, version string) answer {
 			"query":       sent.Query,
 		}})}
 	}
+
 	found := []any{}
 	for _, d := range s.visible(seen.Auth, perspective) {
 		if q.keep(d, sent.Params) {
 			found = append(found, q.pick(d))
 		}
 	}
+
 	var result any = found
 	if strings.HasPrefix(sent.Query, "count(") {
 		result = len(found)
 	}
-	return answer{
-		http.StatusOK,
-		encode(map[string]any{"ms": 1, "result": result, "syncTags": []string{"s1:stub"}}),
-	}
+
+	return answer{http.StatusOK, encode(map[string]any{
+		"ms":       1,
+		"result":   result,
+		"syncTags": []string{"s1:stub"},
+	})}
 }
 
 // visible returns the documents that a reader sees, by id.
 func (s *Server) visible(auth, perspective string) []document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	docs := maps.Clone(s.docs)
 	for id, l := range s.lagging {
 		switch {
@@ -115,6 +127,7 @@ func (s *Server) visible(auth, perspective string) []document {
 			docs[id] = l.before
 		}
 	}
+
 	var seen []document
 	for _, id := range slices.Sorted(maps.Keys(docs)) {
 		hidden := auth == "none" && (s.opts.Private || strings.Contains(id, "."))
@@ -123,18 +136,17 @@ func (s *Server) visible(auth, perspective string) []document {
 			seen = append(seen, d)
 		}
 	}
+
 	return seen
 }
 
-// mutate runs a transaction: all of it or nothing.
+// mutate runs a transaction, all of it or nothing.
 func (s *Server) mutate(seen Request) answer {
 	if seen.Method != http.MethodPost || seen.Auth != "write" {
-		return mutationFailed(
-			http.StatusForbidden,
-			"insufficientPermissionsError",
-			`permission "create" required`,
-		)
+		return mutationFailed(http.StatusForbidden,
+			"insufficientPermissionsError", `permission "create" required`)
 	}
+
 	var sent struct {
 		Mutations []struct {
 			CreateIfNotExists json.RawMessage
@@ -144,10 +156,13 @@ func (s *Server) mutate(seen Request) answer {
 	if err := json.Unmarshal(seen.Body, &sent); err != nil || len(sent.Mutations) == 0 {
 		return failed(http.StatusBadRequest, "the body must be an object with a list of mutations")
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	next := maps.Clone(s.docs)
 	results := []map[string]string{}
+
 	for _, m := range sent.Mutations {
 		id, operation, err := s.apply(next, m.CreateIfNotExists, m.Delete)
 		if err != nil {
@@ -159,12 +174,14 @@ func (s *Server) mutate(seen Request) answer {
 		}
 		results = append(results, result)
 	}
+
 	s.docs = next
 	s.serial++
-	return answer{
-		http.StatusOK,
-		encode(map[string]any{"transactionId": "stub-" + strconv.Itoa(s.serial), "results": results}),
-	}
+
+	return answer{http.StatusOK, encode(map[string]any{
+		"transactionId": "stub-" + strconv.Itoa(s.serial),
+		"results":       results,
+	})}
 }
 
 // apply runs one mutation on a copy of the documents.
@@ -180,10 +197,12 @@ func (s *Server) apply(
 		if _, exists := docs[d.id]; exists {
 			return d.id, "none", nil
 		}
+
 		now := time.Now().UTC().Format(time.RFC3339)
 		d.fields["_createdAt"], d.fields["_updatedAt"] = now, now
 		docs[d.id] = encode(d.fields)
 		return d.id, "create", nil
+
 	case remove != nil && idForm.MatchString(remove.ID):
 		if _, exists := docs[remove.ID]; !exists {
 			return remove.ID, "none", nil

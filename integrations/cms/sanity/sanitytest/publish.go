@@ -16,58 +16,61 @@ import (
 
 // Webhook is where publications are reported, as configured in the management console.
 type Webhook struct {
-	URL    string        // empty: nothing is sent
-	Token  string        // sent as "Authorization: Bearer"; empty: it is not
-	Secret string        // signs the body; empty: no signature
-	Tries  int           // until the answer is neither 429 nor 5xx; 0: one
-	Wait   time.Duration // between two tries
+	URL    string        // nothing is sent if it is empty
+	Token  string        // sent as "Authorization: Bearer" unless it is empty
+	Secret string        // signs the body unless it is empty
+	Tries  int           // most tries until the answer is neither 429 nor 5xx; 0 means one
+	Wait   time.Duration // the time between two tries
 }
 
-// lagging is what queries see of a document until its publication is in the index.
+// lagging is the earlier state of a document, which queries see until its
+// publication is in the index.
 type lagging struct {
-	before json.RawMessage // nil: nothing
+	before json.RawMessage // nil if there was no document
 	until  time.Time
 }
 
-// Publish stores a document as an editor's click would and reports it to a webhook with the
-// document as its body. It returns the status of the webhook's last answer, 0 without one.
+// Publish stores a document as an editor's click would and reports it to a webhook with
+// the document as its body. It returns the status of the webhook's last answer, or 0.
 func (s *Server) Publish(ctx context.Context, doc json.RawMessage, hook Webhook) (int, error) {
 	d, err := readDocument(doc)
 	if err != nil {
 		return 0, fmt.Errorf("publishing: %w", err)
 	}
+
 	s.mu.Lock()
 	before, existed := s.docs[d.id]
 	s.docs[d.id] = d.raw
 	s.mu.Unlock()
+
 	operation := "create"
 	if existed {
 		operation = "update"
 	}
+
 	return s.notify(ctx, hook, d.id, operation, before, d.raw)
 }
 
-// Unpublish removes a document and reports that with what it was.
+// Unpublish removes a document and reports its last state to a webhook.
 func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, error) {
 	s.mu.Lock()
 	before, existed := s.docs[id]
 	delete(s.docs, id)
 	s.mu.Unlock()
+
 	if !existed {
 		return 0, fmt.Errorf("unpublishing: there is no document %q", id)
 	}
 	return s.notify(ctx, hook, id, "delete", before, before)
 }
 
-// notify sends a webhook until it is accepted or the tries are used up. All tries carry the same
-// idempotency key.
+// notify sends a webhook until it is accepted or the tries are used up. All tries carry
+// the same idempotency key.
 func (s *Server) notify(
-	ctx context.Context,
-	hook Webhook,
-	id, operation string,
-	before, body json.RawMessage,
+	ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage,
 ) (int, error) {
 	var status int
+
 	s.mu.Lock()
 	if s.opts.IndexLag > 0 {
 		s.lagging[id] = lagging{before, time.Now().Add(s.opts.IndexLag)}
@@ -75,9 +78,11 @@ func (s *Server) notify(
 	s.serial++
 	key := "stub-" + strconv.Itoa(s.serial)
 	s.mu.Unlock()
+
 	if hook.URL == "" {
 		return 0, nil
 	}
+
 	for try := range max(hook.Tries, 1) {
 		if try > 0 {
 			select {
@@ -86,10 +91,12 @@ func (s *Server) notify(
 			case <-time.After(hook.Wait):
 			}
 		}
+
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(body))
 		if err != nil {
 			return 0, fmt.Errorf("sending the webhook: %w", err)
 		}
+
 		for name, value := range map[string]string{
 			"Content-Type":          "application/json; charset=utf-8",
 			"idempotency-key":       key,
@@ -101,17 +108,20 @@ func (s *Server) notify(
 		} {
 			req.Header.Set(name, value)
 		}
+
 		if hook.Token != "" {
 			req.Header.Set("Authorization", "Bearer "+hook.Token)
 		}
 		if hook.Secret != "" {
 			req.Header.Set("sanity-webhook-signature", Signature(hook.Secret, time.Now(), body))
 		}
+
 		status = 0
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			_ = resp.Body.Close()
 			status = resp.StatusCode
 		}
+
 		if status != 0 && status != http.StatusTooManyRequests && status < 500 {
 			break
 		}
@@ -119,7 +129,7 @@ func (s *Server) notify(
 	return status, nil
 }
 
-// Signature is the value of the header sanity-webhook-signature for a body sent at a time.
+// Signature returns the header sanity-webhook-signature of a body that is sent at a time.
 func Signature(secret string, at time.Time, body []byte) string {
 	stamp := strconv.FormatInt(at.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))

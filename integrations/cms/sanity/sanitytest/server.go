@@ -1,7 +1,7 @@
-// Package sanitytest is a local stub of Sanity's content lake: a real HTTP server with the query
-// and mutate APIs of one dataset, its documents in memory. It enforces what the original enforces
-// (ids, types, tokens, API versions, perspectives), understands the driver's GROQ queries to the
-// letter and refuses all others, and can be made to fail.
+// Package sanitytest is a local stub of Sanity's content lake: a real HTTP server with
+// the query and mutate APIs of one dataset, its documents in memory. It enforces what the
+// original enforces (ids, types, tokens, API versions, perspectives), understands the
+// driver's GROQ queries to the letter and refuses all others, and can be made to fail.
 package sanitytest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// Defaults of [Options].
+// These are the defaults of [Options].
 const (
 	DefaultProject = "standin1"
 	DefaultDataset = "production"
@@ -51,23 +51,23 @@ const (
 
 // Options describes a dataset.
 type Options struct {
-	Project, Dataset string        // empty: the defaults
+	Project, Dataset string        // empty for the defaults
 	ReadToken        string        // may read everything and write nothing; DefaultToken may do both
 	Private          bool          // hides everything from readers without a token
-	IndexLag         time.Duration // how long after Publish queries still see what was there before
-	Observe          func(Request) // is called for every finished request, one at a time
+	IndexLag         time.Duration // the time after Publish until queries see the new state
+	Observe          func(Request) // called for every finished request, one at a time
 }
 
-// Request is one that the server has seen. It holds no token.
+// Request is a request that the server has seen. It holds no token.
 type Request struct {
 	Method string
 	Path   string
 	API    string     // "query", "mutate" or empty for an address that does not exist
-	Params url.Values // of the address
+	Params url.Values // parameters of the address
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
-	Status int    // of the answer; 0: there was none
-	Fault  Mode   // that it met; empty: none
+	Status int    // status of the answer, 0 without one
+	Fault  Mode   // fault that it met, empty without one
 }
 
 // Server is a stub. Its methods may be called concurrently.
@@ -77,9 +77,9 @@ type Server struct {
 	http *httptest.Server
 
 	observing sync.Mutex // held while Options.Observe runs
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	docs      map[string]json.RawMessage
-	lagging   map[string]lagging // by _id
+	lagging   map[string]lagging // earlier states by _id
 	requests  []Request
 	serial    int
 }
@@ -92,6 +92,7 @@ func New(opts Options) *Server {
 	if opts.Dataset == "" {
 		opts.Dataset = DefaultDataset
 	}
+
 	s := &Server{opts: opts, docs: map[string]json.RawMessage{}, lagging: map[string]lagging{}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -130,6 +131,7 @@ func (s *Server) Replace(docs ...json.RawMessage) error {
 		}
 		next[d.id] = d.raw
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.docs, s.lagging = next, map[string]lagging{}
@@ -151,19 +153,22 @@ func readDocument(raw json.RawMessage) (document, error) {
 	if json.Unmarshal(raw, &d.fields) != nil || d.fields == nil || json.Compact(&out, raw) != nil {
 		return d, fmt.Errorf("the document is not an object")
 	}
+
 	d.raw = out.Bytes()
 	d.id, _ = d.fields["_id"].(string)
 	d.typ, _ = d.fields["_type"].(string)
+
 	if !idForm.MatchString(d.id) {
 		return d, fmt.Errorf("document ID %q is missing, too long or contains invalid characters", d.id)
 	}
 	if d.typ == "" {
 		return d, fmt.Errorf("the document must have a _type")
 	}
+
 	return d, nil
 }
 
-// answer is what is sent back.
+// answer is an answer of the stub.
 type answer struct {
 	status int
 	body   []byte
@@ -171,10 +176,11 @@ type answer struct {
 
 // failed is an error in the flat shape of the proxies in front of the data APIs.
 func failed(status int, message string) answer {
-	return answer{
-		status,
-		encode(map[string]any{"statusCode": status, "error": http.StatusText(status), "message": message}),
-	}
+	return answer{status, encode(map[string]any{
+		"statusCode": status,
+		"error":      http.StatusText(status),
+		"message":    message,
+	})}
 }
 
 func encode(v any) []byte {
@@ -182,7 +188,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("sanitytest: %v", err)) // made up of maps and strings only
+		panic(fmt.Sprintf("sanitytest: %v", err)) // a value is made of maps and strings only
 	}
 	return bytes.TrimSpace(out.Bytes())
 }
@@ -194,21 +200,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+
 	seen := Request{Method: r.Method, Path: r.URL.Path, Params: r.URL.Query(), Body: body, Auth: s.rights(r)}
 	path := dataPath.FindStringSubmatch(r.URL.Path)
 	if path != nil {
 		seen.API = path[2]
 	}
+
 	fault, spoiled := s.Next(r)
 	right := answer{body: []byte(`{"ms":1,"result":[{"_id":`)}
 	if !spoiled || fault.Acted || fault.Mode == BrokenJSON && seen.API == "query" {
 		right = s.handle(seen, path)
 	}
+
 	seen.Status = right.status
 	if spoiled {
 		seen.Fault, seen.Status = fault.Mode, fault.Sends()
 	}
-	s.record(seen) // before the answer, so that a client that has the answer finds it
+
+	// It is recorded before the answer, so that a client that has the answer finds it.
+	s.record(seen)
+
 	if spoiled {
 		own := failed(fault.Status, "told to fail").body
 		if fault.Mode == Partial {
@@ -217,6 +229,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fault.Spoil(w, r, right.body, own)
 		return
 	}
+
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(right.status)
 	_, _ = w.Write(right.body)
@@ -226,6 +239,7 @@ func (s *Server) record(seen Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, seen)
 	s.mu.Unlock()
+
 	if s.opts.Observe != nil {
 		s.observing.Lock()
 		defer s.observing.Unlock()
@@ -239,10 +253,8 @@ func (s *Server) handle(seen Request, path []string) answer {
 	case path == nil:
 		return failed(http.StatusNotFound, "Not Found")
 	case path[3] != s.opts.Dataset:
-		return failed(
-			http.StatusNotFound,
-			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project),
-		)
+		return failed(http.StatusNotFound,
+			fmt.Sprintf("Dataset %q not found for project ID %q", path[3], s.opts.Project))
 	case seen.Auth == "wrong":
 		return answer{http.StatusUnauthorized, encode(map[string]any{
 			"statusCode": 401,
@@ -253,6 +265,7 @@ func (s *Server) handle(seen Request, path []string) answer {
 	case seen.API == "mutate":
 		return s.mutate(seen)
 	}
+
 	return s.query(seen, path[1])
 }
 

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Contact is one as a test sees it.
+// Contact is a contact as a test sees it.
 type Contact struct {
 	ID         string
-	Properties map[string]string // those that have a value
+	Properties map[string]string // properties that have a value
 }
 
 // record is a contact as it is stored.
@@ -47,8 +47,8 @@ func (s *Server) add(props map[string]string) *record {
 	return r
 }
 
-// change writes properties. An empty value clears, and stages of a contact's life are written
-// once, since HubSpot only moves them forward.
+// change writes properties. An empty value clears a property. The stage of a contact's
+// life is written once, since HubSpot only moves it forward.
 func (r *record) change(props map[string]string) {
 	for name, value := range props {
 		switch {
@@ -71,7 +71,7 @@ func (s *Server) Add(properties map[string]string) string {
 	return r.id
 }
 
-// AddSecondary gives the contact with an address a further one.
+// AddSecondary gives the contact with an address a secondary address.
 func (s *Server) AddSecondary(email, further string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,6 +102,7 @@ func (s *Server) Contact(email string) (Contact, bool) {
 func (s *Server) Contacts() []Contact {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	all := make([]Contact, 0, len(s.contacts))
 	for _, id := range slices.Sorted(maps.Keys(s.contacts)) {
 		all = append(all, Contact{id, maps.Clone(s.contacts[id].props)})
@@ -109,7 +110,7 @@ func (s *Server) Contacts() []Contact {
 	return all
 }
 
-// contactsAPI serves the object's endpoints.
+// contactsAPI serves the endpoints of contacts.
 func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 	names := strings.Split(strings.Join(r.URL.Query()["properties"], ","), ",")
 	switch r.Method + " " + rest {
@@ -127,16 +128,19 @@ func (s *Server) contactsAPI(r *http.Request, rest string, body []byte) answer {
 		delete(s.contacts, in.ObjectID)
 		return answer{status: http.StatusNoContent}
 	}
+
 	key, err := url.PathUnescape(rest)
 	if err != nil || strings.Contains(rest, "/") {
 		return nowhere()
 	}
+
 	found := s.contacts[key]
 	if r.URL.Query().Get("idProperty") == "email" {
 		if found = s.find(key); found != nil && time.Since(found.created) < s.o.ReadLag {
 			found = nil
 		}
 	}
+
 	switch {
 	case found == nil:
 		return s.notFound()
@@ -168,21 +172,19 @@ func (s *Server) create(body []byte) answer {
 	return answer{http.StatusCreated, s.add(props).shown(nil)}
 }
 
-// readBatch knows contacts by their primary address only.
+// readBatch finds contacts by their primary addresses only.
 func (s *Server) readBatch(body []byte) answer {
 	var in struct {
 		IDProperty string
 		Properties []string
 		Inputs     []struct{ ID string }
 	}
-	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" || len(in.Inputs) == 0 ||
-		len(in.Inputs) > 100 {
-		return s.wrong(
-			http.StatusBadRequest,
-			"VALIDATION_ERROR",
-			"Batch input must contain between 1 and 100 inputs",
-		)
+	if json.Unmarshal(body, &in) != nil || in.IDProperty != "email" ||
+		len(in.Inputs) == 0 || len(in.Inputs) > 100 {
+		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
+			"Batch input must contain between 1 and 100 inputs")
 	}
+
 	results, missing := []any{}, []string{}
 	for _, input := range in.Inputs {
 		if r := s.find(input.ID); r != nil && r.props["email"] == lower(input.ID) {
@@ -191,16 +193,23 @@ func (s *Server) readBatch(body []byte) answer {
 			missing = append(missing, input.ID)
 		}
 	}
+
 	out := map[string]any{"status": "COMPLETE", "results": results}
 	if len(missing) == 0 {
 		return answer{http.StatusOK, out}
 	}
+
 	ids := map[string]any{"ids": missing}
-	out["errors"] = []any{map[string]any{"status": "error", "category": "OBJECT_NOT_FOUND", "context": ids}}
+	out["errors"] = []any{map[string]any{
+		"status":   "error",
+		"category": "OBJECT_NOT_FOUND",
+		"context":  ids,
+	}}
 	return answer{http.StatusMultiStatus, out}
 }
 
-// shown is a contact as the API shows it: the properties asked for, null without a value.
+// shown returns a contact as the API shows it. A requested property without a value is
+// null.
 func (r *record) shown(names []string) map[string]any {
 	props := map[string]any{"hs_object_id": r.id}
 	for _, name := range names {
@@ -219,13 +228,11 @@ func (r *record) shown(names []string) map[string]any {
 func (s *Server) accepted(body []byte) (map[string]string, *answer) {
 	var in struct{ Properties map[string]*string }
 	if err := json.Unmarshal(body, &in); err != nil || in.Properties == nil {
-		a := s.wrong(
-			http.StatusBadRequest,
-			"VALIDATION_ERROR",
-			"Invalid input JSON: properties must be strings",
-		)
+		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
+			"Invalid input JSON: properties must be strings")
 		return nil, &a
 	}
+
 	props := map[string]string{}
 	refused := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(in.Properties)) {
@@ -233,19 +240,20 @@ func (s *Server) accepted(body []byte) (map[string]string, *answer) {
 		if value := in.Properties[name]; value != nil {
 			stored, code = s.check(name, *value)
 		}
+
 		if code != "" {
 			refused = append(refused, map[string]any{"isValid": false, "error": code, "name": name})
 		}
 		props[name] = stored
 	}
-	if len(refused) > 0 { // listed in the text of the message, as HubSpot does
-		a := s.wrong(
-			http.StatusBadRequest,
-			"VALIDATION_ERROR",
-			"Property values were not valid: "+string(encode(refused)),
-		)
+
+	// HubSpot lists the refused properties in the text of the message.
+	if len(refused) > 0 {
+		a := s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
+			"Property values were not valid: "+string(encode(refused)))
 		return nil, &a
 	}
+
 	return props, nil
 }
 
@@ -255,11 +263,13 @@ func (s *Server) check(name, value string) (stored, code string) {
 	if !ok {
 		return "", "PROPERTY_DOESNT_EXIST"
 	}
+
 	if name == "email" {
 		if a, err := mail.ParseAddress(value); err != nil || a.Address != value {
 			return "", "INVALID_EMAIL"
 		}
 	}
+
 	switch def.Type {
 	case "number":
 		if _, err := strconv.ParseFloat(value, 64); err != nil || strings.ContainsAny(value, "eE") {
@@ -270,7 +280,8 @@ func (s *Server) check(name, value string) (stored, code string) {
 		if err != nil {
 			return "", "INVALID_DATE"
 		}
-		return at.UTC().Format(time.RFC3339Nano), "" // whole seconds come back without a fraction
+		// Whole seconds come back without a fraction.
+		return at.UTC().Format(time.RFC3339Nano), ""
 	case "enumeration":
 		for part := range strings.SplitSeq(value, ";") {
 			if !slices.Contains(def.options, part) {
@@ -278,6 +289,7 @@ func (s *Server) check(name, value string) (stored, code string) {
 			}
 		}
 	}
+
 	return value, ""
 }
 
@@ -291,10 +303,12 @@ type definition struct {
 	options   []string
 }
 
-// standardDefinitions are the properties every account has.
+// standardDefinitions returns the properties that every account has.
 func standardDefinitions() map[string]definition {
 	defs := map[string]definition{}
-	for _, name := range []string{"email", "firstname", "lastname", "phone", "company", "lifecyclestage"} {
+	for _, name := range []string{
+		"email", "firstname", "lastname", "phone", "company", "lifecyclestage",
+	} {
 		defs[name] = definition{
 			Name:      name,
 			Label:     name,
@@ -313,8 +327,8 @@ func (s *Server) Define(name, kind, fieldType string, options ...string) {
 	s.defs[name] = definition{Name: name, Label: name, Type: kind, FieldType: fieldType, options: options}
 }
 
-// Defined returns the type and field type of a property as "number/number", empty if there
-// is none.
+// Defined returns the type and field type of a property, such as "number/number". It is
+// empty if there is no such property.
 func (s *Server) Defined(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -324,46 +338,41 @@ func (s *Server) Defined(name string) string {
 	return ""
 }
 
-// propertiesAPI serves the definitions' endpoints.
+// propertiesAPI serves the endpoints of properties.
 func (s *Server) propertiesAPI(method, rest string, body []byte) answer {
 	var def definition
 	decodeErr := json.Unmarshal(body, &def)
+
 	switch {
 	case s.o.NoSchemas:
-		a := s.wrong(
-			http.StatusForbidden,
-			"MISSING_SCOPES",
-			"This app hasn't been granted all required scopes to make this call.",
-		)
+		a := s.wrong(http.StatusForbidden, "MISSING_SCOPES",
+			"This app hasn't been granted all required scopes to make this call.")
 		a.body.(map[string]any)["errors"] = []any{map[string]any{
 			"context": map[string]any{"requiredGranularScopes": []string{"crm.schemas.contacts.write"}},
 		}}
 		return a
+
 	case method == http.MethodGet && rest != "":
 		if def, ok := s.defs[rest]; ok {
 			return answer{http.StatusOK, def}
 		}
 		return s.notFound()
+
 	case method != http.MethodPost || rest != "" && rest != "groups":
 		return nowhere()
 	case decodeErr != nil || def.Name == "" || def.Label == "":
 		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR", "name and label are required")
 	case rest == "groups" && s.groups[def.Name] || rest == "" && s.defs[def.Name].Name != "":
-		return s.wrong(
-			http.StatusConflict,
-			"CONFLICT",
-			fmt.Sprintf("Property named %s already exists", def.Name),
-		)
+		return s.wrong(http.StatusConflict, "CONFLICT",
+			fmt.Sprintf("Property named %s already exists", def.Name))
 	case rest == "groups":
 		s.groups[def.Name] = true
 	case !s.groups[def.GroupName] || def.Type == "" || def.FieldType == "":
-		return s.wrong(
-			http.StatusBadRequest,
-			"VALIDATION_ERROR",
-			"type, fieldType and an existing group are required",
-		)
+		return s.wrong(http.StatusBadRequest, "VALIDATION_ERROR",
+			"type, fieldType and an existing group are required")
 	default:
 		s.defs[def.Name] = def
 	}
+
 	return answer{http.StatusCreated, def}
 }

@@ -1,7 +1,8 @@
-// Package hubspottest is a local stub of HubSpot's contacts and properties. It checks what HubSpot
-// checks (token, scopes, paths, shapes, property definitions), answers in HubSpot's words, and can
-// be made to fail. Where HubSpot's behaviour is not documented it takes the stricter one: batch
-// reads do not know secondary addresses, and null is refused.
+// Package hubspottest is a local stub of HubSpot's contacts and properties. It checks
+// what HubSpot checks (token, scopes, paths, shapes, property definitions), answers in
+// HubSpot's words, and can be made to fail. Where HubSpot's behaviour is not
+// documented, the stub takes the stricter one: batch reads do not know secondary
+// addresses, and null is refused.
 package hubspottest
 
 import (
@@ -19,25 +20,26 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-// Token is the one the server accepts.
+// Token is the token that the server accepts.
 const Token = "pat-local-0000-hubspottest"
 
-// Options of [New]. The zero value is an account with nothing in it.
+// Options describes the account of [New]. The zero value is an account with nothing in
+// it.
 type Options struct {
-	Version   string        // v3, where it is empty, or a date
+	Version   string        // a date, or empty for v3
 	NoSchemas bool          // the token lacks crm.schemas.contacts.read and .write
-	ReadLag   time.Duration // how long reads by e-mail do not see a new contact
-	Watch     func(Request) // is called for every answered request, one at a time
+	ReadLag   time.Duration // time in which reads by e-mail do not see a new contact
+	Watch     func(Request) // called for every answered request, one at a time
 }
 
-// Request is one that the server has seen.
+// Request is a request that the server has seen.
 type Request struct {
 	Method string
-	Path   string // as sent, escaped
+	Path   string // escaped, as it was sent
 	Query  url.Values
 	Body   string
-	Status int    // of the answer; 0: there was none
-	Fault  string // what it was made to fail with; empty: nothing
+	Status int    // status of the answer, 0 without one
+	Fault  string // fault that it met, empty without one
 }
 
 // Server is a HubSpot account behind an HTTP address.
@@ -46,9 +48,9 @@ type Server struct {
 	http   *httptest.Server
 	faults faulttest.Injector
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	requests []Request
-	serial   int // of contacts and correlation ids
+	serial   int // number of the latest contact
 	contacts map[string]*record
 	groups   map[string]bool
 	defs     map[string]definition
@@ -76,7 +78,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Requests returns what was sent so far.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,19 +93,17 @@ func Answer(status int, body []byte) Fault {
 	return Fault{faulttest.Fault{Mode: faulttest.Answer, Status: status, Body: string(body)}}
 }
 
-// Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or SECONDLY. Wait is
-// the Retry-After header; empty: none.
+// Limited fails with the refusal of a rate limit: DAILY, TEN_SECONDLY_ROLLING or
+// SECONDLY. Wait is the Retry-After header, which is left out if it is empty.
 func Limited(policy, wait string) Fault {
-	f := Answer(http.StatusTooManyRequests, fmt.Appendf(
-		nil,
-		`{"status":"error","message":"You have reached your limit.","errorType":"RATE_LIMIT","policyName":%q}`,
-		policy,
-	))
+	f := Answer(http.StatusTooManyRequests, fmt.Appendf(nil,
+		`{"status":"error","message":"You have reached your limit.",`+
+			`"errorType":"RATE_LIMIT","policyName":%q}`, policy))
 	f.fault.RetryAfter = wait
 	return f
 }
 
-// Garbage fails with status 200 and what is not JSON.
+// Garbage fails with status 200 and a body that is not JSON.
 func Garbage() Fault {
 	return Answer(http.StatusOK, []byte(`<html><body>Welcome to the network! {"id`))
 }
@@ -114,7 +114,7 @@ func Hang() Fault { return Fault{faulttest.Fault{Mode: faulttest.Hang}} }
 // Reset fails by resetting the connection.
 func Reset() Fault { return Fault{faulttest.Fault{Mode: faulttest.Reset}} }
 
-// Drip fails by sending a body a blank at a time, for as long as the client listens.
+// Drip fails by sending a body one blank at a time for as long as the client listens.
 func Drip(time.Duration) Fault { return Fault{faulttest.Fault{Mode: faulttest.Drip}} }
 
 // Oversized fails with a body that is too large.
@@ -132,7 +132,7 @@ func (f Fault) On(method, path string) Fault {
 	return f
 }
 
-// Times returns the fault for the next n matching requests; below 0 for all of them.
+// Times returns the fault for the next n matching requests, or for all if n is negative.
 func (f Fault) Times(n int) Fault {
 	f.fault.Times = n
 	return f
@@ -166,7 +166,7 @@ func (s *Server) FailRandomly(rate float64, seed uint64, faults ...Fault) {
 	s.faults.FailRandomly(rate, seed, inner...)
 }
 
-// Recover ends all failing.
+// Recover ends all faults.
 func (s *Server) Recover() { s.faults.Recover() }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen := Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Body: string(body)}
+
 	fault, failing := s.faults.Next(r)
+
 	s.mu.Lock()
 	var a answer
 	if !failing || fault.Acted {
@@ -185,19 +187,23 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if failing {
 		seen.Fault, seen.Status = Fault{fault}.String(), fault.Sends()
 	}
+
 	s.requests = append(s.requests, seen)
 	if s.o.Watch != nil {
 		s.o.Watch(seen)
 	}
 	s.mu.Unlock()
+
 	if failing {
 		fault.Spoil(w, r, nil, encode(s.wrong(0, "", "internal error").body))
 		return
 	}
+
 	if a.body == nil {
 		w.WriteHeader(a.status)
 		return
 	}
+
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(a.status)
 	_, _ = w.Write(encode(a.body))
@@ -212,25 +218,24 @@ type answer struct {
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // made up of maps and strings only
+		panic(err) // a value is made of maps and strings only
 	}
 	return text
 }
 
-// answer is what HubSpot would say. Paths are taken apart as sent, since an address in one may
-// contain an escaped slash.
+// answer answers a request as HubSpot would. Paths are parsed in their escaped form,
+// since an e-mail address in a path may contain an escaped slash.
 func (s *Server) answer(r *http.Request, body []byte) answer {
 	if r.Header.Get("Authorization") != "Bearer "+Token {
-		return s.wrong(
-			http.StatusUnauthorized,
-			"INVALID_AUTHENTICATION",
-			"Authentication credentials not found.",
-		)
+		return s.wrong(http.StatusUnauthorized, "INVALID_AUTHENTICATION",
+			"Authentication credentials not found.")
 	}
+
 	objects, properties := "/crm/v3/objects", "/crm/v3/properties"
 	if s.o.Version != "" {
 		objects, properties = "/crm/objects/"+s.o.Version, "/crm/properties/"+s.o.Version
 	}
+
 	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), objects+"/contacts"); ok {
 		return s.contactsAPI(r, strings.Trim(rest, "/"), body)
 	}
@@ -240,12 +245,12 @@ func (s *Server) answer(r *http.Request, body []byte) answer {
 	return nowhere()
 }
 
-// nowhere is the answer for an unknown path: a page and not a problem.
+// nowhere returns the answer for an unknown path, an HTML page instead of a JSON error.
 func nowhere() answer {
 	return answer{http.StatusNotFound, "<html><body><h1>404 Not Found</h1></body></html>"}
 }
 
-// wrong is an error in HubSpot's form.
+// wrong returns an error in HubSpot's form.
 func (s *Server) wrong(status int, category, message string) answer {
 	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", status)
 	p := map[string]any{"status": "error", "message": message, "correlationId": id}

@@ -40,9 +40,9 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 	})
 }
 
-// ImportLeads stores leads of another database in one transaction, in which it creates
-// the deliveries of those that are new here and that unfinished names. It returns the
-// numbers of both; what is there already stays as it is.
+// ImportLeads stores leads of another database in one transaction. It creates the
+// deliveries of leads that are new here and listed in unfinished, and returns the numbers
+// of both. Leads that exist already stay as they are.
 func (s *Store) ImportLeads(
 	ctx context.Context,
 	leads []Lead,
@@ -51,6 +51,7 @@ func (s *Store) ImportLeads(
 	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
 		created = 0
 		var pending []string
+
 		for _, l := range leads {
 			isNew, err := importLead(ctx, tx, l)
 			if err != nil {
@@ -63,21 +64,22 @@ func (s *Store) ImportLeads(
 				pending = append(pending, l.Submission.ID)
 			}
 		}
+
 		enqueued = len(pending)
 		return tx.Enqueue(ctx, pending)
 	})
 	return created, enqueued, err
 }
 
-// imported stands between a content key and the id of the lead that it was imported with.
+// imported separates a content key from the id of the lead that it was imported with.
 const imported = "#"
 
 const importSubmission = `INSERT INTO submissions (` + submissionColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 
-// importLead stores a lead and reports whether its submission was new here. Where the
-// same content was submitted here as well, both submissions stay, since both ids have
-// been given out: the imported one gets a content key that nothing repeats.
+// importLead stores a lead and reports whether its submission was new here. If the same
+// content was submitted here as well, both submissions stay, since both ids have been
+// given out: the imported one gets a content key that no other submission can have.
 func importLead(ctx context.Context, tx Tx, l Lead) (created bool, err error) {
 	row := l.Submission
 	n, err := tx.Exec(ctx, importSubmission, row.values()...)
@@ -88,6 +90,7 @@ func importLead(ctx context.Context, tx Tx, l Lead) (created bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("storing the submission: %w", err)
 	}
+
 	for _, k := range l.Keys {
 		if _, err := tx.Exec(ctx, insertKey, k.Key, row.ID, k.CreatedAt); err != nil {
 			return false, fmt.Errorf("storing an idempotency key: %w", err)

@@ -15,30 +15,34 @@ import (
 	"siteapi/integrations/store"
 )
 
-// searchWindow is how many of the newest submissions are looked through before the terms are: a word that many leads
-// have is found among the newest, and one that few have is quick to find by its term.
+// searchWindow is how many of the newest submissions are searched before the index of
+// terms. A word that many leads have is found among the newest, and a word that few have
+// is quick to find by its term.
 const searchWindow = 3000
 
-// localeTerm is the term of a locale. No word of a search begins so.
+// localeTerm is the term of a locale. No word of a search begins with "=".
 func localeTerm(locale string) string { return "=" + locale }
 
 // fold makes words comparable: lower case, without diacritics.
 func fold(text string) string {
-	folded, _, _ := transform.String(
-		transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))),
-		text,
-	) // neither fails
-	return strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "").
-		Replace(strings.ToLower(folded))
+	// Neither step of the transformation fails.
+	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), text)
+
+	return strings.NewReplacer(
+		"ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "'", "", "’", "", "=", "",
+	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns what a submission is found by. A double name is found by its second part as well.
+// searchTerms returns the terms that a submission is found by. A double name is found by
+// its second part as well.
 func searchTerms(s quote.Submission) []string {
 	words := strings.Fields(fold(s.Contact.FirstName + " " + s.Contact.LastName))
 	for _, word := range words {
 		words = append(words, strings.Split(word, "-")[1:]...)
 	}
+
 	words = append(words, fold(s.Contact.Email), fold(s.ID), localeTerm(s.Locale))
+
 	slices.Sort(words)
 	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
 }
@@ -53,21 +57,20 @@ func addTerms(ctx context.Context, tx Tx, submissions ...quote.Submission) error
 			marks = append(marks, fmt.Sprintf("($%d, $%d)", len(args)-1, len(args)))
 		}
 	}
-	_, err := tx.Exec(
-		ctx,
-		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "),
-		args...)
+
+	_, err := tx.Exec(ctx,
+		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "), args...)
 	if err != nil {
 		return fmt.Errorf("storing the search terms: %w", err)
 	}
 	return nil
 }
 
-// IndexSubmissions makes those submissions searchable that another program stored: an earlier release, or a copy.
+// IndexSubmissions makes submissions searchable that another program stored, such as an
+// earlier release or a copy. It works in batches of 200.
 func (s *Store) IndexSubmissions(ctx context.Context) error {
 	for first, last := "", ""; ; first = last {
-		err := s.db.Query(
-			ctx,
+		err := s.db.Query(ctx,
 			`SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`,
 			[]any{first},
 			func(scan Scan) error { return scan(&last) },
@@ -75,10 +78,10 @@ func (s *Store) IndexSubmissions(ctx context.Context) error {
 		if err != nil || last == first {
 			return err
 		}
+
 		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 			var found []quote.Submission
-			err := tx.Query(
-				ctx,
+			err := tx.Query(ctx,
 				`UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
 RETURNING `+submissionColumns,
 				[]any{first, last},
@@ -87,6 +90,7 @@ RETURNING `+submissionColumns,
 					if err := scan(r.columns()...); err != nil {
 						return err
 					}
+
 					submission, err := r.submission()
 					found = append(found, submission)
 					return err
@@ -103,7 +107,8 @@ RETURNING `+submissionColumns,
 	}
 }
 
-// searched returns what the first words of a search and the locale ask of search_terms, one condition each.
+// searched returns the conditions on search_terms that a filter's search and locale ask
+// for, one for each term. At most eight words of a search are used.
 func searched(f store.Filter) (each []conditions) {
 	words := strings.Fields(fold(f.Search))
 	for _, word := range words[:min(len(words), 8)] {
@@ -115,25 +120,19 @@ func searched(f store.Filter) (each []conditions) {
 	return each
 }
 
-// searchNewest looks for a page of a search among the submissions that come next.
+// searchNewest looks for a page of a search among the next [searchWindow] submissions in
+// the order of the listing.
 func (s *Store) searchNewest(
-	ctx context.Context,
-	f store.Filter,
-	after *SubmissionRow,
+	ctx context.Context, f store.Filter, after *SubmissionRow,
 ) ([]SubmissionRow, error) {
 	var c conditions
 	c.match(f, after)
-	next := fmt.Sprintf(
-		"(%s%s%s LIMIT %d) AS submissions",
-		selectSubmission,
-		c.where(),
-		order(f),
-		searchWindow,
-	)
+	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions",
+		selectSubmission, c.where(), order(f), searchWindow)
+
 	c.terms = nil
 	for _, t := range searched(f) {
-		c.add(
-			"EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
+		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
 			t.args...)
 	}
 	return s.readPage(ctx, f, "SELECT "+submissionColumns+" FROM "+next, c)
@@ -141,24 +140,22 @@ func (s *Store) searchNewest(
 
 // searchAll looks for a page of a search by its terms.
 func (s *Store) searchAll(
-	ctx context.Context,
-	f store.Filter,
-	after *SubmissionRow,
+	ctx context.Context, f store.Filter, after *SubmissionRow,
 ) ([]SubmissionRow, error) {
 	var c conditions
 	for _, t := range searched(f) {
 		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
 	}
 	found := strings.Join(c.terms, " INTERSECT ")
+
 	c.terms = []string{"id = submission_id"}
 	c.match(f, after)
-	// Only the rows of the page are read whole: sorting them all would take more than the memory for it.
+
+	// Only the rows of the page are read whole: sorting whole rows would exceed the
+	// memory for sorting.
 	page := fmt.Sprintf(
 		"WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
-		found,
-		c.where(),
-		order(f),
-		rowsOf(f),
+		found, c.where(), order(f), rowsOf(f),
 	)
 	return s.readPage(ctx, f, selectSubmission+" WHERE id IN ("+page+")", conditions{args: c.args})
 }

@@ -29,12 +29,15 @@ type state struct {
 }
 
 const (
-	insertSession = `INSERT INTO sessions (id, state, first_seen, last_seen, visits) VALUES ($1, $2, $3, $4, $5)
+	insertSession = `INSERT INTO sessions (id, state, first_seen, last_seen, visits) ` +
+		`VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (id) DO UPDATE SET
-  first_seen = CASE WHEN excluded.first_seen < sessions.first_seen THEN excluded.first_seen ELSE sessions.first_seen END, `
+  first_seen = CASE WHEN excluded.first_seen < sessions.first_seen ` +
+		`THEN excluded.first_seen ELSE sessions.first_seen END, `
 
-	// TrackSession keeps the stored state where the new one is up to a minute older, and counts
-	// both. A greater difference means that the clock was set back: the new state wins.
+	// TrackSession keeps the stored state if the new one is up to a minute older, and
+	// counts both. A greater difference means that the clock was set back: the new state
+	// wins.
 	TrackSession = insertSession + `
   state = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
     THEN sessions.state ELSE excluded.state END,
@@ -57,6 +60,7 @@ func (s *Store) Track(ctx context.Context, v quote.Visit) error {
 	if err != nil {
 		return fmt.Errorf("encoding the visit: %w", err)
 	}
+
 	at := v.At.UnixMilli()
 	if _, err := s.db.Exec(ctx, TrackSession, v.SessionID, string(text), at, at, 1); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
@@ -84,8 +88,8 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 		if after == nil {
 			after = &SessionRow{}
 		}
-		err = s.db.Query(
-			ctx,
+
+		err = s.db.Query(ctx,
 			selectSession+` WHERE id > $1 ORDER BY id LIMIT $2`,
 			[]any{after.ID, pageSize},
 			func(scan Scan) error {
@@ -102,11 +106,13 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 	})
 }
 
-// ImportSessions stores sessions of another database; of two states the later one stays.
+// ImportSessions stores sessions of another database. If a session exists in both, the
+// later state stays.
 func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
 		for _, r := range rows {
-			if _, err := tx.Exec(ctx, importSession, r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits); err != nil {
+			if _, err := tx.Exec(ctx, importSession,
+				r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits); err != nil {
 				return err
 			}
 		}
@@ -114,7 +120,8 @@ func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 	})
 }
 
-// PruneSessions removes sessions last seen before a time, some in each transaction.
+// PruneSessions removes sessions last seen before a time, up to [pageSize] in each
+// transaction.
 func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := s.db.Exec(ctx, `DELETE FROM sessions WHERE last_seen < $1 AND id IN (
@@ -122,13 +129,14 @@ func (s *Store) PruneSessions(ctx context.Context, before time.Time) (removed in
 		if err != nil {
 			return removed, fmt.Errorf("removing old sessions: %w", err)
 		}
+
 		if removed += n; n < pageSize {
 			return removed, nil
 		}
 	}
 }
 
-// CountHints returns the number of sessions in which an address was typed.
+// CountHints returns the number of sessions in which an e-mail address was typed.
 func (s *Store) CountHints(ctx context.Context, email string) (n int64, err error) {
 	for _, err := range s.withHint(ctx, email) {
 		if err != nil {
@@ -139,12 +147,14 @@ func (s *Store) CountHints(ctx context.Context, email string) (n int64, err erro
 	return n, nil
 }
 
-// EraseHints removes from those sessions what was typed of the contact form.
+// EraseHints removes the contact form entries from the sessions in which an e-mail
+// address was typed, each in a transaction of its own.
 func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err error) {
 	for session, err := range s.withHint(ctx, email) {
 		if err != nil {
 			return erased, err
 		}
+
 		var done bool
 		err := s.write(ctx, "erasing contact hints", func(ctx context.Context, tx Tx) (err error) {
 			done, err = eraseHints(ctx, tx, session.ID, email)
@@ -160,7 +170,7 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 	return erased, nil
 }
 
-// withHint yields the sessions in which an address was typed.
+// withHint yields the sessions in which an e-mail address was typed, letter case ignored.
 func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Session, error] {
 	return func(yield func(quote.Session, error) bool) {
 		for session, err := range s.Sessions(ctx) {
@@ -171,16 +181,17 @@ func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Sess
 	}
 }
 
-// typed reports whether the session has this address as a hint; never for an empty one.
+// typed reports whether the hints have this e-mail address; it is false for hints without
+// one.
 func typed(h quote.Hints, email string) bool {
 	return h.Email != "" && strings.EqualFold(h.Email, email)
 }
 
-// eraseHints removes what was typed of the contact form from a session and reports
-// whether there was something. With an address it does so only if that was typed.
+// eraseHints removes the contact form entries from a session and reports whether there
+// were any. If email is not empty, it erases them only if that address was typed.
 func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
-	var text string
 	// The update locks the row before it is read, since the visitor may still be typing.
+	var text string
 	err := one(ctx, tx, `UPDATE sessions SET visits = visits WHERE id = $1 RETURNING state`, []any{id}, &text)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -188,6 +199,7 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	var st state
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
 		return false, fmt.Errorf("decoding session %q: %w", id, err)
@@ -195,11 +207,13 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	if st.Hints == (quote.Hints{}) || email != "" && !typed(st.Hints, email) {
 		return false, nil
 	}
+
 	st.Hints = quote.Hints{}
 	changed, err := json.Marshal(st)
 	if err != nil {
 		return false, fmt.Errorf("encoding the session: %w", err)
 	}
+
 	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1 WHERE id = $2`, string(changed), id)
 	return true, err
 }
@@ -213,6 +227,7 @@ func (r SessionRow) session() (quote.Session, error) {
 	if err := json.Unmarshal([]byte(r.State), &st); err != nil {
 		return quote.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
 	}
+
 	return quote.Session{
 		ID:         r.ID,
 		Selections: st.Selections,

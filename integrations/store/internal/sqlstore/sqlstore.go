@@ -1,5 +1,5 @@
-// Package sqlstore is the store in SQL, the same for every driver: statements, rules and
-// migrations. A driver brings a [Database], which runs statements and transactions and
+// Package sqlstore is the store in SQL that all drivers share: statements, rules and
+// migrations. A driver provides a [Database], which runs statements and transactions and
 // returns [store.ErrUnavailable] for transient failures.
 //
 // Statements use $1, $2, … for arguments, which SQLite and PostgreSQL both take.
@@ -20,8 +20,9 @@ import (
 type DB interface {
 	// Exec runs a statement and returns the number of rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// Query runs a statement and calls row once per row of its result. An error of row
-	// ends it and is returned.
+
+	// Query runs a statement and calls row once for each row of its result. If row
+	// returns an error, Query ends and returns that error.
 	Query(ctx context.Context, query string, args []any, row func(Scan) error) error
 }
 
@@ -34,12 +35,13 @@ type Tx struct {
 	store.Deliveries
 }
 
-// Database is what a driver provides. Its Exec makes a statement durable.
+// Database is the connection that a driver provides. Its Exec makes a statement durable.
 type Database interface {
 	DB
+
 	// Write runs fn in a transaction and commits it, or leaves nothing behind. It may
-	// call fn again after a transient error. Where fn returns [store.ErrNotFound] or
-	// [store.ErrKeyReused] it must not have written anything.
+	// call fn again after a transient error. An fn that returns [store.ErrNotFound] or
+	// [store.ErrKeyReused] must not have written anything.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -49,7 +51,7 @@ type Store struct{ db Database }
 // New returns the store over a database whose tables are up to date.
 func New(db Database) *Store { return &Store{db} }
 
-// write runs fn in a transaction. An error begins with what was being done.
+// write runs fn in a transaction. Its error begins with the action that failed.
 func (s *Store) write(ctx context.Context, doing string, fn func(context.Context, Tx) error) error {
 	if err := s.db.Write(ctx, fn); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -57,13 +59,15 @@ func (s *Store) write(ctx context.Context, doing string, fn func(context.Context
 	return nil
 }
 
-// Ping writes a time stamp, to prove that the database takes writes. It ends with ctx, also while its write waits.
+// Ping writes a time stamp, to prove that the database takes writes. It returns when ctx
+// ends, even while its write is waiting.
 func (s *Store) Ping(ctx context.Context) error {
 	written := make(chan error, 1)
 	go func() {
 		_, err := s.db.Exec(ctx, `UPDATE pulse SET at = $1 WHERE id = 1`, time.Now().UnixMilli())
 		written <- err
 	}()
+
 	select {
 	case err := <-written:
 		return err
@@ -86,11 +90,12 @@ func one(ctx context.Context, db DB, query string, args []any, dest ...any) erro
 }
 
 // pageSize is how many rows a listing reads at once. No transaction stays open while the
-// caller works: an open one keeps SQLite from reusing its log and PostgreSQL from cleaning up.
+// caller works, because an open one keeps SQLite from reusing its log and PostgreSQL from
+// cleaning up.
 const pageSize = 500
 
-// pages yields what next returns, page by page, until a page is empty. next gets the
-// last row it returned, nil at first.
+// pages yields the rows that next returns, page by page, until a page is empty. next gets
+// the last row that it returned, nil at first.
 func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for after := (*T)(nil); ; {
@@ -100,11 +105,13 @@ func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
 				yield(none, err)
 				return
 			}
+
 			for _, row := range page {
 				if !yield(row, nil) {
 					return
 				}
 			}
+
 			if len(page) == 0 {
 				return
 			}
@@ -113,7 +120,7 @@ func pages[T any](next func(after *T) ([]T, error)) iter.Seq2[T, error] {
 	}
 }
 
-// decoded decodes what a listing yields and ends with the first error.
+// decoded decodes the rows of a listing and ends with the first error.
 func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for r, err := range rows {
@@ -121,6 +128,7 @@ func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter
 			if err == nil {
 				v, err = decode(r)
 			}
+
 			if !yield(v, err) || err != nil {
 				return
 			}
@@ -128,17 +136,18 @@ func decoded[R, T any](rows iter.Seq2[R, error], decode func(R) (T, error)) iter
 	}
 }
 
-// chunk is the most rows written in one transaction, so that other writers run in
-// between.
+// chunk is the most rows written in one transaction, so that other writers get their
+// turn.
 const chunk = 100
 
-// InChunks hands rows to do, up to a hundred at a time.
+// InChunks calls do with up to a hundred rows at a time.
 func InChunks[T any](rows iter.Seq2[T, error], do func([]T) error) error {
 	var some []T
 	for row, err := range rows {
 		if err != nil {
 			return err
 		}
+
 		if some = append(some, row); len(some) == chunk {
 			if err := do(some); err != nil {
 				return err
@@ -146,6 +155,7 @@ func InChunks[T any](rows iter.Seq2[T, error], do func([]T) error) error {
 			some = some[:0]
 		}
 	}
+
 	if len(some) == 0 {
 		return nil
 	}
@@ -158,7 +168,7 @@ type conditions struct {
 	args  []any
 }
 
-// add appends a term whose marks ("?") stand for args in their order.
+// add appends a term. Each "?" in it stands for one of args, in their order.
 func (c *conditions) add(term string, args ...any) {
 	for _, a := range args {
 		c.args = append(c.args, a)
@@ -167,7 +177,7 @@ func (c *conditions) add(term string, args ...any) {
 	c.terms = append(c.terms, term)
 }
 
-// where returns the clause, empty where there are no terms.
+// where returns the clause, or nothing if there are no terms.
 func (c *conditions) where() string {
 	if len(c.terms) == 0 {
 		return ""

@@ -19,10 +19,10 @@ type SubmissionRow struct {
 	ID          string
 	SessionID   string
 	Email       string // lower case
-	Body        string // JSON
+	Body        string // a quote.Submission as JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
-	Review      int64 // 0: none; the column is called held
+	Review      int64 // released, inReview or rejected; the column is called held
 }
 
 // Values of SubmissionRow.Review.
@@ -43,13 +43,13 @@ ON CONFLICT (key) DO NOTHING`
 
 // Submit stores a submission with its deliveries, or returns the one it repeats.
 func (s *Store) Submit(
-	ctx context.Context,
-	n store.NewSubmission,
+	ctx context.Context, n store.NewSubmission,
 ) (first quote.Submission, created bool, err error) {
 	row, err := newSubmissionRow(n)
 	if err != nil {
 		return quote.Submission{}, false, err
 	}
+
 	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
 		if err == nil && created && !first.InReview {
@@ -64,8 +64,8 @@ func (s *Store) Submit(
 }
 
 // submit claims the idempotency key before the content. A second transaction with the
-// same key or content waits at the unique index until the first has ended, then sees
-// its row: there is one submission, whatever runs at the same time.
+// same key or content waits at the unique index until the first has ended, then sees its
+// row. There is therefore one submission, whatever runs at the same time.
 func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Submission, bool, error) {
 	if key != "" {
 		claimed, err := tx.Exec(ctx, insertKey, key, row.ID, row.SubmittedAt)
@@ -76,6 +76,7 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 			return ofKey(ctx, tx, key, row.ContentKey)
 		}
 	}
+
 	stored, err := tx.Exec(ctx, insertSubmission, row.values()...)
 	if err != nil {
 		return quote.Submission{}, false, fmt.Errorf("storing the submission: %w", err)
@@ -87,34 +88,43 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 		}
 		return first, true, err
 	}
+
+	// It repeats an earlier submission.
 	var first SubmissionRow
-	if err := one(ctx, tx, selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
+	if err := one(ctx, tx,
+		selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
 		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", err)
 	}
+
 	if key != "" {
-		if _, err := tx.Exec(ctx, `UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
+		if _, err := tx.Exec(ctx,
+			`UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
 			return quote.Submission{}, false, fmt.Errorf("remembering the idempotency key: %w", err)
 		}
 	}
+
 	again, err := first.submission()
 	return again, false, err
 }
 
-// ofKey returns the submission of an idempotency key.
+// ofKey returns the submission of an idempotency key, or [store.ErrKeyReused] if its
+// content differs.
 func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission, bool, error) {
 	var first SubmissionRow
-	err := one(
-		ctx,
-		tx,
+	err := one(ctx, tx,
 		selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
 		[]any{key},
-		first.columns()...)
+		first.columns()...,
+	)
 	if err != nil {
 		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
+
+	// An imported submission may have the id of its lead behind the content key.
 	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
 		return quote.Submission{}, false, store.ErrKeyReused
 	}
+
 	again, err := first.submission()
 	return again, false, err
 }
@@ -138,14 +148,17 @@ func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[Su
 		if after == nil && f.After != nil {
 			after = &SubmissionRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
 		}
+
 		if len(searched(f)) == 0 {
 			var c conditions
 			c.match(f, after)
 			return s.readPage(ctx, f, selectSubmission, c)
 		}
+
 		if err := s.IndexSubmissions(ctx); err != nil {
 			return nil, err
 		}
+
 		page, err := s.searchNewest(ctx, f, after)
 		if err == nil && len(page) < rowsOf(f) {
 			page, err = s.searchAll(ctx, f, after)
@@ -159,7 +172,7 @@ func rowsOf(f store.Filter) int {
 	if f.Limit == 0 {
 		return pageSize
 	}
-	return min(f.Limit+1, pageSize) // one more, to know whether there are more
+	return min(f.Limit+1, pageSize) // The extra row shows whether there are more.
 }
 
 func order(f store.Filter) string {
@@ -169,15 +182,11 @@ func order(f store.Filter) string {
 	return " ORDER BY submitted_at, id"
 }
 
-// readPage reads the first rows of a listing that fulfil some conditions.
+// readPage reads the first rows of a listing that fulfil the conditions.
 func (s *Store) readPage(
-	ctx context.Context,
-	f store.Filter,
-	list string,
-	c conditions,
+	ctx context.Context, f store.Filter, list string, c conditions,
 ) (page []SubmissionRow, err error) {
-	err = s.db.Query(
-		ctx,
+	err = s.db.Query(ctx,
 		fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)),
 		c.args,
 		func(scan Scan) error {
@@ -193,7 +202,8 @@ func (s *Store) readPage(
 	return page, nil
 }
 
-// match adds the conditions of a filter but for its search, and that of the rows that come after one.
+// match adds the conditions of a filter except for its search, and limits the rows to
+// those that come after one in the order of the listing.
 func (c *conditions) match(f store.Filter, after *SubmissionRow) {
 	switch {
 	case after != nil && f.Newest:
@@ -201,19 +211,22 @@ func (c *conditions) match(f store.Filter, after *SubmissionRow) {
 	case after != nil:
 		c.add("(submitted_at, id) > (?, ?)", after.SubmittedAt, after.ID)
 	}
+
 	if f.Email != "" {
 		c.add("email = ?", strings.ToLower(f.Email))
 	}
 	if f.Reference != "" {
 		reference := strings.ToLower(f.Reference)
-		c.add("id BETWEEN ? AND ?", reference, reference+"~") // behind every character of an id
+		c.add("id BETWEEN ? AND ?", reference, reference+"~") // "~" sorts after every character of an id.
 	}
+
 	if f.InReview {
 		c.add("held = 1")
 	}
 	if f.Rejected {
 		c.add("held = 2")
 	}
+
 	if len(f.IDs) > 0 {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(f.IDs)), ", ")
 		ids := make([]any, len(f.IDs))
@@ -222,6 +235,7 @@ func (c *conditions) match(f store.Filter, after *SubmissionRow) {
 		}
 		c.add("id IN ("+marks+")", ids...)
 	}
+
 	if !f.Since.IsZero() {
 		c.add("submitted_at >= ?", f.Since.UnixMilli())
 	}
@@ -236,17 +250,13 @@ func (s *Store) CountSubmissions(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// InReview returns the number of submissions in review, and when the oldest was submitted.
+// InReview returns the number of submissions in review and the time the oldest was
+// submitted.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
 	var at int64
-	err = one(
-		ctx,
-		s.db,
-		`SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`,
-		nil,
-		&number,
-		&at,
-	)
+	err = one(ctx, s.db,
+		`SELECT count(*), coalesce(min(submitted_at), 0) FROM submissions WHERE held = 1`, nil,
+		&number, &at)
 	if err != nil || number == 0 {
 		return 0, time.Time{}, err
 	}
@@ -258,15 +268,17 @@ func (s *Store) Reject(ctx context.Context, id string) (bool, error) {
 	return s.review(ctx, id, rejected)
 }
 
-// Release ends the review of a submission, or takes back that it was rejected, and creates its deliveries.
+// Release ends the review of a submission, or revokes its rejection, and creates its
+// deliveries.
 func (s *Store) Release(ctx context.Context, id string) (bool, error) {
 	return s.review(ctx, id, released)
 }
 
-// review stores the outcome of a review and reports whether there was one to end.
+// review stores the outcome of a review and reports whether there was a review to end.
 func (s *Store) review(ctx context.Context, id string, outcome int64) (done bool, err error) {
 	err = s.write(ctx, "ending a review", func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE submissions SET held = $1 WHERE id = $2 AND held > 0`, outcome, id)
+
 		done = n == 1
 		switch {
 		case err != nil:
@@ -292,7 +304,7 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 	})
 }
 
-// PruneSubmissions erases old submissions, some in each transaction.
+// PruneSubmissions erases old submissions, up to a hundred in each transaction.
 func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed int64, err error) {
 	old := s.submissionRows(ctx, store.Filter{Until: before})
 	err = InChunks(old, func(some []SubmissionRow) error {
@@ -301,6 +313,7 @@ func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed
 			n, err = prune(ctx, tx, some)
 			return err
 		})
+
 		if err == nil {
 			removed += n
 		}
@@ -309,7 +322,7 @@ func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed
 	return removed, err
 }
 
-// prune erases submissions but for those in review or with unfinished deliveries.
+// prune erases submissions except for those in review or with unfinished deliveries.
 func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
 	var ids []string
 	for _, r := range rows {
@@ -317,19 +330,18 @@ func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
 			ids = append(ids, r.ID)
 		}
 	}
+
 	unfinished, err := tx.Unfinished(ctx, ids)
 	if err != nil {
 		return 0, err
 	}
-	return erase(
-		ctx,
-		tx,
-		slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(unfinished, id) }),
-	)
+	return erase(ctx, tx, slices.DeleteFunc(ids, func(id string) bool {
+		return slices.Contains(unfinished, id)
+	}))
 }
 
-// erase removes submissions with their keys and deliveries and what their visitors typed
-// of the contact form. The choices stay in the sessions, for the statistics.
+// erase removes submissions with their keys and deliveries, and their visitors' contact
+// form entries. The visitors' choices stay in the sessions, for the statistics.
 func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) {
 	for _, id := range ids {
 		var session string
@@ -340,11 +352,13 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 		if err != nil {
 			return 0, fmt.Errorf("removing the submission: %w", err)
 		}
+
 		if _, err := eraseHints(ctx, tx, session, ""); err != nil {
 			return 0, fmt.Errorf("erasing contact hints: %w", err)
 		}
 		removed++
 	}
+
 	if removed == 0 {
 		return 0, nil
 	}
@@ -360,10 +374,12 @@ func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 		SubmittedAt: s.SubmittedAt.UnixMilli(),
 	}
 	r.Email = strings.ToLower(s.Contact.Email)
+
 	if s.InReview {
 		r.Review = inReview
 	}
-	s.InReview = false // it changes, so it has a column
+	s.InReview = false // It changes after the submission, so it has a column.
+
 	body, err := json.Marshal(s)
 	if err != nil {
 		return SubmissionRow{}, fmt.Errorf("encoding the submission: %w", err)
@@ -385,8 +401,8 @@ func (r SubmissionRow) submission() (quote.Submission, error) {
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
 		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
 	}
-	s.SubmittedAt, s.InReview, s.Rejected = time.UnixMilli(r.SubmittedAt).
-		UTC(),
-		r.Review == inReview, r.Review == rejected
+
+	s.SubmittedAt, s.InReview, s.Rejected =
+		time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
 	return s, nil
 }

@@ -1,11 +1,11 @@
 //go:build unix
 
-// Package pgserver runs a private PostgreSQL for tests, on a free port of 127.0.0.1
-// and in a folder of its own, with fsync as it is by default. It can be stopped,
-// killed and started again, to see what a program makes of that.
+// Package pgserver runs a private PostgreSQL for tests, on a free port of 127.0.0.1 and
+// in a folder of its own, with fsync on as it is by default. The server can be stopped,
+// killed and started again, to see how a program copes.
 //
-// The server's binaries are looked for in PATH and under /usr/lib/postgresql. Where
-// there are none the test is skipped, or fails if SITEAPI_TEST_SERVICES=required.
+// The server's binaries are looked for in PATH and under /usr/lib/postgresql. If there
+// are none, the test is skipped, or fails if SITEAPI_TEST_SERVICES=required.
 package pgserver
 
 import (
@@ -39,8 +39,8 @@ const patience = time.Minute
 type Server struct {
 	bin, dir   string
 	port       int
-	credential *syscall.Credential // nil: as ourselves
-	process    *exec.Cmd           // nil while it is stopped
+	credential *syscall.Credential // nil: the user of this process
+	process    *exec.Cmd           // nil while the server is stopped
 	log        *bytes.Buffer
 	databases  atomic.Int64
 }
@@ -60,6 +60,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Remove(); err != nil {
 			t.Error(err)
@@ -69,7 +70,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// New makes a server with an empty cluster, for programs that are no tests. [Server.Up]
+// New makes a server with an empty cluster, for programs that are not tests. [Server.Up]
 // starts it and [Server.Remove] removes it.
 func New() (_ *Server, err error) {
 	s := &Server{}
@@ -79,13 +80,16 @@ func New() (_ *Server, err error) {
 	if s.credential, err = credential(); err != nil {
 		return nil, err
 	}
-	// Not a test's own folder: only its user may enter that, and the server may not run as root.
+
+	// The folder is not the test's own, because only its user may enter that, and the
+	// server may not run as root.
 	if s.dir, err = os.MkdirTemp("", "pgserver-"); err != nil {
 		return nil, err
 	}
 	if s.credential != nil {
 		err = os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid))
 	}
+
 	if err == nil {
 		var out []byte
 		if out, err = s.command("initdb", "--pgdata", s.data(), "--username", admin, "--auth", "trust",
@@ -96,6 +100,7 @@ func New() (_ *Server, err error) {
 	if err == nil {
 		s.port, err = freePort()
 	}
+
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
@@ -141,7 +146,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
-// Up is Start for programs that are no tests.
+// Up is Start for programs that are not tests.
 func (s *Server) Up() error {
 	s.log = new(bytes.Buffer)
 	s.process = s.command("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port),
@@ -152,10 +157,13 @@ func (s *Server) Up() error {
 		s.process = nil
 		return fmt.Errorf("starting PostgreSQL: %w", err)
 	}
+
 	err := s.exec("SELECT 1")
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); err = s.exec("SELECT 1") {
+	for deadline := time.Now().Add(patience); err != nil &&
+		time.Now().Before(deadline); err = s.exec("SELECT 1") {
 		time.Sleep(20 * time.Millisecond)
 	}
+
 	if err != nil {
 		return errors.Join(
 			fmt.Errorf("PostgreSQL does not answer: %w", err),
@@ -179,7 +187,7 @@ func (s *Server) end(t testing.TB, signal syscall.Signal) {
 	}
 }
 
-// End is Stop with SIGINT and Kill with SIGQUIT, for programs that are no tests.
+// End is Stop with SIGINT and Kill with SIGQUIT, for programs that are not tests.
 func (s *Server) End(signal syscall.Signal) error {
 	if s.process == nil {
 		return errors.New("PostgreSQL is not running")
@@ -187,8 +195,10 @@ func (s *Server) End(signal syscall.Signal) error {
 	if err := s.process.Process.Signal(signal); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
+
 	late := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
 	defer late.Stop()
+
 	var exit *exec.ExitError
 	if err := s.process.Wait(); err != nil && !errors.As(err, &exit) {
 		return fmt.Errorf("waiting for PostgreSQL to end: %w", err)
@@ -221,10 +231,11 @@ func (s *Server) exec(query string) error {
 // binaries finds the folder that holds initdb and postgres.
 func binaries() (string, error) {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	slices.Reverse(folders) // the newest first
+	slices.Reverse(folders) // The newest version comes first.
 	if path, err := exec.LookPath("initdb"); err == nil {
 		folders = slices.Insert(folders, 0, filepath.Dir(path))
 	}
+
 	for _, dir := range folders {
 		_, first := os.Stat(filepath.Join(dir, "initdb"))
 		_, second := os.Stat(filepath.Join(dir, "postgres"))
@@ -235,7 +246,7 @@ func binaries() (string, error) {
 	return "", ErrNoBinaries
 }
 
-// credential is the user to run the server as: PostgreSQL refuses to run as root.
+// credential is the user to run the server as, because PostgreSQL refuses to run as root.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // no credential is one
@@ -244,6 +255,7 @@ func credential() (*syscall.Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the user to run PostgreSQL as: %w", err)
 	}
+
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
 	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, err2)
