@@ -35,21 +35,20 @@ type app struct {
 	log      zerolog.Logger
 	server   *httpserver.Server
 	metrics  *telemetry.Metrics
-	traces   *telemetry.Traces // nil: nothing is traced
+	traces   *telemetry.Traces // nil if nothing is traced
 	data     *operator.Database
 	resolver *resolvers.Resolver
-	watcher  cms.Watcher // nil: the CMS driver does not notice changes itself
+	watcher  cms.Watcher // nil if the CMS driver does not notice changes itself
 	closers
+
 	stop context.CancelFunc // ends the work that start began
 	work sync.WaitGroup
 }
 
-// newApp builds the service without starting any work. Changes replace parts that no setting selects, for tests.
+// newApp builds the service without starting any work. Changes replace parts that no
+// setting selects, for tests.
 func newApp(
-	ctx context.Context,
-	s *config.Settings,
-	log zerolog.Logger,
-	changes ...func(*work),
+	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work),
 ) (_ *app, err error) {
 	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
@@ -58,35 +57,42 @@ func newApp(
 			err = errors.Join(err, a.close())
 		}
 	}()
+
 	if err := os.MkdirAll(s.DataDir, 0o750); err != nil {
 		return nil, fmt.Errorf("DATA_DIR: making the folder: %w", err)
 	}
 	if a.traces, err = telemetry.OpenTraces(ctx, s, versionText(), log); err != nil {
 		return nil, err
 	}
+
 	content, err := openCMS(s, log, a.metrics)
 	if err != nil {
 		return nil, err
 	}
 	a.watcher, _ = content.(cms.Watcher)
+
 	contacts, err := openCRM(s, log, a.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("opening the CRM: %w", err)
 	}
+
 	clients, operators, err := newDocuments(s)
 	if err != nil {
 		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
+
 	store, conn, err := openCache(ctx, s, log)
 	if err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, store.Close)
 	store = a.metrics.Cache(store)
+
 	announce, err := openLeadWebhook(s, a.metrics)
 	if err != nil {
 		return nil, err
 	}
+
 	w := work{senders: senders(s, content, contacts, announce), observe: a.metrics.Delivery}
 	for _, change := range changes {
 		change(&w)
@@ -94,10 +100,12 @@ func newApp(
 	for target, send := range w.senders {
 		w.senders[target] = a.traces.Send(target, send)
 	}
+
 	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.Close)
+
 	a.metrics.Registry.MustRegister(telemetry.Gauges{
 		Queue:   a.data.Queue,
 		Archive: a.data.Archive,
@@ -105,13 +113,12 @@ func newApp(
 		Files:   a.data.Files,
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
+
 	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
-	return a, a.newServer(
-		clients,
-		operators,
-		newRateLimits(s, conn),
+
+	return a, a.newServer(clients, operators, newRateLimits(s, conn),
 		&httpserver.Dependency{
 			Name:     "database",
 			Required: true,
@@ -128,41 +135,39 @@ func newApp(
 				return nil
 			},
 		},
-		&httpserver.Dependency{
-			Name:     "cms",
-			Ping:     content.Ping,
-			Interval: time.Minute,
-		}, // its API may have a quota
+		// The APIs of the CMS and the CRM may have quotas.
+		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute},
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
 }
 
 // newResolver gives the resolvers their dependencies.
 func (a *app) newResolver(
-	content cmsDriver,
-	contacts crmDriver,
-	store cache.Cache,
-	verifier *turnstile.Verifier,
+	content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier,
 ) error {
 	s := a.settings
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
 		return fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
+
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS:            content,
-		Cache:          store,
-		Quotes:         a.data.Quotes,
-		Logo:           logo,
-		Log:            a.log,
-		Version:        versionText(),
-		PDF:            pdf.New(a.log),
-		Now:            time.Now,
-		NewID:          func() string { return strings.ToLower(rand.Text()) },
+		CMS:    content,
+		Cache:  store,
+		Quotes: a.data.Quotes,
+		Logo:   logo,
+
+		Log:     a.log,
+		Version: versionText(),
+		PDF:     pdf.New(a.log),
+		Now:     time.Now,
+		NewID:   func() string { return strings.ToLower(rand.Text()) },
+
 		CacheTokens:    s.CacheTokens,
 		WebhookSecrets: s.WebhookSecrets,
 		SigningSecrets: s.SigningSecrets,
 		AdminTokens:    s.AdminTokens,
+
 		Operators: &leads.Service{
 			Archive:    a.data.Archive,
 			Deliveries: a.data.Queue,
@@ -171,6 +176,7 @@ func (a *app) newResolver(
 			Truncate:   a.data.Truncate,
 			ClearPDFs:  store.Clear,
 		},
+
 		Checks:           operator.Checks(s),
 		ContentTypes:     s.ContentTypes,
 		ContentLife:      cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
@@ -185,7 +191,8 @@ func (a *app) newResolver(
 	return nil
 }
 
-// newServer builds the executor, both endpoints over it and the HTTP server.
+// newServer builds the executor, the GraphQL and REST endpoints on top of it, and the
+// HTTP server.
 func (a *app) newServer(
 	clients, operators *graphqlhttp.Documents,
 	limits *httpserver.RateLimits,
@@ -196,19 +203,25 @@ func (a *app) newServer(
 	if limits != nil {
 		options.Charge = limits.Charge
 	}
+
 	executor := resolvers.NewExecutor(a.resolver, options)
 	if a.traces != nil {
 		executor.AroundOperations(telemetry.Operation)
 	}
+
 	api, err := rest.New(executor, versionText())
 	if err != nil {
 		return err
 	}
+
 	graphQL := func(d *graphqlhttp.Documents) http.Handler {
-		return graphqlhttp.New(
-			graphqlhttp.Options{Executor: executor, Documents: d, Revision: a.resolver.Revision},
-		)
+		return graphqlhttp.New(graphqlhttp.Options{
+			Executor:  executor,
+			Documents: d,
+			Revision:  a.resolver.Revision,
+		})
 	}
+
 	o := httpserver.Options{
 		GraphQL:      graphQL(clients),
 		InboxGraphQL: graphQL(operators),
@@ -220,6 +233,7 @@ func (a *app) newServer(
 		Metrics:      a.metrics.Registry,
 		Log:          a.log,
 	}
+
 	if o.Pages, err = newPages(s); err != nil {
 		return err
 	}
@@ -228,7 +242,7 @@ func (a *app) newServer(
 }
 
 // newDocuments returns the documents that clients may send, and those that operators may
-// send within a session of the inbox: any.
+// send within a session of the inbox, where any document is allowed.
 func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
 	o := graphqlhttp.DocumentOptions{Schema: schema.AST(), Introspection: s.Introspection}
 	if s.OperationsPath != "" {
@@ -236,9 +250,11 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 			return nil, nil, err
 		}
 	}
+
 	if operators, err = graphqlhttp.NewDocuments(o); err != nil {
 		return nil, nil, err
 	}
+
 	o.TrustedOnly = s.Operations == "trusted"
 	clients, err = graphqlhttp.NewDocuments(o)
 	return clients, operators, err
@@ -248,9 +264,11 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 func (a *app) start(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
+
 	if err := a.data.Queue.Start(work); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
+
 	if a.watcher != nil {
 		a.work.Go(func() {
 			err := a.watcher.Watch(work, func() {
@@ -263,12 +281,14 @@ func (a *app) start(ctx context.Context) error {
 			}
 		})
 	}
+
 	a.work.Go(func() { a.upkeep(work) })
 	a.resolver.Warm()
 	return nil
 }
 
-// shutdown ends the work that start began and closes everything. Unfinished deliveries continue after the next start.
+// shutdown ends the work that start began and closes everything. Unfinished deliveries
+// continue after the next start.
 func (a *app) shutdown(ctx context.Context) error {
 	var err error
 	if a.stop != nil {
@@ -276,5 +296,6 @@ func (a *app) shutdown(ctx context.Context) error {
 		a.stop()
 		a.work.Wait()
 	}
+
 	return errors.Join(err, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
 }

@@ -59,9 +59,13 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 			Observe:    m.Call,
 		}), nil
 	}
-	return cmsfile.Open(
-		cmsfile.Options{Path: s.ContentPath(), Sample: s.CMSFile == "", Dir: s.DataDir, Log: log},
-	)
+
+	return cmsfile.Open(cmsfile.Options{
+		Path:   s.ContentPath(),
+		Sample: s.CMSFile == "",
+		Dir:    s.DataDir,
+		Log:    log,
+	})
 }
 
 // openCRM opens the driver that CRM_DRIVER names.
@@ -78,10 +82,11 @@ func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmD
 			},
 		}), nil
 	}
+
 	return crmfile.Open(filepath.Join(s.DataDir, "crm"))
 }
 
-// openChallenge opens the bot check, or returns nil where the site has none.
+// openChallenge returns the client of the bot check, or nil if the site has none.
 func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier {
 	if s.TurnstileKey == "" {
 		return nil
@@ -89,24 +94,23 @@ func openChallenge(s *config.Settings, m *telemetry.Metrics) *turnstile.Verifier
 	return turnstile.New(turnstile.Options{Secret: s.TurnstileKey, URL: s.TurnstileURL, Observe: m.Call})
 }
 
-// openCache opens the backend that CACHE_URL names. Its connection, nil with memory://, is
-// for the rate limits too, and is closed with the cache.
+// openCache opens the backend that CACHE_URL names. The connection is shared with the
+// rate limits and is closed with the cache; with memory:// it is nil.
 func openCache(
-	ctx context.Context,
-	s *config.Settings,
-	log zerolog.Logger,
+	ctx context.Context, s *config.Settings, log zerolog.Logger,
 ) (cache.Cache, *valkeyconn.Conn, error) {
 	if s.CacheURL.Scheme == "memory" {
 		return memory.New(), nil, nil
 	}
+
 	conn, err := valkeyconn.Open(ctx, s.CacheURL.String(), func(up bool, err error) {
 		if up {
 			log.Info().Msg("connected to the cache server")
 			return
 		}
-		log.Error().
-			Err(err).
-			Msg("cannot reach the cache server: content comes from the CMS, and requests are counted per instance")
+
+		log.Error().Err(err).Msg("cannot reach the cache server: " +
+			"content comes from the CMS, and requests are counted per instance")
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("CACHE_URL: %w", err)
@@ -114,12 +118,14 @@ func openCache(
 	return valkey.New(conn, s.CachePrefix), conn, nil
 }
 
-// newRateLimits returns the limits, counted on the connection of the cache if there is one,
-// so that several instances count together. Nil where no client is limited.
+// newRateLimits returns the rate limits, or nil if clients are not limited. Requests are
+// counted on the connection of the cache if there is one, so that several instances count
+// together.
 func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLimits {
 	if !s.RateLimits {
 		return nil
 	}
+
 	local := limitmemory.New()
 	limits := &httpserver.RateLimits{Shared: local, Local: local}
 	if conn != nil {
@@ -128,7 +134,9 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 	return limits
 }
 
-// openLeadWebhook returns the function that announces new leads. Without a URL, deliveries that still wait for it fail.
+// openLeadWebhook returns the function that announces new leads. Without LEAD_WEBHOOK_URL
+// the function returns an error, so deliveries that were queued while the URL was set
+// fail.
 func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
 		return func(context.Context, *quote.Submission) error {
@@ -140,6 +148,7 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 			}
 		}, nil
 	}
+
 	webhook, err := leadwebhook.New(leadwebhook.Options{
 		URL:     s.LeadWebhookURL,
 		Secrets: s.LeadWebhookSecrets,
@@ -149,11 +158,13 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	if err != nil {
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
 	}
+
 	return func(ctx context.Context, q *quote.Submission) error {
-		return webhook.Announce(
-			ctx,
-			leadwebhook.Lead{Submission: *q, Reference: pdf.Reference(q.ID), PDFURL: s.SiteURL + q.PDFPath()},
-		)
+		return webhook.Announce(ctx, leadwebhook.Lead{
+			Submission: *q,
+			Reference:  pdf.Reference(q.ID),
+			PDFURL:     s.SiteURL + q.PDFPath(),
+		})
 	}, nil
 }
 
@@ -170,12 +181,13 @@ func senders(
 	}
 }
 
-// targets returns how submissions are delivered to each target. A command that only lists deliveries has no senders.
+// targets returns how submissions are delivered to each target. A command that only lists
+// deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
 	return []queue.TargetConfig{
 		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
 		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
-		// Receivers of webhooks usually accept five a second.
+		// Receivers of webhooks usually accept five requests a second.
 		{
 			Name:       queue.Webhook,
 			Send:       senders[queue.Webhook],

@@ -1,5 +1,6 @@
-// Command siteapi is the backend of a multilingual marketing site: site settings from a headless CMS, a quote calculator
-// whose leads reach CMS and CRM, the CMS webhook and the management of the cache. See README.md.
+// Command siteapi is the backend of a multilingual marketing site. It serves site
+// settings from a headless CMS, runs a quote calculator whose leads reach the CMS and the
+// CRM, receives the CMS's webhook, and manages the cache. See README.md.
 package main
 
 import (
@@ -28,6 +29,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+
 	if err := newCommand(os.Getenv, os.Stdout).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "siteapi:", err)
 		os.Exit(operator.ExitCode(err))
@@ -37,52 +39,66 @@ func main() {
 // version is stamped by the build; a plain `go build` leaves it empty.
 var version string //nolint:gochecknoglobals // the linker's -X needs a package variable
 
-// versionText is the stamped version, else what the build knows of the commit.
+// versionText returns the stamped version, else the one that Go recorded in the build.
 func versionText() string {
 	built := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		built = info.Main.Version
 	}
+
 	return cmp.Or(version, built, "devel")
 }
 
 func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 	serving := func(c *cobra.Command, _ []string) error { return serve(c.Context(), getenv, out) }
+
 	root := &cobra.Command{
 		Use:   "siteapi",
 		Short: "the backend of a multilingual marketing site",
-		Long: "The backend of a multilingual marketing site. Without a command it serves. Settings are environment variables:\n" +
-			"`siteapi config` lists them all, and a command needs those it uses. Exit codes: 0 done, 1 failed,\n" +
+		Long: "The backend of a multilingual marketing site. Without a command it serves. " +
+			"Settings are environment variables:\n" +
+			"`siteapi config` lists them all, and a command needs those it uses. " +
+			"Exit codes: 0 done, 1 failed,\n" +
 			"2 done, and something is wrong.",
-		Example:           "  ENVIRONMENT=development siteapi\n  siteapi doctor\n  source <(siteapi completion bash)",
-		Version:           versionText() + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		Example: "  ENVIRONMENT=development siteapi\n" +
+			"  siteapi doctor\n" +
+			"  source <(siteapi completion bash)",
+		Version: versionText() + " " + runtime.Version() + " " +
+			runtime.GOOS + "/" + runtime.GOARCH,
 		Args:              operator.NoArguments,
 		RunE:              serving,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return readEnvFile(c) },
 		SilenceErrors:     true,
 		SilenceUsage:      true, // main prints the error once
 	}
+
 	root.SetOut(out)
 	root.SetFlagErrorFunc(operator.UsageError)
 	root.PersistentFlags().String("env-file", config.DefaultEnvFile,
 		"`file` of NAME=value lines with settings; variables of the environment win")
+
 	root.AddCommand(operator.Commands(operatorDeps(getenv))...)
 	root.AddCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "answer requests until it is stopped (the default)",
-		Long: "Checks all settings first and names every problem at once. SIGTERM or SIGINT finishes what is under way;\n" +
+		Long: "Checks all settings first and names every problem at once. " +
+			"SIGTERM or SIGINT finishes what is under way;\n" +
 			"a second one ends it at once.",
 		Args: operator.NoArguments,
 		RunE: serving,
 	})
+
 	addExamples(root)
 	return root
 }
 
+// handbook is the operators' manual. It has examples of each command.
+//
 //go:embed OPERATIONS.md
-var handbook string // the manual, with examples of each command
+var handbook string
 
-// addExamples adds the lines of the manual that call a command to its help.
+// addExamples adds the lines of the manual that call a command to its help, and to the
+// help of its parents.
 func addExamples(root *cobra.Command) {
 	for line := range strings.Lines(handbook) {
 		if words := strings.Fields(line); strings.HasPrefix(line, "siteapi ") {
@@ -94,25 +110,28 @@ func addExamples(root *cobra.Command) {
 	}
 }
 
-// readEnvFile reads settings from the file that --env-file names, and warns of variables that are no setting but nearly
-// spell one.
+// readEnvFile reads settings from the file that --env-file names. It warns of lines
+// without effect, and of variables that look like misspelt settings.
 func readEnvFile(c *cobra.Command) error {
 	path, _ := c.Flags().GetString("env-file")
 	ineffective, err := config.LoadEnvFile(path)
 	if err != nil {
 		return err
 	}
+
 	for _, warning := range append(ineffective, config.Misspelt(os.Environ())...) {
 		fmt.Fprintln(os.Stderr, "siteapi:", warning)
 	}
 	return nil
 }
 
-// operatorDeps opens what the operator's commands work on. They log warnings only.
+// operatorDeps returns the functions with which the operator's commands open the systems
+// that they work on. These log warnings only, and their metrics are not served.
 func operatorDeps(getenv func(string) string) operator.Deps {
 	log := zerolog.New(telemetry.ConsoleWriter(os.Stderr)).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
-	metrics := telemetry.NewMetrics(versionText()) // which are not served
+	metrics := telemetry.NewMetrics(versionText())
+
 	return operator.Deps{
 		Getenv: getenv,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
@@ -124,6 +143,8 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			c, _, err := openCache(ctx, s, log)
 			return c, err
 		},
-		LockSQLite: func(s *config.Settings) (io.Closer, error) { return lockDatabase(context.Background(), s, true) },
+		LockSQLite: func(s *config.Settings) (io.Closer, error) {
+			return lockDatabase(context.Background(), s, true)
+		},
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"siteapi/schema/playground"
 )
 
-// newPages returns the pages by their paths. Of tokens they show those of development; any other stays the setting's name.
+// newPages returns the handlers of the pages by path. Pages show the well-known tokens of
+// development; any other token is replaced by the name of its setting.
 func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	hidden, address := map[bool]string{false: "hidden"}, inboxURL(s)
 	values := map[string]string{
@@ -27,16 +28,20 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
 	}
+
 	all := []page.Options{{Path: inbox.Path, Files: page.Files("inbox")}}
 	if s.Playground {
 		all = append(all, playground.Page())
 	}
 	if s.FrontPage {
-		all = append(all, page.Options{Path: "/", Files: page.Files("front")},
+		all = append(all,
+			page.Options{Path: "/", Files: page.Files("front")},
 			page.Options{Path: "/calculator", Files: page.Files("calculator"), ImageHosts: s.LogoHosts},
-			// Its components position by style attributes.
-			page.Options{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"})
+			// The components of the API reference are positioned by style attributes.
+			page.Options{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"},
+		)
 	}
+
 	pages := map[string]http.Handler{}
 	for _, o := range all {
 		o.Values, o.Refuse = values, httpserver.WriteError
@@ -49,7 +54,8 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 	return pages, nil
 }
 
-// shownToken returns a token that a page may show: that of development. Any other stays a placeholder.
+// shownToken returns the well-known token of development if it is accepted, else a
+// placeholder: pages show no other token.
 func shownToken(accepted []string, wellKnown, placeholder string) string {
 	if slices.Contains(accepted, wellKnown) {
 		return wellKnown
@@ -57,8 +63,8 @@ func shownToken(accepted []string, wellKnown, placeholder string) string {
 	return placeholder
 }
 
-// inboxURL returns the address of the operators' inbox: the service's own, in development that of the machine it
-// runs on, or nothing.
+// inboxURL returns the address of the operators' inbox: a path of the service itself, or
+// in development an address on this machine. It is empty if neither serves the inbox.
 func inboxURL(s *config.Settings) string {
 	_, port, err := net.SplitHostPort(s.AdminAddr)
 	switch {

@@ -23,12 +23,14 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return err
 	}
+
 	collectLessOften(getenv)
 	log := telemetry.NewLogger(s, out)
 	a, err := newApp(ctx, s, log)
 	if err != nil {
 		return err
 	}
+
 	listener, err := httpserver.Listen(ctx, s.ListenAddr)
 	if err == nil {
 		err = a.listenAdmin(ctx)
@@ -39,6 +41,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 	if err != nil {
 		return errors.Join(err, a.shutdown(ctx))
 	}
+
 	ready := log.Info().
 		Str("address", listener.Addr().String()).
 		Str("environment", s.Environment).
@@ -46,6 +49,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		Str("cms", s.CMSDriver).
 		Str("crm", s.CRMDriver).
 		Str("cache", s.CacheURL.Scheme)
+
 	if _, port, err := net.SplitHostPort(listener.Addr().String()); err == nil && s.FrontPage {
 		base := "http://localhost:" + port
 		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
@@ -54,15 +58,16 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		}
 	}
 	ready.Msg("ready")
-	_, _ = daemon.SdNotify(
-		false,
-		daemon.SdNotifyReady,
-	) // where systemd asks for it, which notices what it is not told
+
+	// This does nothing unless systemd waits for it; systemd itself reports a
+	// notification that does not arrive.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady)
 	return a.serve(ctx, listener)
 }
 
-// collectLessOften lets the heap grow to five times what is in use, up to a limit: with the few megabytes that are in use
-// the runtime's default collects garbage a hundred times a second, which takes a sixth of every figure of `make bench`.
+// collectLessOften lets the heap grow to five times what is in use, up to a limit. With
+// the few megabytes that are in use, the runtime's default collects garbage a hundred
+// times a second, which costs a sixth of every figure of `make bench`.
 func collectLessOften(getenv func(string) string) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -78,41 +83,44 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		a.log.Info().Msg("stopping")
 		_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	})
-	rest, cancel := context.WithTimeout(
-		context.WithoutCancel(ctx),
-		20*time.Second,
-	) // for deliveries under way
+
+	// Deliveries under way get time to finish.
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
+
 	err = errors.Join(err, a.shutdown(rest))
 	a.log.Info().Msg("stopped")
 	return err
 }
 
-// listenAdmin opens the admin listener. In development a taken port is no reason not to start.
+// listenAdmin opens the admin listener. In development, the service starts without it if
+// the port is taken.
 func (a *app) listenAdmin(ctx context.Context) error {
 	if a.settings.AdminAddr == "" {
 		return nil
 	}
+
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.settings.AdminAddr)
 	switch {
 	case err == nil:
 		a.server.ServeAdmin(listener, a.metrics.Registry)
 	case a.settings.Environment == config.Development:
-		a.log.Warn().
-			Err(err).
-			Msg("cannot open the admin listener, continuing without it: set ADMIN_ADDR to a free address, or to off")
+		a.log.Warn().Err(err).Msg("cannot open the admin listener, continuing without it: " +
+			"set ADMIN_ADDR to a free address, or to off")
 	default:
 		return fmt.Errorf("ADMIN_ADDR (off: none): %w", err)
 	}
 	return nil
 }
 
-// upkeep deletes what is older than its retention and reports overdue deliveries, once an hour. Every instance does it:
-// what one has removed the others don't find.
+// upkeep deletes data that is older than its retention and reports overdue deliveries,
+// once an hour. Every instance does so; data that one of them has deleted is no longer
+// found by the others.
 func (a *app) upkeep(ctx context.Context) {
 	for {
 		a.resolver.DeleteOld(ctx)
 		a.data.Queue.ReportOverdue(ctx)
+
 		select {
 		case <-ctx.Done():
 			return

@@ -1,5 +1,6 @@
-// Package config reads the settings of the service from environment variables. The checks and the listing come from one
-// table of settings, which the manual's is compared with.
+// Package config reads the settings of the service from environment variables. One table
+// of settings provides the checks and the listing; a test compares it with the table of
+// the manual.
 package config
 
 import (
@@ -32,34 +33,36 @@ const (
 // Settings are the checked values of all settings.
 type Settings struct {
 	Environment           string
-	ListenAddr, AdminAddr string // an empty AdminAddr: no admin listener
+	ListenAddr, AdminAddr string // AdminAddr is empty if there is no admin listener
 	DrainDelay            time.Duration
 	MaxConns, MaxRequests int
 	TrustedProxies        []netip.Prefix
 	CORSOrigins           []string
 	RateLimits            bool
-	LogLevel              zerolog.Level
-	LogFormat             string // json or console
-	TracesURL             string // of an OpenTelemetry collector; empty: nothing is traced
+
+	LogLevel  zerolog.Level
+	LogFormat string // json or console
+	TracesURL string // endpoint of an OpenTelemetry collector; empty if nothing is traced
 
 	DataDir     string
-	DatabaseURL *url.URL // nil: SQLite in DataDir
+	DatabaseURL *url.URL // nil for SQLite in DataDir
 	CacheURL    *url.URL
 	CachePrefix string
 
 	CacheTokens, WebhookSecrets, SigningSecrets []string
 
-	AdminTokens []string // of operators; none: the operator's part of the schema is closed
+	AdminTokens []string // tokens of operators; if empty, their part of the schema is closed
 	AdminPage   bool     // operators are served on ListenAddr too
 
-	LeadWebhookURL     string   // empty: new leads are not announced
+	LeadWebhookURL     string   // empty if new leads are not announced
 	LeadWebhookFormat  string   // json or slack
-	LeadWebhookSecrets []string // whsec_…, each signs every event
+	LeadWebhookSecrets []string // whsec_…; each signs every event
 
 	CMSDriver, CMSFile                                             string
 	SanityProjectID, SanityDataset, SanityAPIVersion, SanityAPIURL string
 	SanityToken                                                    string
-	CRMDriver, HubSpotToken, HubSpotAPIURL, HubSpotVersion         string
+
+	CRMDriver, HubSpotToken, HubSpotAPIURL, HubSpotVersion string
 
 	SiteURL                    string // absolute address of this service, for links sent to the CRM
 	ContentTypes               []string
@@ -67,7 +70,7 @@ type Settings struct {
 	TrackRetention             time.Duration // 0: unlimited
 	LeadRetention              time.Duration // 0: unlimited
 	SpamMinTime                time.Duration // 0: any
-	TurnstileKey, TurnstileURL string        // an empty key: no bot check
+	TurnstileKey, TurnstileURL string        // no bot check if the key is empty
 	LogoHosts                  []string
 
 	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
@@ -75,12 +78,12 @@ type Settings struct {
 
 	FrontPage, Introspection, Playground bool
 	Operations                           string // any or trusted
-	OperationsPath                       string // of trusted documents; empty: there are none
+	OperationsPath                       string // path of trusted documents; empty if there are none
 
-	values map[string]string // by name, as read or by default
+	values map[string]string // value of each setting by name, as read or by default
 }
 
-// ContentPath is the content file of the file driver.
+// ContentPath returns the path of the file driver's content file.
 func (s *Settings) ContentPath() string {
 	if s.CMSFile != "" {
 		return s.CMSFile
@@ -88,29 +91,35 @@ func (s *Settings) ContentPath() string {
 	return filepath.Join(s.DataDir, "content.json")
 }
 
-// Read reads all settings and checks those whose names are given, or all if none is given: a command needs only the settings
-// it uses. A name may end in * for all that begin with it. The error names every problem with what to do about it.
+// Read reads all settings and checks those whose names are given, or all if none is
+// given: a command needs only the settings that it uses. A name may end in * to stand for
+// all names that begin with it. The error lists every problem, each with its remedy.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{values: map[string]string{}}
-	// Other defaults depend on the environment. An unknown one is taken for production.
+
+	// Other defaults depend on the environment. An unknown one counts as production.
 	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
+
 	var problems []error
 	report := func(name string, err error) {
 		if err != nil && selected(name, names) {
 			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
+
 	for _, item := range append(s.table(), standard()...) {
 		def := item.Default
 		if s.Environment == Development {
 			def = cmp.Or(item.Development, def)
 		}
+
 		value := cmp.Or(strings.TrimSpace(lookup(item.Name)), def)
 		s.values[item.Name] = value
 		if value != "" {
 			report(item.Name, item.set(value))
 		}
 	}
+
 	s.complete(report)
 	if len(problems) > 0 {
 		slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -127,7 +136,8 @@ func selected(name string, names []string) bool {
 	})
 }
 
-// complete finds settings that are missing although others ask for them, and sets what follows from several.
+// complete reports settings that are missing although others require them, and sets the
+// fields that depend on several settings.
 func (s *Settings) complete(report func(name string, err error)) {
 	need := func(when bool, name, why string) {
 		if when && strings.Trim(s.values[name], ", ") == "" {
@@ -136,6 +146,7 @@ func (s *Settings) complete(report func(name string, err error)) {
 	}
 	const production = "in production: set a long random value, for instance from `openssl rand -hex 32`, " +
 		"or set ENVIRONMENT=development to try the service out"
+
 	need(s.Environment != Development, "CACHE_API_TOKEN", production)
 	need(s.Environment != Development, "CMS_WEBHOOK_SECRET", production)
 	need(s.CMSDriver == "sanity", "SANITY_PROJECT_ID",
@@ -154,6 +165,7 @@ func (s *Settings) complete(report func(name string, err error)) {
 		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
 		s.CRMRate = map[string]float64{"hubspot": 5}[s.CRMDriver]
 	}
+
 	s.TracesURL = s.values["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
 	if base := s.values["OTEL_EXPORTER_OTLP_ENDPOINT"]; s.TracesURL == "" && base != "" {
 		s.TracesURL = strings.TrimSuffix(base, "/") + "/v1/traces"
@@ -164,7 +176,7 @@ func (s *Settings) complete(report func(name string, err error)) {
 	}
 }
 
-// Lines returns every setting as NAME=value, secrets as a count of values.
+// Lines returns every setting as NAME=value. A secret shows only how many values it has.
 func (s *Settings) Lines() []string {
 	var lines []string
 	for _, item := range s.table() {
@@ -174,6 +186,7 @@ func (s *Settings) Lines() []string {
 		} else if u, err := url.Parse(value); err == nil && u.User != nil {
 			value = u.Redacted()
 		}
+
 		lines = append(lines, item.Name+"="+value)
 	}
 	return lines

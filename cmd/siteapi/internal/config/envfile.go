@@ -15,9 +15,10 @@ import (
 // DefaultEnvFile is read if it exists and no other file is named.
 const DefaultEnvFile = "/etc/siteapi.env"
 
-// LoadEnvFile adds the variables in a file to the environment, except for those that are set already, and returns warnings
-// of those that have no effect. The file has the form that systemd and docker read: NAME=value, without any expansion. The
-// default file may be missing, or readable for root only.
+// LoadEnvFile adds the variables in a file to the environment, except those that are
+// already set, and returns warnings about variables that have no effect. The file has the
+// form that systemd and Docker read: NAME=value, without expansion. The default file may
+// be missing, or readable by root only.
 func LoadEnvFile(path string) (warnings []string, err error) {
 	data, err := os.ReadFile(path)
 	if path == DefaultEnvFile && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
@@ -26,49 +27,61 @@ func LoadEnvFile(path string) (warnings []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings: %w", err)
 	}
+
 	form := regexp.MustCompile(`^(?:export\s+)?([^\s=]+)\s*=\s*(?:"(.*)"|'(.*)'|(.*))$`)
-	for i, line := range slices.Backward(strings.Split(string(data), "\n")) { // of two lines with one name the last counts
+
+	// Lines are read from the last to the first: of two with the same name, the last
+	// counts.
+	for i, line := range slices.Backward(strings.Split(string(data), "\n")) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
+
 		parts := form.FindStringSubmatch(line)
 		if parts == nil {
 			return nil, fmt.Errorf("%s, line %d: is not NAME=value", path, i+1)
 		}
+
 		name := parts[1]
 		if _, set := os.LookupEnv(name); set {
 			continue
 		}
-		if name == "GOGC" || name == "GOMEMLIMIT" { // the runtime has read its environment before
-			warnings = append(
-				warnings,
-				fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name),
-			)
+
+		// The Go runtime read these two when the process started.
+		if name == "GOGC" || name == "GOMEMLIMIT" {
+			warnings = append(warnings,
+				fmt.Sprintf("%s, line %d: %s is ignored: set it in the environment", path, i+1, name))
 		} else if err := os.Setenv(name, parts[2]+parts[3]+parts[4]); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, i+1, err)
 		}
 	}
+
 	return warnings, nil
 }
 
-// Misspelt returns a warning for each variable of an environment (as os.Environ returns
-// it) that is not a setting but is spelt almost like one.
+// Misspelt returns a warning for each variable that is not a setting but is spelt almost
+// like one. The environment has the form of os.Environ.
 func Misspelt(environ []string) []string {
 	var names, warnings []string
 	for _, item := range Table() {
 		names = append(names, item.Name)
 	}
+
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
 		if len(name) < 6 || slices.Contains(names, name) {
 			continue
 		}
-		distance := func(known string) int { return levenshtein.ComputeDistance(strings.ToUpper(name), known) }
+
+		distance := func(known string) int {
+			return levenshtein.ComputeDistance(strings.ToUpper(name), known)
+		}
 		nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
 		if distance(nearest) <= 2 {
 			warnings = append(warnings, fmt.Sprintf("%s is not a setting: did you mean %s?", name, nearest))
 		}
 	}
+
 	return warnings
 }

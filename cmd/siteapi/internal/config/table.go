@@ -6,7 +6,7 @@ import "time"
 type Setting struct {
 	Name        string
 	Default     string
-	Development string // default in development, where it differs
+	Development string // default in development, if it differs
 	Secret      bool
 
 	set func(value string) error // checks a value and stores it
@@ -25,6 +25,7 @@ func (s *Settings) table() []Setting {
 		{Name: "MAX_CONNECTIONS", Default: "2048", set: into(&s.MaxConns, number)},
 		{Name: "MAX_REQUESTS", Default: "512", set: into(&s.MaxRequests, number)},
 		{Name: "ADMIN_ADDR", Default: "127.0.0.1:9090", set: into(&s.AdminAddr, adminAddress)},
+
 		{Name: "ENVIRONMENT", Default: Production, set: into(&s.Environment, oneOf(Production, Development))},
 		{Name: "LOG_LEVEL", Default: "info", set: into(&s.LogLevel, logLevel)},
 		{
@@ -34,10 +35,12 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.LogFormat, oneOf("json", "console")),
 		},
 		{Name: "OTEL_EXPORTER_OTLP_ENDPOINT", set: WebAddress},
+
 		{Name: "DATA_DIR", Default: "data", set: into(&s.DataDir, text)},
 		{Name: "DATABASE_URL", Secret: true, set: into(&s.DatabaseURL, databaseURL)},
 		{Name: "CACHE_URL", Default: "memory://", Secret: true, set: into(&s.CacheURL, cacheURL)},
 		{Name: "CACHE_PREFIX", Default: "siteapi:", set: into(&s.CachePrefix, text)},
+
 		{
 			Name:        "CACHE_API_TOKEN",
 			Development: DevCacheToken,
@@ -58,6 +61,7 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.WebhookSecrets, s.tokens(DevWebhookSecret, 1)),
 		},
 		{Name: "CMS_WEBHOOK_SIGNING_SECRET", Secret: true, set: into(&s.SigningSecrets, list)},
+
 		{Name: "CMS_DRIVER", Default: "file", set: into(&s.CMSDriver, oneOf("file", "sanity"))},
 		{Name: "CMS_FILE", set: into(&s.CMSFile, existing)},
 		{
@@ -79,17 +83,17 @@ func (s *Settings) table() []Setting {
 		},
 		{Name: "SANITY_TOKEN", Secret: true, set: into(&s.SanityToken, text)},
 		{Name: "SANITY_API_URL", set: into(&s.SanityAPIURL, webAddress)},
+
 		{Name: "CRM_DRIVER", Default: "file", set: into(&s.CRMDriver, oneOf("file", "hubspot"))},
 		{Name: "HUBSPOT_TOKEN", Secret: true, set: into(&s.HubSpotToken, text)},
 		{Name: "HUBSPOT_API_URL", Default: "https://api.hubapi.com", set: into(&s.HubSpotAPIURL, webAddress)},
 		{
 			Name:    "HUBSPOT_API_VERSION",
 			Default: "v3",
-			set: into(
-				&s.HubSpotVersion,
-				matching(`v3|20\d\d-(0[1-9]|1[0-2])`, "v3 or a month such as 2026-03"),
-			),
+			set: into(&s.HubSpotVersion, matching(`v3|20\d\d-(0[1-9]|1[0-2])`,
+				"v3 or a month such as 2026-03")),
 		},
+
 		{Name: "LEAD_WEBHOOK_URL", Secret: true, set: into(&s.LeadWebhookURL, s.leadWebhookURL)},
 		{
 			Name:    "LEAD_WEBHOOK_FORMAT",
@@ -97,14 +101,17 @@ func (s *Settings) table() []Setting {
 			set:     into(&s.LeadWebhookFormat, oneOf("json", "slack")),
 		},
 		{Name: "LEAD_WEBHOOK_SECRET", Secret: true, set: into(&s.LeadWebhookSecrets, webhookSecrets)},
+
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption", set: into(&s.ContentTypes, list)},
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, Duration)},
 		{Name: "CORS_ALLOWED_ORIGINS", Development: "*", set: into(&s.CORSOrigins, origins)},
 		{Name: "TRUSTED_PROXIES", set: into(&s.TrustedProxies, networks)},
 		{Name: "RATE_LIMITS", Default: "on", set: into(&s.RateLimits, onOff)},
+
 		{Name: "TRACK_RETENTION", Default: "90d", set: into(&s.TrackRetention, Duration)},
 		{Name: "SUBMISSION_RETENTION", Default: "0s", set: into(&s.LeadRetention, leadRetention)},
+
 		{Name: "SPAM_MIN_TIME", Default: "0s", set: into(&s.SpamMinTime, Duration)},
 		{Name: "TURNSTILE_SECRET", Secret: true, set: into(&s.TurnstileKey, text)},
 		{
@@ -112,14 +119,17 @@ func (s *Settings) table() []Setting {
 			Default: "https://challenges.cloudflare.com",
 			set:     into(&s.TurnstileURL, webAddress),
 		},
+
 		{
 			Name:    "DELIVERY_RETRY_MAX",
 			Default: "15m",
 			set:     into(&s.DeliveryRetryMax, duration(time.Second, 24*time.Hour)),
 		},
 		{Name: "DELIVERY_RATE", set: s.deliveryRates},
+
 		{Name: "LOGO_HOSTS", Default: "cdn.sanity.io", set: into(&s.LogoHosts, logoHosts)},
 		{Name: "FRONT_PAGE", Default: "off", Development: "on", set: into(&s.FrontPage, onOff)},
+
 		{
 			Name:        "GRAPHQL_INTROSPECTION",
 			Default:     "off",
@@ -132,7 +142,8 @@ func (s *Settings) table() []Setting {
 	}
 }
 
-// standard lists the variables of OpenTelemetry that decide whether and how traces are sent. Its library reads the others.
+// standard lists the variables of OpenTelemetry that decide whether and how traces are
+// sent. The OpenTelemetry library reads the others itself.
 func standard() []Setting {
 	return []Setting{
 		{Name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", set: WebAddress},

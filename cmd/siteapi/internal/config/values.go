@@ -21,10 +21,10 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// The parsers below take a value that is not empty. Errors say what it must be, and never repeat one that may contain a
-// password.
+// The parsers below take a value that is not empty. Their errors say what the value must
+// be, and never repeat one that may contain a password.
 
-// into stores the result of a parser.
+// into returns a function that parses a value and stores the result.
 func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 	return func(v string) (err error) {
 		*to, err = parse(v)
@@ -71,7 +71,7 @@ func onOff(v string) (bool, error) {
 	return v == "on", err
 }
 
-// matching takes text of a form.
+// matching accepts text that matches a regular expression; errors call it what.
 func matching(form, what string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !regexp.MustCompile(`^(?:` + form + `)$`).MatchString(v) {
@@ -97,10 +97,10 @@ func logLevel(v string) (zerolog.Level, error) {
 	return zerolog.ParseLevel(v)
 }
 
-// durationMax is the longest duration that a setting takes. Much longer ones overflow.
+// durationMax is the longest duration that a setting may have. Much longer ones overflow.
 const durationMax = 36500 * 24 * time.Hour
 
-// Duration reads Go's form of a duration, and whole days as in 90d.
+// Duration parses a duration in Go's notation, or in whole days such as 90d.
 func Duration(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
@@ -108,6 +108,7 @@ func Duration(value string) (time.Duration, error) {
 		n, err = strconv.ParseInt(days, 10, 64)
 		d = time.Duration(max(-1, min(n, int64(durationMax/(24*time.Hour))+1))) * 24 * time.Hour
 	}
+
 	switch {
 	case err != nil || d < 0:
 		return 0, errors.New("must be a duration such as 30s, 10m, 12h or 90d")
@@ -127,7 +128,8 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-// leadRetention takes 0s or a day at least: visitors still fetch their PDF on the first.
+// leadRetention accepts 0s, or a day and more: visitors still fetch their PDF on the
+// first day.
 func leadRetention(v string) (time.Duration, error) {
 	d, err := Duration(v)
 	if d > 0 && d < 24*time.Hour {
@@ -136,17 +138,20 @@ func leadRetention(v string) (time.Duration, error) {
 	return d, err
 }
 
-// deliveryRates takes leads a second.
+// deliveryRates parses a number of leads a second. It is the rate for the CMS and the CRM
+// alike.
 func (s *Settings) deliveryRates(v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(n >= 0 && n <= 1e6) {
 		return errors.New("must be a number of leads a second, or 0")
 	}
+
 	s.CMSRate, s.CRMRate = n, n
 	return nil
 }
 
-// tokens takes comma-separated tokens. In production they are hard to guess.
+// tokens parses comma-separated tokens. Outside development they must be hard to guess:
+// the known token of development and those shorter than least are rejected.
 func (s *Settings) tokens(known string, least int) func(string) ([]string, error) {
 	return func(v string) (tokens []string, err error) {
 		tokens = split(v)
@@ -162,7 +167,7 @@ func (s *Settings) tokens(known string, least int) func(string) ([]string, error
 	}
 }
 
-// existing takes the path of a file or folder that can be read.
+// existing accepts the path of a file or folder that can be read.
 func existing(v string) (string, error) {
 	f, err := os.Open(v)
 	if err != nil {
@@ -192,8 +197,8 @@ func adminAddress(v string) (string, error) {
 // WebAddress checks an absolute address of a web server.
 func WebAddress(value string) error {
 	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !validHost(u) || u.RawQuery != "" ||
-		u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		!validHost(u) || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be an address such as https://example.com")
 	}
 	return nil
@@ -206,44 +211,48 @@ func validHost(u *url.URL) bool {
 
 func webAddress(v string) (string, error) { return strings.TrimSuffix(v, "/"), WebAddress(v) }
 
-// leadWebhookURL takes a web address. Some services have a signature in its query.
-// Plain HTTP is allowed for a private IP address only.
+// leadWebhookURL parses a web address that may have a query, where some services expect a
+// signature. Plain HTTP is accepted in development and for private IP addresses only.
 func (s *Settings) leadWebhookURL(v string) (string, error) {
 	address, _, _ := strings.Cut(v, "?")
 	if err := WebAddress(address); err != nil {
 		return v, err
 	}
+
 	u, err := url.Parse(v)
 	if err != nil || u.User != nil || strings.Contains(v, "#") {
 		return v, errors.New("must have no user name, password or fragment: they are not sent")
 	}
-	ip, _ := netip.ParseAddr(u.Hostname()) // a host name is not a private address
+
+	ip, _ := netip.ParseAddr(u.Hostname()) // a host name does not count as a private address
 	if u.Scheme != "https" && s.Environment != Development && !ip.IsPrivate() && !ip.IsLoopback() {
 		return v, errors.New("must begin with https://: it is sent names and e-mail addresses")
 	}
+
 	return v, nil
 }
 
-// webhookSecrets takes comma-separated secrets in the form of Standard Webhooks.
+// webhookSecrets parses comma-separated secrets in the form of Standard Webhooks.
 func webhookSecrets(v string) ([]string, error) {
 	for _, secret := range split(v) {
 		encoded, ok := strings.CutPrefix(secret, "whsec_")
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, errors.New(
-				"must be whsec_ and 24 to 64 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` makes one",
-			)
+			return nil, errors.New("must be whsec_ and 24 to 64 bytes in base64, " +
+				"as `echo whsec_$(openssl rand -base64 32)` makes one")
 		}
 	}
 	return split(v), nil
 }
 
-// databaseURL takes the address of a PostgreSQL database. The error of its library would repeat the address.
+// databaseURL parses the address of a PostgreSQL database. It replaces the library's
+// error, which would repeat the address.
 func databaseURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	if err == nil {
 		_, err = pgxpool.ParseConfig(v)
 	}
+
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" ||
 		u.Host == "" && u.Query().Get("host") == "" {
 		return nil, errors.New("must be an address such as postgres://user:password@host:5432/database, " +
@@ -257,21 +266,23 @@ func cacheURL(v string) (*url.URL, error) {
 	if err == nil && u.Scheme == "memory" {
 		return u, nil
 	}
+
 	if err == nil && slices.Contains([]string{"valkey", "valkeys", "redis", "rediss"}, u.Scheme) &&
 		validHost(u) {
 		if _, err = strconv.ParseUint(cmp.Or(strings.TrimPrefix(u.Path, "/"), "0"), 10, 31); err == nil {
 			return u, nil
 		}
 	}
-	return &url.URL{}, errors.New(
-		"must be memory://, or an address such as valkey://user:password@host:6379/0 " +
-			"(or valkeys://, redis://, rediss://), with a number as the database",
-	)
+
+	return &url.URL{}, errors.New("must be memory://, or an address such as " +
+		"valkey://user:password@host:6379/0 (or valkeys://, redis://, rediss://), " +
+		"with a number as the database")
 }
 
-// origins takes origins in the form in which browsers send them, or *.
+// origins parses origins in the form in which browsers send them, or *.
 func origins(v string) ([]string, error) {
 	usual := map[string]string{"http": "80", "https": "443"}
+
 	for _, o := range split(v) {
 		u, err := url.Parse(o)
 		if o != "*" && (err != nil || WebAddress(o) != nil ||
@@ -290,7 +301,9 @@ func networks(v string) (all []netip.Prefix, err error) {
 		if addr, notAddr := netip.ParseAddr(item); notAddr == nil {
 			prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
 		}
-		if err != nil || prefix.Addr().Is4In6() { // which no address matches
+
+		// No address matches an IPv4 network that is written as IPv6.
+		if err != nil || prefix.Addr().Is4In6() {
 			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", item)
 		}
 		all = append(all, prefix.Masked())
@@ -298,7 +311,7 @@ func networks(v string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// logoHosts takes hosts that a logo may be fetched from.
+// logoHosts parses the hosts from which a logo may be fetched.
 func logoHosts(v string) ([]string, error) {
 	_, err := upstream.ParseAllowedHosts(split(v))
 	return split(v), err

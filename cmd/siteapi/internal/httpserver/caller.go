@@ -21,7 +21,8 @@ func (p proxies) caller(r *http.Request) *schema.Caller {
 	return &schema.Caller{RequestID: requestID(r.Header), Address: p.address(r), Header: r.Header}
 }
 
-// requestIDForm is the form of an X-Request-Id that is accepted from a client, since it appears in logs.
+// requestIDForm is the form that a client's X-Request-Id must have to be accepted, since
+// it appears in logs.
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // requestID returns the id in a request's header, or a new one.
@@ -32,8 +33,8 @@ func requestID(h http.Header) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// address returns the client's IP address: the peer's, or where the peer is a trusted
-// proxy the nearest address in X-Forwarded-For that is not one itself.
+// address returns the client's IP address: that of the peer or, if the peer is a trusted
+// proxy, the nearest address in X-Forwarded-For that is not a trusted proxy itself.
 func (p proxies) address(r *http.Request) string {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	peer, err := netip.ParseAddr(host)
@@ -41,6 +42,7 @@ func (p proxies) address(r *http.Request) string {
 	if err != nil || !p.trusted(client) {
 		return host
 	}
+
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0 && p.trusted(client); i-- {
 		addr, err := parseHop(strings.TrimSpace(hops[i]))
@@ -65,8 +67,8 @@ func parseHop(hop string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
-// clientKey identifies a client for limits: an IPv4 address, or an IPv6 /64 network, the
-// usual allocation of one host.
+// clientKey identifies a client for limits: by its IPv4 address, or by its IPv6 /64
+// network, the usual allocation of one host.
 func clientKey(address string) string {
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
 		return netip.PrefixFrom(addr, 64).Masked().String()

@@ -10,6 +10,7 @@ import (
 func TestClientAddress(t *testing.T) {
 	t.Parallel()
 	c := proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+
 	tests := []struct {
 		name, remote string
 		header       map[string]string
@@ -17,47 +18,36 @@ func TestClientAddress(t *testing.T) {
 	}{
 		{"no proxy", "203.0.113.5:1234", nil, "203.0.113.5"},
 		{
-			"a stranger who claims to be a proxy",
-			"203.0.113.5:1234",
-			map[string]string{"X-Forwarded-For": "198.51.100.1"},
-			"203.0.113.5",
+			"a stranger who claims to be a proxy", "203.0.113.5:1234",
+			map[string]string{"X-Forwarded-For": "198.51.100.1"}, "203.0.113.5",
 		},
 		{"one proxy", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1"},
 		{
-			"two proxies",
-			"10.0.0.1:80",
-			map[string]string{"X-Forwarded-For": "198.51.100.1, 10.0.0.2"},
-			"198.51.100.1",
+			"two proxies", "10.0.0.1:80",
+			map[string]string{"X-Forwarded-For": "198.51.100.1, 10.0.0.2"}, "198.51.100.1",
 		},
 		{
-			"a client who lies before the proxy",
-			"10.0.0.1:80",
-			map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1"},
-			"198.51.100.1",
+			"a client who lies before the proxy", "10.0.0.1:80",
+			map[string]string{"X-Forwarded-For": "1.1.1.1, 198.51.100.1"}, "198.51.100.1",
 		},
 		{"IPv6 proxy", "[fd00::1]:80", map[string]string{"X-Forwarded-For": "2001:db8::2"}, "2001:db8::2"},
 		{
-			"IPv4 in IPv6",
-			"[::ffff:10.0.0.1]:80",
-			map[string]string{"X-Forwarded-For": "198.51.100.1"},
-			"198.51.100.1",
+			"IPv4 in IPv6", "[::ffff:10.0.0.1]:80",
+			map[string]string{"X-Forwarded-For": "198.51.100.1"}, "198.51.100.1",
 		},
 		{
-			"address with port",
-			"10.0.0.1:80",
-			map[string]string{"X-Forwarded-For": "198.51.100.1:5555"},
-			"198.51.100.1",
+			"address with port", "10.0.0.1:80",
+			map[string]string{"X-Forwarded-For": "198.51.100.1:5555"}, "198.51.100.1",
 		},
 		{"nonsense", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "unknown"}, "10.0.0.1"},
 		{
-			"nonsense behind a proxy",
-			"10.0.0.1:80",
-			map[string]string{"X-Forwarded-For": "x, 10.0.0.3"},
-			"10.0.0.3",
+			"nonsense behind a proxy", "10.0.0.1:80",
+			map[string]string{"X-Forwarded-For": "x, 10.0.0.3"}, "10.0.0.3",
 		},
 		{"no header", "10.0.0.1:80", nil, "10.0.0.1"},
 		{"proxies all the way", "10.0.0.1:80", map[string]string{"X-Forwarded-For": "10.0.0.4"}, "10.0.0.4"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +56,7 @@ func TestClientAddress(t *testing.T) {
 			for name, value := range tt.header {
 				r.Header.Set(name, value)
 			}
+
 			if got := c.address(r); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}

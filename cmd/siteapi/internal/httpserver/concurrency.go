@@ -13,33 +13,36 @@ import (
 // Classes of requests in flight. Each client is a class, too.
 const (
 	classAll   = "all"
-	classLarge = "large" // with large bodies
+	classLarge = "large" // requests with large bodies
 )
 
-// limitRequests answers 429 if a client has used a route too often or has too many requests in flight, and 503 if all
-// clients together have. A POST counts among all once its body has arrived, so slow clients do not block others.
+// limitRequests answers 429 if a client uses a route too often or has too many requests
+// in flight, and 503 if all clients together have too many. A POST counts among all
+// requests once its body has arrived, so slow clients do not block others.
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
+
 		body := &limitedBody{ReadCloser: r.Body, server: s}
 		defer body.done(w)
 		if refused := body.admit(r); refused != nil {
 			WriteError(w, r, refused)
 			return
 		}
+
 		r.Body = body
 		next.ServeHTTP(w, r)
 	})
 }
 
-// limitedBody is the body of a request, and the classes in which it counts.
+// limitedBody is the body of a request, with the classes in which the request counts.
 type limitedBody struct {
 	io.ReadCloser
 	server  *Server
-	read    bool // to its end
+	read    bool // the body was read to its end
 	entered []entry
 }
 
@@ -50,10 +53,12 @@ type entry struct {
 
 // admit checks the limits that apply before the body is read.
 func (b *limitedBody) admit(r *http.Request) *schema.Error {
-	large, weight := r.ContentLength > 64<<10 || r.ContentLength < 0, 1 // no quote route takes more
+	// No quote route takes a body of more than 64 KiB.
+	large, weight := r.ContentLength > 64<<10 || r.ContentLength < 0, 1
 	if large {
 		weight = 16
 	}
+
 	if limits := b.server.RateLimits; limits != nil {
 		if refused := b.enter(clientKey(schema.CallerFrom(r.Context()).Address), weight, 64); refused != nil {
 			return refused
@@ -62,17 +67,19 @@ func (b *limitedBody) admit(r *http.Request) *schema.Error {
 			return refused
 		}
 	}
+
 	b.read = r.ContentLength == 0
 	switch {
-	case b.read, r.Method != http.MethodPost: // whose body is not read
+	case b.read, r.Method != http.MethodPost: // the body is not read
 		return b.enter(classAll, 1, b.server.Settings.MaxRequests)
-	case large: // with 1 MiB each, decoded, 16 take 160 MiB
+	case large: // 16 bodies of 1 MiB take 160 MiB when they are decoded
 		return b.enter(classLarge, 1, min(16, b.server.Settings.MaxRequests))
 	}
 	return nil
 }
 
-// Read counts the request among all once its body has arrived. If there are too many, it fails with a [schema.Error].
+// Read counts the request among all requests once its body has arrived. It fails with a
+// [schema.Error] if there are too many.
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF && !b.read {
@@ -84,12 +91,14 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// enter counts the request in a class until it is done, or returns an error if the class has too many.
+// enter counts the request in a class until it is done. It returns an error if the class
+// is full.
 func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	switch {
 	case b.server.inFlight.add(class, weight, most):
 		b.entered = append(b.entered, entry{class, weight})
 		return nil
+
 	case class == classAll || class == classLarge:
 		b.server.metrics.shed.WithLabelValues(class).Inc()
 		return &schema.Error{
@@ -97,6 +106,7 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 			Message:    "The service is busy. Please try again.",
 			RetryAfter: time.Second,
 		}
+
 	default:
 		return &schema.Error{
 			Code:       schema.CodeRateLimited,
@@ -106,16 +116,16 @@ func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
 	}
 }
 
-// done ends the request. A body that was not read must arrive within half a second, or the connection is closed: the
-// server reads it before it sends the response.
+// done ends the request. A body that was not read must arrive within half a second, or
+// the connection is closed: the server reads the body before it sends the response.
 func (b *limitedBody) done(w http.ResponseWriter) {
 	for _, e := range b.entered {
 		b.server.inFlight.add(e.class, -e.weight, math.MaxInt)
 	}
+
 	if !b.read {
-		_ = http.NewResponseController(w).
-			SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-		// no connection in a test
+		// This fails in tests only, which have no connection.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	}
 }
 
@@ -125,14 +135,16 @@ type inFlight struct {
 	counts map[string]int
 }
 
-// add adds to a class, unless it would then have more than most.
+// add adds n to the count of a class, unless the result would exceed most.
 func (f *inFlight) add(class string, n, most int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	sum := f.counts[class] + n
 	if sum > most {
 		return false
 	}
+
 	if f.counts[class] = sum; sum == 0 {
 		delete(f.counts, class)
 	}

@@ -7,23 +7,25 @@ import (
 	"time"
 )
 
-// connections is a listener that limits the connections of a server, and those of one client to an eighth of them. Where
-// there are too many, a new one replaces the one that has been idle longest, half a second at least, or else is closed.
-// Trusted proxies and this machine act for many clients, so only the total limit applies to them.
+// connections is a listener that limits the connections of a server, and those of one
+// client to an eighth of them. When there are too many, a new connection replaces the one
+// that has been idle longest, for half a second at least; if there is none, the new one
+// is closed. Trusted proxies and this machine act for many clients, so only the total
+// limit applies to them.
 type connections struct {
 	net.Listener
 	max     int
 	proxies proxies
-	refused func() // counts a new connection that is closed
+	refused func() // counts a new connection that was closed
 
 	mu   sync.Mutex
 	open map[net.Conn]*connection
 }
 
 type connection struct {
-	client string // empty: only the total limit applies
+	client string // empty if only the total limit applies
 	busy   bool
-	since  time.Time // when it was opened or became idle
+	since  time.Time // time at which it was opened or became idle
 }
 
 func newConnections(most int, proxies proxies) *connections {
@@ -48,16 +50,19 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, in the place of an idle one where there are too many.
+// admit counts a connection. If there are too many, it closes an idle one first, and
+// reports false if there is none.
 func (l *connections) admit(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	client, own := l.client(c), 0
 	for _, state := range l.open {
 		if client != "" && state.client == client {
 			own++
 		}
 	}
+
 	tooMany := own >= max(1, l.max/8)
 	if tooMany || len(l.open) >= l.max {
 		idle := l.longestIdle(func(state *connection) bool { return !tooMany || state.client == client })
@@ -67,6 +72,7 @@ func (l *connections) admit(c net.Conn) bool {
 		delete(l.open, idle)
 		_ = idle.Close()
 	}
+
 	l.open[c] = &connection{client: client, since: time.Now()}
 	return true
 }
@@ -81,12 +87,14 @@ func (l *connections) longestIdle(eligible func(*connection) bool) (found net.Co
 	return found
 }
 
-// client returns the client that a connection counts for; empty: only the total limit applies.
+// client returns the client for which a connection counts, or "" if only the total limit
+// applies.
 func (l *connections) client(c net.Conn) string {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return ""
 	}
+
 	addr := tcp.AddrPort().Addr().Unmap()
 	if addr.IsLoopback() || l.proxies.trusted(addr) {
 		return ""
@@ -94,14 +102,16 @@ func (l *connections) client(c net.Conn) string {
 	return clientKey(addr.String())
 }
 
-// track is the server's ConnState.
+// track is the ConnState callback of the server.
 func (l *connections) track(c net.Conn, now http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	state, ok := l.open[c]
 	if !ok {
 		return
 	}
+
 	switch now {
 	case http.StateActive:
 		state.busy = true

@@ -11,16 +11,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Dependency is a system that the service uses, and the check whether it works.
+// Dependency is a system that the service uses, with the check whether it works.
 type Dependency struct {
 	Name     string
-	Required bool // without it /readyz answers 503
+	Required bool // /readyz answers 503 while a required dependency is down
 	Ping     func(ctx context.Context) error
-	Interval time.Duration // between two checks, however often the state is asked for; at most 10 s while it is down
+	// Interval is the time between two checks, however often the state is asked for.
+	// While the dependency is down, it is at most 10 s.
+	Interval time.Duration
 
-	mu      sync.Mutex // held during a check: others wait for its result
+	mu      sync.Mutex // held during a check: other requests wait for its result
 	state   dependencyState
-	checked time.Time // on the monotonic clock, unlike the time in the answer
+	checked time.Time // on the monotonic clock, unlike AskedAt
 }
 
 // dependencyState is the state of one dependency in the answer of /readyz.
@@ -30,10 +32,12 @@ type dependencyState struct {
 	AskedAt  time.Time `json:"askedAt"`
 }
 
-// check returns the state of the dependency, checked again once the last result is older than the interval.
+// check returns the state of the dependency. It checks again once the last result is
+// older than the interval.
 func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencyState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	interval, wasDown := d.Interval, d.state.Status == "unavailable"
 	if wasDown {
 		interval = min(interval, 10*time.Second)
@@ -41,9 +45,12 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 	if time.Since(d.checked) < interval {
 		return d.state
 	}
-	// Other requests wait for the result too, so the end of this one does not end the check.
+
+	// Other requests wait for the result too, so the end of this one does not end the
+	// check.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
+
 	err := d.Ping(ctx)
 	d.checked = time.Now()
 	d.state = dependencyState{
@@ -51,6 +58,7 @@ func (d *Dependency) check(ctx context.Context, log zerolog.Logger) dependencySt
 		Required: d.Required,
 		AskedAt:  d.checked.UTC().Truncate(time.Millisecond),
 	}
+
 	switch {
 	case err != nil && !wasDown:
 		log.Warn().Str("dependency", d.Name).Err(err).Msg("dependency unavailable")
@@ -77,21 +85,24 @@ func (d *Dependency) gauge(log zerolog.Logger) prometheus.Collector {
 	})
 }
 
-// live answers /healthz: the process runs. It does so while dependencies are down.
+// live answers /healthz: the process runs, even while dependencies are down.
 func live(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready answers /readyz: 200 while the service should be sent requests, with the state
-// of each dependency by name. Why one is unavailable is in the log, not for clients.
+// ready answers /readyz: 200 while requests should be sent to the service, with the state
+// of each dependency by name. The log says why a dependency is unavailable; clients are
+// not told.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok"
 	states := make([]dependencyState, len(s.Dependencies))
+
 	var group sync.WaitGroup
 	for i, d := range s.Dependencies {
 		group.Go(func() { states[i] = d.check(r.Context(), s.Log) })
 	}
 	group.Wait()
+
 	all := map[string]dependencyState{}
 	for i, state := range states {
 		all[s.Dependencies[i].Name] = state
@@ -99,9 +110,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 			status, text = http.StatusServiceUnavailable, "unavailable"
 		}
 	}
+
 	if s.draining.Load() {
 		status, text = http.StatusServiceUnavailable, "stopping"
 	}
+
 	writeJSON(w, status, map[string]any{"status": text, "dependencies": all})
 }
 

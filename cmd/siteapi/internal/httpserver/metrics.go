@@ -12,11 +12,11 @@ import (
 	"siteapi/schema"
 )
 
-// metrics count requests and connections. No label has a value that a client chose,
-// so the number of series is bounded.
+// metrics count requests and connections. No label takes a value that a client chose, so
+// the number of series is bounded.
 type metrics struct {
 	latency    *prometheus.HistogramVec
-	shed       *prometheus.CounterVec // by class
+	shed       *prometheus.CounterVec // requests refused, by class
 	operations *prometheus.CounterVec
 }
 
@@ -25,24 +25,25 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
 	}
+
 	shed := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "siteapi_http_requests_shed_total",
 		Help: "Requests refused because too many were being worked on.",
 	}, []string{"class"})
 	for _, class := range []string{classAll, classLarge} {
 		shed.WithLabelValues(class)
-		gauge(
-			"siteapi_http_requests_under_way",
+		gauge("siteapi_http_requests_under_way",
 			"Requests being worked on, and those with large bodies among them.",
 			prometheus.Labels{"class": class},
-			func() float64 { return requests.number(class) },
-		)
+			func() float64 { return requests.number(class) })
 	}
+
 	gauge("siteapi_connections", "Open connections of clients.", nil, connections.number)
 	connections.refused = factory.NewCounter(prometheus.CounterOpts{
 		Name: "siteapi_connections_refused_total",
 		Help: "Connections closed because too many were open.",
 	}).Inc
+
 	return &metrics{
 		shed: shed,
 		latency: factory.NewHistogramVec(prometheus.HistogramOpts{
@@ -57,13 +58,15 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 	}
 }
 
-// request counts one request, and the result of its GraphQL operation.
+// request counts one request and the outcome of its GraphQL operation.
 func (m *metrics) request(r *http.Request, response *recorder, took time.Duration) {
 	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).
 		Observe(took.Seconds())
+
 	if r.Pattern != GraphQLPath {
 		return
 	}
+
 	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"
 	switch len(summary.RootFields) {
 	case 0:
@@ -72,11 +75,13 @@ func (m *metrics) request(r *http.Request, response *recorder, took time.Duratio
 	default:
 		name = "multiple"
 	}
+
 	switch {
 	case summary.Cached:
 		outcome = "cached"
 	case summary.Code != "":
 		outcome = "failed"
 	}
+
 	m.operations.WithLabelValues(name, outcome).Inc()
 }

@@ -25,16 +25,18 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// withCaller puts the caller into the context and the request id into the response, and names the route for metrics and
-// traces.
+// withCaller puts the caller into the context and the request id into the response, and
+// names the route for metrics and traces.
 func (s *Server) withCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		r = r.WithContext(schema.WithCaller(r.Context(), caller))
+
 		if s.routes[r.URL.Path] != nil {
 			r.Pattern = r.URL.Path
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
@@ -49,34 +51,36 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 			begun := response.status != 0
 			cause, _ := failure.(error)
 			if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
-				s.Log.Error().
-					Ctx(r.Context()).
+				s.Log.Error().Ctx(r.Context()).
 					Str("panic", fmt.Sprint(failure)).
 					Bytes("stack", debug.Stack()).
 					Msg("a handler panicked")
+
 				if !begun {
 					WriteError(response, r, &schema.Error{
 						Code: schema.CodeInternal,
-						Message: "Something went wrong on our side. Request id: " + schema.CallerFrom(
-							r.Context(),
-						).RequestID,
+						Message: "Something went wrong on our side. Request id: " +
+							schema.CallerFrom(r.Context()).RequestID,
 					})
 				}
 			}
+
 			took := time.Since(began)
 			s.metrics.request(r, response, took)
 			s.logRequest(r, response, took)
+
 			if failure != nil && begun {
 				panic(http.ErrAbortHandler)
 			}
 		}()
+
 		next.ServeHTTP(response, r)
 	})
 }
 
-// logRequest leaves the query string out: it may contain the id of a submission, which gives
-// access to its PDF. Frequent successes, reads of public content and tracked sessions, are
-// logged at the debug level.
+// logRequest leaves the query string out: it may contain the id of a submission, which
+// gives access to its PDF. Frequent successes, which are reads of public content and
+// tracked sessions, are logged at the debug level.
 func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
 	summary, level := &schema.CallerFrom(r.Context()).Summary, zerolog.InfoLevel
 	switch {
@@ -86,12 +90,19 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	case summary.Public, summary.Code == "" && slices.Equal(summary.RootFields, []string{"trackQuote"}):
 		level = zerolog.DebugLevel
 	}
+
 	event := s.Log.WithLevel(level)
 	if !event.Enabled() {
 		return
 	}
-	event.Ctx(r.Context()).Str("method", r.Method).Str("path", r.URL.Path).
-		Int("status", response.status).Int64("bytes", response.bytes).Dur("took_ms", took)
+
+	event.Ctx(r.Context()).
+		Str("method", r.Method).
+		Str("path", r.URL.Path).
+		Int("status", response.status).
+		Int64("bytes", response.bytes).
+		Dur("took_ms", took)
+
 	if summary.Operation != "" {
 		event.Str("operation", summary.Operation).Strs("root_fields", summary.RootFields)
 	}
@@ -107,12 +118,13 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	if len(summary.DroppedFields) > 0 {
 		event.Strs("dropped_fields", summary.DroppedFields)
 	}
+
 	event.Msg("request")
 }
 
-// setHeaders adds headers against type sniffing, and a policy under which nothing is loaded
-// or framed; pages replace it. While the service drains, each connection is closed with its
-// next response.
+// setHeaders adds headers against type sniffing, and a policy under which nothing is
+// loaded or framed; pages replace it. While the service drains, each connection is closed
+// with its next response.
 func (s *Server) setHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -122,6 +134,7 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
@@ -130,6 +143,7 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 func (s *Server) allowOrigins(next http.Handler) http.Handler {
 	origins := s.Settings.CORSOrigins
 	anyOrigin := slices.Contains(origins, "*")
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, origin := w.Header(), r.Header.Get("Origin")
 		switch {
@@ -138,26 +152,26 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 		case !anyOrigin && len(origins) > 0:
 			h.Add("Vary", "Origin")
 		}
+
 		if origin == "" || !slices.Contains(origins, origin) {
 			next.ServeHTTP(w, r)
 			return
 		}
+
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set(
-			"Access-Control-Expose-Headers",
-			"X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields",
-		)
+		h.Set("Access-Control-Expose-Headers",
+			"X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields")
+
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
-			h.Set(
-				"Access-Control-Allow-Headers",
+			h.Set("Access-Control-Allow-Headers",
 				"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
-					"Apollo-Require-Preflight, CF-Turnstile-Response",
-			)
-			h.Set("Access-Control-Max-Age", "7200") // seconds that a browser keeps a preflight's answer
+					"Apollo-Require-Preflight, CF-Turnstile-Response")
+			h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
@@ -187,5 +201,5 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap gives http.ResponseController the writer below.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -13,7 +13,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// Requests that are worked on are limited, whatever body a client adds to them.
+// The number of requests in flight is limited, whatever body a client adds to them.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	s := &Server{
@@ -21,15 +21,18 @@ func TestMaxRequests(t *testing.T) {
 		inFlight: inFlight{counts: map[string]int{}},
 	}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
+
 	get := func(h http.Handler) int {
 		answer := httptest.NewRecorder()
 		s.limitRequests(h).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", strings.NewReader("x")))
 		return answer.Code
 	}
+
 	second := 0
-	first := get(
-		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { second = get(http.NotFoundHandler()) }),
-	)
+	first := get(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		second = get(http.NotFoundHandler())
+	}))
+
 	if first != http.StatusOK || second != http.StatusServiceUnavailable {
 		t.Errorf("the first gets %d, another one meanwhile %d", first, second)
 	}
@@ -41,19 +44,22 @@ func TestRecoverPanics(t *testing.T) {
 	var log bytes.Buffer
 	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
-	server := httptest.NewServer(
-		s.withCaller(s.logAccess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+
+	server := httptest.NewServer(s.withCaller(s.logAccess(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/late" {
 				_, _ = w.Write([]byte("half"))
 			}
 			panic("boom")
-		}))),
-	)
+		}),
+	)))
 	t.Cleanup(server.Close)
+
 	s.newHTTPServer(nil).ErrorLog.Print("of net/http")
 	if !strings.Contains(log.String(), `"message":"of net/http"`) {
 		t.Errorf("what net/http logs is no event: %s", log.String())
 	}
+
 	resp, err := http.Get(server.URL + "/early")
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +69,11 @@ func TestRecoverPanics(t *testing.T) {
 		resp.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("got %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
+
 	if !strings.Contains(log.String(), "boom") || !strings.Contains(log.String(), "middleware_test.go") {
 		t.Errorf("the log lacks the panic or its stack: %s", log.String())
 	}
+
 	if resp, err := http.Get(server.URL + "/late"); err == nil {
 		_ = resp.Body.Close()
 		if resp.ContentLength >= 0 {

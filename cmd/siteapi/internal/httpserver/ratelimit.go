@@ -10,7 +10,8 @@ import (
 	"siteapi/schema"
 )
 
-// routeLimit limits one route, and its root field through GraphQL, together. Instances on one Valkey count together.
+// routeLimit limits one route together with its root field in GraphQL. Instances that use
+// the same Valkey count together.
 type routeLimit struct {
 	route, field string
 	rule         ratelimit.Rule
@@ -22,25 +23,23 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
 	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
 	{
-		"POST /api/cache/invalidate",
-		"invalidateCache",
+		"POST /api/cache/invalidate", "invalidateCache",
 		ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30},
 	},
 	{"POST " + inbox.SessionPath, "", ratelimit.Rule{Limit: 10, Period: 15 * time.Minute, Burst: 10}},
 	{
-		"POST /api/webhooks/cms",
-		"receiveCmsWebhook",
+		"POST /api/webhooks/cms", "receiveCmsWebhook",
 		ratelimit.Rule{Limit: 25, Period: time.Second, Burst: 100},
 	},
 }
 
-// otherLimit limits GraphQL requests, and all other requests together. Each instance
+// otherLimit limits GraphQL requests, and separately all other requests. Each instance
 // counts for itself: a round trip to a server would cost more than the answer.
-var otherLimit = ratelimit.Rule{
+var otherLimit = ratelimit.Rule{ //nolint:gochecknoglobals // never changes
 	Limit:  50,
 	Period: time.Second,
 	Burst:  200,
-} //nolint:gochecknoglobals // never changes
+}
 
 // RateLimits limit how often one client may use a route.
 type RateLimits struct {
@@ -48,12 +47,13 @@ type RateLimits struct {
 	Local  ratelimit.Limiter // counts for this one
 }
 
-// check returns RATE_LIMITED where a client has used a route too often.
+// check returns RATE_LIMITED if a client has used a route too often.
 func (l *RateLimits) check(r *http.Request) *schema.Error {
 	method := r.Method
-	if method == http.MethodHead { // it costs what GET costs
+	if method == http.MethodHead { // HEAD costs what GET costs
 		method = http.MethodGet
 	}
+
 	route := method + " " + r.URL.Path
 	for _, limit := range routeLimits {
 		if limit.route == route {
@@ -61,13 +61,15 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 			return allow(r.Context(), l.Shared, route, 1, limit.rule)
 		}
 	}
+
 	if route != "POST "+GraphQLPath {
 		route = "other" // one counter for all other paths
 	}
+
 	return allow(r.Context(), l.Local, route, 1, otherLimit)
 }
 
-// Charge counts a root field that came n times through GraphQL like so many requests to its route.
+// Charge counts n uses of a root field in GraphQL like as many requests to its route.
 func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Error {
 	for _, limit := range routeLimits {
 		if limit.field == field {
@@ -78,16 +80,13 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 }
 
 func allow(
-	ctx context.Context,
-	limiter ratelimit.Limiter,
-	route string,
-	n int,
-	rule ratelimit.Rule,
+	ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule,
 ) *schema.Error {
 	ok, retryAfter := limiter.Allow(ctx, route+" "+clientKey(schema.CallerFrom(ctx).Address), n, rule)
 	if ok {
 		return nil
 	}
+
 	return &schema.Error{
 		Code:       schema.CodeRateLimited,
 		RetryAfter: retryAfter,

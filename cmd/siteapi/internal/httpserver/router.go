@@ -12,15 +12,16 @@ import (
 	"siteapi/schema/playground"
 )
 
-// Paths of the endpoints beside those of REST.
+// Paths of endpoints other than the routes of REST.
 const (
 	GraphQLPath = "/graphql"
 	livePath    = "/healthz"
 	readyPath   = "/readyz"
 )
 
-// newRoutes returns the endpoints by their paths. Paths must match exactly: they are not cleaned, except by the muxes of
-// the admin listener and of the inbox. A path that ends in a slash has everything below it.
+// newRoutes returns the endpoints by path. Paths must match exactly: they are not
+// cleaned, except by the muxes of the admin listener and of the inbox. A path that ends
+// in a slash covers everything below it.
 func (s *Server) newRoutes() map[string]http.Handler {
 	operators := inbox.New(inbox.Options{
 		Tokens:  s.Settings.AdminTokens,
@@ -28,6 +29,7 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		Page:    s.Pages[inbox.Path],
 		Now:     time.Now,
 	})
+
 	routes := map[string]http.Handler{}
 	for path, page := range s.Pages {
 		files := path + "/"
@@ -39,6 +41,7 @@ func (s *Server) newRoutes() map[string]http.Handler {
 	for _, route := range s.REST.Routes() {
 		routes[route.Path] = s.REST
 	}
+
 	maps.Copy(routes, map[string]http.Handler{
 		GraphQLPath:          s.GraphQL,
 		"/api/":              s.REST,
@@ -50,16 +53,20 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		inbox.SessionPath:    operators,
 		inbox.GraphQLPath:    operators,
 	})
+
 	if s.Pages[playground.Path] != nil {
 		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
 	}
+
 	return routes
 }
 
-// route sends a request to its endpoint. If operators are served, these include the inbox, and GraphQL answers their fields.
+// route sends a request to its endpoint. With operators, the endpoints include the inbox,
+// and GraphQL answers the fields for operators.
 func (s *Server) route(operators bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		schema.CallerFrom(r.Context()).Operator = operators
+
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		below := "/" + first + "/"
 		h := s.routes[r.URL.Path]
@@ -70,11 +77,12 @@ func (s *Server) route(operators bool) http.Handler {
 			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 			return
 		}
+
 		h.ServeHTTP(w, r)
 	})
 }
 
-// redirectBrowsers sends a browser that opens the address of GraphQL to the playground.
+// redirectBrowsers sends a browser that opens the GraphQL endpoint to the playground.
 func redirectBrowsers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.RawQuery == "" &&
@@ -90,6 +98,7 @@ func redirectBrowsers(next http.Handler) http.Handler {
 // readOnly answers OPTIONS, and 405 to every method but GET and HEAD.
 func readOnly(next http.Handler) http.Handler {
 	const allowed = "GET, HEAD, OPTIONS"
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
@@ -99,17 +108,13 @@ func readOnly(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 		default:
 			w.Header().Set("Allow", allowed)
-			WriteError(
-				w,
-				r,
-				&schema.Error{
-					Code:    schema.CodeMethodNotAllowed,
-					Message: "This path answers to " + allowed + ".",
-				},
-			)
+			WriteError(w, r, &schema.Error{
+				Code:    schema.CodeMethodNotAllowed,
+				Message: "This path answers to " + allowed + ".",
+			})
 		}
 	})
 }
 
-// isProbe reports whether a request is a health check. These are never limited.
+// isProbe reports whether a request is a health check. Health checks are never limited.
 func isProbe(r *http.Request) bool { return r.URL.Path == livePath || r.URL.Path == readyPath }

@@ -9,7 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
-	_ "net/http/pprof" // in http.DefaultServeMux, for the admin listener
+	_ "net/http/pprof" // registers in http.DefaultServeMux, which the admin listener serves
 	"net/netip"
 	"net/url"
 	"sync/atomic"
@@ -28,13 +28,13 @@ import (
 // Options configures a server.
 type Options struct {
 	GraphQL      http.Handler
-	InboxGraphQL http.Handler // of the inbox's page
+	InboxGraphQL http.Handler // the endpoint for the inbox's page
 	REST         *rest.API
-	Pages        map[string]http.Handler // by path: a single segment, beside "/"
+	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
 	Settings   *config.Settings
-	RateLimits *RateLimits // nil: no client is limited
+	RateLimits *RateLimits // nil if clients are not limited
 	Trace      func(next http.Handler) http.Handler
 	Metrics    prometheus.Registerer
 	Log        zerolog.Logger
@@ -59,20 +59,19 @@ func New(o Options) *Server {
 		inFlight:    inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
 	}
+
 	for _, d := range o.Dependencies {
 		o.Metrics.MustRegister(d.gauge(o.Log))
 	}
+
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
-	s.public = s.newHTTPServer(
-		s.withCaller(
-			o.Trace(
-				s.logAccess(s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage))))),
-			),
-		),
-	)
-	s.admin = s.newHTTPServer(
-		s.withCaller(o.Trace(s.logAccess(s.setHeaders(s.limitRequests(s.route(true)))))),
-	)
+
+	s.public = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(
+		s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage)))),
+	))))
+	s.admin = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(
+		s.setHeaders(s.limitRequests(s.route(true))),
+	))))
 	return s
 }
 
@@ -84,31 +83,41 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          log.New(s.Log, "", 0),
-		ReadTimeout:       15 * time.Second, // of the whole request
-		WriteTimeout:      30 * time.Second, // from the end of the header to the end of the response
+		ReadTimeout:       15 * time.Second, // covers the whole request
+		WriteTimeout:      30 * time.Second, // runs from the end of the header to the end of the response
 	}
 }
 
-// Serve answers on a listener until ctx ends, then finishes the requests in flight, those on the admin listener too.
-// Stopping is called when the drain begins.
+// Serve answers on a listener until ctx ends, then finishes the requests in flight,
+// including those on the admin listener. It calls stopping when the drain begins.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func()) error {
 	limited, failed := s.connections.limit(listener, s.public), make(chan error, 1)
 	go func() { failed <- s.public.Serve(limited) }()
+
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
+
 	stopping()
-	// /readyz answers 503, and each connection is closed with its next response rather than in the middle of a request.
+
+	// During the delay /readyz answers 503, and each connection is closed with its next
+	// response rather than in the middle of a request.
 	s.draining.Store(true)
 	time.Sleep(s.Settings.DrainDelay)
-	_ = listener.Close() // the server returns
+
+	// Closing the listener makes the server return.
+	_ = listener.Close()
 	<-failed
-	// Shutdown drops requests that are read after it has begun. Wait for those of the connections that were accepted last.
+
+	// Shutdown drops requests that are read after it has begun, so those on the
+	// connections that were accepted last are waited for.
 	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
+
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+
 	for _, server := range []*http.Server{s.public, s.admin} {
 		if err := server.Shutdown(rest); err != nil {
 			s.Log.Warn().Err(err).Msg("closing connections whose requests were not finished in time")
@@ -118,22 +127,23 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	return nil
 }
 
-// Listen opens the service's listener: the socket that systemd passes, if any, else the address. A socket of systemd
-// outlives the process, so that connections wait in it while the service restarts.
+// Listen opens the service's listener: the socket that systemd passes, if there is one,
+// else the address. A socket of systemd outlives the process, so connections wait in it
+// while the service restarts.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	inherited, err := activation.Listeners()
 	if err != nil {
 		return nil, fmt.Errorf("taking over the socket of systemd: %w", err)
 	}
+
 	switch {
 	case len(inherited) == 1 && inherited[0] != nil:
 		return inherited[0], nil
 	case len(inherited) > 0:
-		return nil, fmt.Errorf(
-			"systemd handed over %d sockets: the service takes one stream socket",
-			len(inherited),
-		)
+		return nil, fmt.Errorf("systemd handed over %d sockets: the service takes one stream socket",
+			len(inherited))
 	}
+
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("LISTEN_ADDR: %w", err)
@@ -141,8 +151,9 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// ServeAdmin answers on the admin listener until Serve ends: metrics, profiles, health checks, the inbox and the operators'
-// fields. Metrics and profiles need no token, which is why it listens on the loopback by default.
+// ServeAdmin answers on the admin listener until Serve ends. It serves metrics, profiles,
+// health checks, the inbox and the fields for operators. Metrics and profiles need no
+// token, which is why it listens on the loopback by default.
 func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
@@ -150,11 +161,14 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	for _, path := range []string{GraphQLPath, inbox.Path, inbox.Path + "/", livePath, readyPath} {
 		mux.Handle(path, s.admin.Handler)
 	}
+
 	s.admin.Handler = mux
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && address.IP.IsLoopback() {
 		s.admin.Handler = requireLoopbackHost(mux)
 	}
-	s.admin.WriteTimeout = 3 * time.Minute // of profiles
+
+	// A profile may take longer than other responses.
+	s.admin.WriteTimeout = 3 * time.Minute
 	go func() {
 		if err := s.admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.Log.Error().Err(err).Msg("the admin listener ended")
@@ -162,19 +176,17 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	}()
 }
 
-// requireLoopbackHost refuses requests whose Host is not a loopback name, against DNS
+// requireLoopbackHost refuses requests whose Host is not a loopback name. It prevents DNS
 // rebinding by a page in a browser on this machine.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname()
 		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-			http.Error(
-				w,
-				"ADMIN_ADDR answers to localhost here: have a proxy set the header Host",
-				http.StatusMisdirectedRequest,
-			)
+			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host",
+				http.StatusMisdirectedRequest)
 			return
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }

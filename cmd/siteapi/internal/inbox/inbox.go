@@ -1,9 +1,11 @@
-// Package inbox serves the operators' page: a session that is opened with an operator's token, the page's files, and
-// its GraphQL endpoint, which takes the session in place of the token.
+// Package inbox serves the operators' page: a session that is opened with an operator's
+// token, the page's files, and its GraphQL endpoint, which takes the session in place of
+// the token.
 //
-// A session is stored in a cookie only, signed with a digest of the token that opened it. It is valid at every instance
-// until it expires or its token is removed from the settings. Each request also needs the session's CSRF token, which
-// only the page that opened it has.
+// A session is stored in a cookie only, signed with a digest of the token that opened it.
+// It is valid at every instance until it expires or its token is removed from the
+// settings. Each request also needs the session's CSRF token, which only the page that
+// opened it has.
 package inbox
 
 import (
@@ -23,7 +25,7 @@ import (
 	"siteapi/schema"
 )
 
-// Paths of the inbox. Its page's files are below Path, too.
+// Paths of the inbox. The files of its page are below Path, too.
 const (
 	Path        = "/admin"
 	SessionPath = Path + "/session"
@@ -34,12 +36,12 @@ const (
 	cookieName  = "siteapi_session"
 	csrfHeader  = "X-CSRF-Token"
 	sessionTime = 12 * time.Hour
-	maxBody     = 4 << 10 // bytes of a request for a session
+	maxBody     = 4 << 10 // bytes in the body of a request for a session
 )
 
 // Options configures the inbox.
 type Options struct {
-	Tokens  []string     // each opens sessions
+	Tokens  []string     // each token opens sessions
 	GraphQL http.Handler // answers at GraphQLPath
 	Page    http.Handler // answers GET and HEAD at every other path
 	Now     func() time.Time
@@ -47,7 +49,7 @@ type Options struct {
 
 type handler struct {
 	Options
-	keys [][]byte // of the tokens
+	keys [][]byte // one for each token
 }
 
 // New returns the handler of everything at and below [Path].
@@ -56,6 +58,7 @@ func New(o Options) http.Handler {
 	for _, token := range o.Tokens {
 		h.keys = append(h.keys, keyOf(token))
 	}
+
 	mux := http.NewServeMux()
 	mux.Handle(SessionPath, byMethod(map[string]http.Handler{
 		http.MethodPost:   http.HandlerFunc(h.open),
@@ -63,34 +66,33 @@ func New(o Options) http.Handler {
 	}))
 	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
 	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
+
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest.WriteProblem(
-			w,
-			r,
-			&schema.Error{Code: schema.CodeForbidden, Message: "A page of another site may not do this."},
-		)
+		rest.WriteProblem(w, r, &schema.Error{
+			Code:    schema.CodeForbidden,
+			Message: "A page of another site may not do this.",
+		})
 	}))
+
 	return protection.Handler(mux)
 }
 
-// byMethod calls the handler of a request's method, or answers 405.
+// byMethod calls the handler for a request's method, or answers 405.
 func byMethod(handlers map[string]http.Handler) http.Handler {
 	allowed := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next := handlers[r.Method]
 		if next == nil {
 			w.Header().Set("Allow", allowed)
-			rest.WriteProblem(
-				w,
-				r,
-				&schema.Error{
-					Code:    schema.CodeMethodNotAllowed,
-					Message: "This path answers to " + allowed + ".",
-				},
-			)
+			rest.WriteProblem(w, r, &schema.Error{
+				Code:    schema.CodeMethodNotAllowed,
+				Message: "This path answers to " + allowed + ".",
+			})
 			return
 		}
+
 		next.ServeHTTP(w, r)
 	})
 }
@@ -101,26 +103,27 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 		Token string `json:"token"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
-		rest.WriteProblem(
-			w,
-			r,
-			&schema.Error{Code: schema.CodeBadUserInput, Message: `The body must be {"token": "…"}.`},
-		)
+		rest.WriteProblem(w, r, &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: `The body must be {"token": "…"}.`,
+		})
 		return
 	}
+
 	key := keyOf(in.Token)
 	if !slices.ContainsFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) }) {
-		rest.WriteProblem(
-			w,
-			r,
-			&schema.Error{Code: schema.CodeUnauthenticated, Message: "This is not a valid token."},
-		)
+		rest.WriteProblem(w, r, &schema.Error{
+			Code:    schema.CodeUnauthenticated,
+			Message: "This is not a valid token.",
+		})
 		return
 	}
+
 	expires := h.Now().Add(sessionTime).UTC().Truncate(time.Second)
 	session := strconv.FormatInt(expires.Unix(), 10) + "." + rand.Text()
 	session += "." + sign(key, "session", session)
 	setCookie(w, r, session, int(sessionTime/time.Second))
+
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(map[string]any{"csrf": sign(key, "csrf", session), "expiresAt": expires})
@@ -132,7 +135,7 @@ func (h *handler) end(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// authenticate lets a request with a session and its CSRF token pass.
+// authenticate passes on requests with a session and its CSRF token.
 func (h *handler) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(cookieName)
@@ -140,16 +143,13 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 		if err == nil {
 			key = h.verify(cookie.Value)
 		}
+
 		switch {
 		case key == nil:
-			rest.WriteProblem(
-				w,
-				r,
-				&schema.Error{
-					Code:    schema.CodeUnauthenticated,
-					Message: "There is no session, or it has ended.",
-				},
-			)
+			rest.WriteProblem(w, r, &schema.Error{
+				Code:    schema.CodeUnauthenticated,
+				Message: "There is no session, or it has ended.",
+			})
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
 			rest.WriteProblem(w, r, &schema.Error{
 				Code:    schema.CodeForbidden,
@@ -162,20 +162,23 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// keyOf returns the key that signs the sessions of a token.
+// keyOf returns the key that signs the sessions of a token: a digest of the token.
 func keyOf(token string) []byte {
 	key := sha256.Sum256([]byte(token))
 	return key[:]
 }
 
-// verify returns the key that a session was signed with, nil if none matches or the session has expired.
+// verify returns the key with which a session was signed, or nil if there is none or the
+// session has expired.
 func (h *handler) verify(session string) []byte {
 	end := strings.LastIndexByte(session, '.')
 	expires, _, _ := strings.Cut(session, ".")
+
 	at, err := strconv.ParseInt(expires, 10, 64)
 	if end < 0 || err != nil || h.Now().Unix() >= at {
 		return nil
 	}
+
 	for _, key := range h.keys {
 		if hmac.Equal([]byte(session[end+1:]), []byte(sign(key, "session", session[:end]))) {
 			return key
@@ -184,14 +187,15 @@ func (h *handler) verify(session string) []byte {
 	return nil
 }
 
-// sign returns the message authentication code of a text, a different one for each purpose.
+// sign returns the message authentication code of a text. It differs for each purpose.
 func sign(key []byte, purpose, text string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(purpose + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// setCookie stores the session in the browser. Browsers name the page's origin in a request that is not a GET.
+// setCookie stores the session in the browser. Requests other than GET have an Origin
+// header, which tells whether the page was opened over HTTPS.
 func setCookie(w http.ResponseWriter, r *http.Request, session string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{
 		Name:     cookieName,

@@ -12,7 +12,7 @@ import (
 	"siteapi/schema"
 )
 
-// A session ends after twelve hours; the caller of one that has not ended is marked.
+// A session ends after twelve hours. Until then, callers within it are marked.
 func TestSessionExpires(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
@@ -26,8 +26,10 @@ func TestSessionExpires(t *testing.T) {
 			}
 		}),
 	})
+
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("POST", inbox.SessionPath, strings.NewReader(`{"token":"token"}`)))
+
 	var opened struct {
 		CSRF      string
 		ExpiresAt time.Time
@@ -36,13 +38,19 @@ func TestSessionExpires(t *testing.T) {
 		!opened.ExpiresAt.Equal(now.Add(12*time.Hour)) {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}
+
 	cookie := w.Result().Cookies()[0]
-	for wait, want := range map[time.Duration]int{0: 200, 12*time.Hour - time.Second: 200, 12 * time.Hour: 401} {
+	for wait, want := range map[time.Duration]int{
+		0:                          200,
+		12*time.Hour - time.Second: 200,
+		12 * time.Hour:             401,
+	} {
 		now = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).Add(wait)
 		r := httptest.NewRequest("POST", inbox.GraphQLPath, nil)
 		r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{}))
 		r.AddCookie(cookie)
 		r.Header.Set("X-CSRF-Token", opened.CSRF)
+
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("after %v: %d, want %d", wait, w.Code, want)

@@ -29,29 +29,34 @@ import (
 func examine(ctx context.Context, c *call) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
+
 	found, worst := resolvers.Examine(ctx, c.checks(ctx)), schema.HealthStateOk
 	for _, f := range found {
 		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
 			worst = f.State
 		}
 	}
+
 	err := c.printResult(map[string]any{"state": worst, "checks": found}, func() {
 		colours := map[schema.HealthState]text.Color{
 			schema.HealthStateOk:      text.FgGreen,
 			schema.HealthStateWarning: text.FgYellow,
 			schema.HealthStateFailed:  text.FgRed,
 		}
+
 		for _, f := range found {
 			state := fmt.Sprintf("%-7s", word(f.State))
 			if terminalWidth() > 0 {
 				state = colours[f.State].Sprint(state)
 			}
+
 			c.say("%s %-12s %s", state, f.Name, *f.Detail)
 			if f.Advice != nil {
 				c.say("%21s-> %s", "", *f.Advice)
 			}
 		}
 	})
+
 	switch {
 	case err != nil:
 		return err
@@ -67,6 +72,7 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 	s := c.settings
 	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.databaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
+
 	d := resolvers.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
@@ -76,20 +82,23 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 			return c.db.Quotes, c.rules, nil
 		},
 		CMS: func() (cms.Content, cms.Eraser, error) {
-			if s.CMSDriver == "file" &&
-				!exists(s.ContentPath()) { // opening it would write the sample content
+			// Opening the driver would write the sample content.
+			if s.CMSDriver == "file" && !exists(s.ContentPath()) {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), resolvers.ErrNotMade)
 			}
+
 			driver, err := c.OpenCMS(s)
 			return driver, driver, err
 		},
 	}
+
 	if s.CacheURL.Scheme != "memory" {
 		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.OpenCache(ctx, s) }
 	}
 	if s.CRMDriver != "file" {
 		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
 	}
+
 	return append(slices.Concat(Checks(s), d.Checks()), resolvers.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
@@ -97,10 +106,8 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 			answer, err := ask(ctx, http.MethodGet, c.server()+"/readyz", "")
 			switch {
 			case err != nil && running:
-				warn(
-					"a process has the database open, and none answers at "+c.server(),
-					"name its address with --server",
-				)
+				warn("a process has the database open, and none answers at "+c.server(),
+					"name its address with --server")
 			case err != nil:
 			case !strings.Contains(answer.String(), `"dependencies"`):
 				return "", fmt.Errorf("what answers at %s is not this service", c.server())
@@ -114,18 +121,22 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 	})
 }
 
-// Checks returns the checks of what does not depend on other systems.
+// Checks returns the checks that do not depend on other systems.
 func Checks(s *config.Settings) []resolvers.Check {
 	return []resolvers.Check{
 		{
 			Name:   "settings",
 			Advice: "name the networks of your proxies only",
-			Run:    func(_ context.Context, warn resolvers.Warn) (string, error) { return checkSettings(s, warn) },
+			Run: func(_ context.Context, warn resolvers.Warn) (string, error) {
+				return checkSettings(s, warn)
+			},
 		},
 		{
 			Name:   "data folder",
 			Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",
-			Run:    func(_ context.Context, warn resolvers.Warn) (string, error) { return checkFolder(s.DataDir, warn) },
+			Run: func(_ context.Context, warn resolvers.Warn) (string, error) {
+				return checkFolder(s.DataDir, warn)
+			},
 		},
 	}
 }
@@ -135,55 +146,57 @@ func checkSettings(s *config.Settings, warn resolvers.Warn) (string, error) {
 	if s.Environment != config.Production {
 		return "they can be used, for " + s.Environment, nil
 	}
+
 	doubt := func(applies bool, detail, advice string) {
 		if applies {
 			warn(detail, advice)
 		}
 	}
-	doubt(
-		slices.ContainsFunc(
-			slices.Concat(s.CacheTokens, s.WebhookSecrets),
-			func(secret string) bool { return len(secret) < 20 },
-		),
+
+	doubt(slices.ContainsFunc(slices.Concat(s.CacheTokens, s.WebhookSecrets),
+		func(secret string) bool { return len(secret) < 20 }),
 		"CACHE_API_TOKEN or CMS_WEBHOOK_SECRET is short enough to be guessed",
-		"set long random values, for instance from `openssl rand -hex 32`",
-	)
+		"set long random values, for instance from `openssl rand -hex 32`")
+
 	doubt(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
 		"CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
 		"set a secret in the CMS's webhook, and the same one here")
-	doubt(
-		s.CRMDriver == "file",
+
+	doubt(s.CRMDriver == "file",
 		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",
-		"set CRM_DRIVER=hubspot",
-	)
+		"set CRM_DRIVER=hubspot")
+
 	doubt(!strings.HasPrefix(s.SiteURL, "https://"),
 		"SITE_URL is not an https address: the CRM's links to PDFs don't work or travel in the clear",
 		"set it to the public address of this service")
-	doubt(s.Playground || s.Introspection, "GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on",
+
+	doubt(s.Playground || s.Introspection,
+		"GRAPHQL_PLAYGROUND or GRAPHQL_INTROSPECTION is on",
 		"set both to off, unless the API is meant for strangers")
-	doubt(
-		!s.RateLimits,
+
+	doubt(!s.RateLimits,
 		"RATE_LIMITS=off: one address can use up everything",
-		"set it to on, unless a proxy limits each client",
-	)
-	doubt(
-		slices.Contains(s.CORSOrigins, "*"),
+		"set it to on, unless a proxy limits each client")
+
+	doubt(slices.Contains(s.CORSOrigins, "*"),
 		"CORS_ALLOWED_ORIGINS=*: every site may call the service from its visitors' browsers",
-		"list the origins of your own sites",
-	)
+		"list the origins of your own sites")
+
 	doubt(s.AdminAddr != "" && !isLoopback(s.AdminAddr),
 		"ADMIN_ADDR is not on this machine only: metrics and profiles have no guard of their own",
 		"listen on 127.0.0.1, or make sure that only your own network reaches it")
+
 	doubt(isLoopback(s.ListenAddr) && len(s.TrustedProxies) == 0,
 		"TRUSTED_PROXIES names no proxy, and LISTEN_ADDR needs one: all visitors share one rate limit",
 		"set TRUSTED_PROXIES=127.0.0.1,::1")
+
 	if slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Bits() < 8 }) {
 		return "", errors.New("TRUSTED_PROXIES is so wide that strangers can pretend to be any client")
 	}
 	return "they can be used, for production", nil
 }
 
-// isLoopback reports whether a listener is reached from its own machine only.
+// isLoopback reports whether a listener can be reached only from its own machine.
 func isLoopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
@@ -194,20 +207,18 @@ func checkFolder(path string, warn resolvers.Warn) (string, error) {
 	if !exists(path) {
 		return "", fmt.Errorf("%s: %w", path, resolvers.ErrNotMade)
 	}
+
 	f, err := os.CreateTemp(path, ".doctor-")
 	if err != nil {
 		return "", err
 	}
+
 	_, err = f.WriteString("written by a check\n")
 	if left, _ := filepath.Glob(filepath.Join(path, asidePrefix+"*")); len(left) > 0 {
-		warn(
-			fmt.Sprintf(
-				"%d folders %s… hold what restores have replaced, personal data too",
-				len(left),
-				asidePrefix,
-			),
-			"remove them once you are sure",
-		)
+		warn(fmt.Sprintf("%d folders %s… hold what restores have replaced, personal data too",
+			len(left), asidePrefix),
+			"remove them once you are sure")
 	}
+
 	return path + ", written and synced", errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }

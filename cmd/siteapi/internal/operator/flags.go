@@ -27,7 +27,7 @@ func options(list ...option) option {
 	}
 }
 
-// arguments makes a command take arguments: one at least, unless --all is given.
+// arguments makes a command take one or more arguments, or none if --all is given.
 func arguments(names string) option {
 	return func(c *call) {
 		c.Use += " " + names
@@ -46,7 +46,7 @@ func boolFlag(name, usage string) option { return func(c *call) { c.Flags().Bool
 
 func jsonFlag() option { return boolFlag("json", "print JSON, for other programs") }
 
-// checkedFlag adds a flag whose value is taken as it is given, each time.
+// checkedFlag adds a flag. Take is called with each value that is given for it.
 func checkedFlag(name, usage string, take func(c *call, given string) error) option {
 	return func(c *call) { c.Flags().Func(name, usage, func(given string) error { return take(c, given) }) }
 }
@@ -78,9 +78,8 @@ func serverFlag() option {
 
 func statesFlag() option {
 	values := append(queue.States(), "all")
-	return checkedFlag(
-		"state",
-		"only these `states`, separated by commas: "+words(values),
+
+	return checkedFlag("state", "only these `states`, separated by commas: "+words(values),
 		func(c *call, given string) error {
 			for typed := range strings.SplitSeq(given, ",") {
 				state, err := parse(typed, values)
@@ -89,35 +88,32 @@ func statesFlag() option {
 				}
 				c.states = append(c.states, state)
 			}
+
 			if slices.Contains(c.states, "all") {
 				c.states = queue.States()
 			}
 			return nil
-		},
-	)
+		})
 }
 
 func timeFlag(name, usage string) option {
-	return checkedFlag(
-		name,
-		usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z",
+	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z",
 		func(c *call, given string) error {
 			if d, err := config.Duration(given); err == nil {
 				c.times[name] = time.Now().Add(-d)
 				return nil
 			}
+
 			for _, layout := range []string{time.DateOnly, time.RFC3339} {
 				if at, err := time.Parse(layout, given); err == nil {
 					c.times[name] = at
 					return nil
 				}
 			}
-			return errors.New(
-				"must be a duration such as 36h or 30d, 36500d at most, a day such as 2026-01-31, " +
-					"or a time such as 2026-01-31T09:30:00Z",
-			)
-		},
-	)
+
+			return errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
+				"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
+		})
 }
 
 func periodFlags(what string) option {
@@ -129,6 +125,7 @@ func periodFlags(what string) option {
 
 func limitFlag() option {
 	const usage = "how `many` at most, 0: all; left out: 100, with --json all"
+
 	return checkedFlag("limit", usage, func(c *call, given string) (err error) {
 		if c.most, err = strconv.Atoi(given); err != nil || c.most < 0 {
 			return errors.New("must be a whole number, 0: all")
@@ -146,12 +143,15 @@ func (c *call) limit() int {
 
 func outputFlags(usage string) option {
 	return options(boolFlag("overwrite", "replace the file if it exists"), func(c *call) {
-		c.Flags().
-			FuncP("output", "o", usage, func(given string) error { c.texts["output"] = given; return nil })
+		c.Flags().FuncP("output", "o", usage, func(given string) error {
+			c.texts["output"] = given
+			return nil
+		})
 	})
 }
 
-// words lists the values of an enum as they are typed and printed: IN_REVIEW as in-review.
+// words lists the values of an enum in the form in which they are typed and printed, such
+// as in-review for IN_REVIEW.
 func words[T ~string](values []T) string {
 	list := make([]string, len(values))
 	for i, v := range values {
@@ -164,7 +164,7 @@ func word[T ~string](value T) string {
 	return strings.ToLower(strings.ReplaceAll(string(value), "_", "-"))
 }
 
-// parse reads a value of an enum as it is typed.
+// parse returns the value of an enum that was typed.
 func parse[T ~string](typed string, values []T) (T, error) {
 	for _, v := range values {
 		if strings.EqualFold(word(v), strings.TrimSpace(typed)) {
@@ -174,7 +174,8 @@ func parse[T ~string](typed string, values []T) (T, error) {
 	return "", errors.New("must be one of " + words(values))
 }
 
-// NoArguments refuses arguments. One of a command that holds others is a command that does not exist.
+// NoArguments refuses arguments. For a command that holds others, an argument is a
+// command that does not exist.
 func NoArguments(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -182,16 +183,19 @@ func NoArguments(c *cobra.Command, args []string) error {
 	case !c.HasSubCommands():
 		return fmt.Errorf("%q is one argument too many. See `%s --help`", args[0], c.CommandPath())
 	}
+
 	c.SuggestionsMinimumDistance = 2
 	meant := suggestion(args[0], c.SuggestionsFor(args[0]))
 	return fmt.Errorf("there is no command %q.%s See `%s --help`", args[0], meant, c.CommandPath())
 }
 
-// UsageError says what is wrong with the flags of a command line. If the word before them is no command, that is wrong.
+// UsageError says what is wrong with the flags of a command line. If a word before them
+// is not a command, it reports that instead.
 func UsageError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return NoArguments(c, args)
 	}
+
 	word, similar := "", []string(nil)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		word = "--" + unknown.GetSpecifiedName()
@@ -201,14 +205,16 @@ func UsageError(c *cobra.Command, err error) error {
 			}
 		})
 	}
+
 	return fmt.Errorf("%w.%s See `%s --help`", err, suggestion(word, similar), c.CommandPath())
 }
 
-// suggestion asks whether the most similar one of some names was meant by a word.
+// suggestion asks whether the most similar of some names was meant by a word.
 func suggestion(word string, similar []string) string {
 	if len(similar) == 0 {
 		return ""
 	}
+
 	return fmt.Sprintf(" Did you mean %q?", slices.MinFunc(similar, func(a, b string) int {
 		return levenshtein.ComputeDistance(a, word) - levenshtein.ComputeDistance(b, word)
 	}))

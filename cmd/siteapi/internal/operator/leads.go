@@ -30,12 +30,16 @@ func leadFlags() option {
 		textFlag("search", "only leads whose first name, last name, e-mail address or PDF reference\n"+
 			"begins with each of these `words`"),
 		textFlag("email", "only leads of this `address`, in any letter case"),
-		enumFlag("state", "only leads in this `state`", schema.AllLeadState), periodFlags("leads submitted"))
+		enumFlag("state", "only leads in this `state`", schema.AllLeadState),
+		periodFlags("leads submitted"),
+	)
 }
 
-// filtered returns the leads that these flags and a filter leave, with their deliveries, and whether there are more.
+// filtered returns the leads that match these flags and a filter, with their deliveries,
+// and whether there are more.
 func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search, f.Since, f.Until = c.texts["email"], c.texts["search"], c.times["since"], c.times["until"]
+	f.Email, f.Search, f.Since, f.Until =
+		c.texts["email"], c.texts["search"], c.times["since"], c.times["until"]
 	if list, more, err = c.rules.Leads(ctx, f, schema.LeadState(c.texts["state"])); err != nil {
 		return nil, false, err
 	}
@@ -44,7 +48,8 @@ func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lea
 	return list, more, err
 }
 
-// withoutCycles removes the way back from each delivery to its lead, which could not be printed.
+// withoutCycles removes the link from each delivery to its lead, with which it could not
+// be printed.
 func withoutCycles(list []*schema.Lead) {
 	for _, l := range list {
 		for _, delivery := range l.Deliveries {
@@ -58,23 +63,24 @@ func listLeads(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+
 	return c.printResult(list, func() {
 		header := table.Row{
-			"REFERENCE",
-			"SUBMITTED",
-			"STATE",
-			"ESTIMATE",
-			"NAME",
-			"E-MAIL",
-			"PROJECT",
-			"LOCALE",
+			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE",
 		}
 		printTable(c, "leads", list, header, func(l *schema.Lead) table.Row {
-			return table.Row{l.Reference, l.SubmittedAt.Format(time.DateTime), word(l.State),
+			return table.Row{
+				l.Reference,
+				l.SubmittedAt.Format(time.DateTime),
+				word(l.State),
 				amount(l.Estimate.Min) + "-" + amount(l.Estimate.Max) + " " + l.Estimate.Currency,
-				printable(l.Contact.FirstName + " " + l.Contact.LastName), printable(l.Contact.Email),
-				l.Selections.ProjectType, orEmpty(l.Locale)}
+				printable(l.Contact.FirstName + " " + l.Contact.LastName),
+				printable(l.Contact.Email),
+				l.Selections.ProjectType,
+				orEmpty(l.Locale),
+			}
 		})
+
 		if more {
 			c.say("(the %d newest: --limit 0 lists all)", len(list))
 		}
@@ -90,7 +96,8 @@ func orEmpty[T ~string](s *T) string {
 	return string(*s)
 }
 
-// named returns the leads that the arguments name by id, PDF reference or e-mail address, with their deliveries.
+// named returns the leads that the arguments name by id, PDF reference or e-mail address,
+// with their deliveries.
 func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
 	for _, name := range c.args {
 		found := make([]*schema.Lead, 1)
@@ -101,12 +108,14 @@ func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
 		} else {
 			found[0], err = c.rules.Find(ctx, name)
 		}
+
 		switch {
 		case errors.Is(err, store.ErrNotFound), err == nil && len(found) == 0:
 			return nil, fmt.Errorf("%s: there is no such lead: `siteapi leads list` lists them", name)
 		case err != nil:
 			return nil, err
 		}
+
 		list = append(list, found...)
 	}
 	return list, nil
@@ -117,6 +126,7 @@ func showLeads(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+
 	withoutCycles(found)
 	return c.printResult(found, func() {
 		for _, l := range found {
@@ -126,7 +136,8 @@ func showLeads(ctx context.Context, c *call) error {
 	})
 }
 
-// decide returns the action that releases or rejects the leads that are named, or all in review.
+// decide returns the action that releases or rejects the named leads, or all that are in
+// review.
 func decide(done string, do func(a store.Archive, ctx context.Context, id string) (bool, error)) action {
 	return func(ctx context.Context, c *call) error {
 		list, err := c.named(ctx)
@@ -136,6 +147,7 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 		if err != nil {
 			return err
 		}
+
 		n := 0
 		for _, l := range list {
 			switch ok, err := do(c.db.Archive, ctx, l.ID); {
@@ -147,6 +159,7 @@ func decide(done string, do func(a store.Archive, ctx context.Context, id string
 				c.say("%s is not in review: it is %s", l.Reference, word(l.State))
 			}
 		}
+
 		c.say("%d leads %s", n, done)
 		return nil
 	}
@@ -156,17 +169,20 @@ func exportLeads(ctx context.Context, c *call) error {
 	return c.writeOutput(func(w io.Writer) (string, error) {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
+
 		write := func(l *schema.Lead) error { return encoder.Encode(l) }
 		if c.texts["format"] != "ndjson" {
 			write = csvWriter(w)
 		}
-		n, f := 0, store.Filter{Limit: 500} // held in memory at a time
+
+		n, f := 0, store.Filter{Limit: 500} // leads that are held in memory at a time
 		for more := true; more; {
 			var page []*schema.Lead
 			var err error
 			if page, more, err = c.filtered(ctx, f); err != nil {
 				return "", err
 			}
+
 			for _, l := range page {
 				if err := write(l); err != nil {
 					return "", err
@@ -175,84 +191,63 @@ func exportLeads(ctx context.Context, c *call) error {
 			}
 			n += len(page)
 		}
+
 		return fmt.Sprintf("%d leads", n), nil
 	})
 }
 
-// csvWriter writes leads as RFC 4180 says: commas, CRLF, UTF-8. Its writer has to keep its errors.
+// csvWriter writes leads as RFC 4180 describes: with commas, CRLF and UTF-8. The writer w
+// has to keep its errors.
 func csvWriter(w io.Writer) func(*schema.Lead) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
+
 	row := func(cells ...string) error {
 		for i, cell := range cells {
 			cells[i] = inert(cell)
 		}
+
 		_ = out.Write(cells)
 		out.Flush()
 		return out.Error()
 	}
-	_, _ = io.WriteString(w, "\ufeff") // without it Excel can't read letters such as ș
+
+	// Excel reads letters such as ș only if the file begins with a byte order mark.
+	_, _ = io.WriteString(w, "\ufeff")
 	_ = row(
-		"submitted_at",
-		"submission_id",
-		"reference",
-		"first_name",
-		"last_name",
-		"email",
-		"phone",
-		"company",
-		"locale",
-		"project_type",
-		"features",
-		"complexity",
-		"timeline",
-		"estimate_min",
-		"estimate_max",
-		"currency",
-		"session_id",
-		"pdf",
-		"state",
-		"signals",
+		"submitted_at", "submission_id", "reference",
+		"first_name", "last_name", "email",
+		"phone", "company", "locale",
+		"project_type", "features",
+		"complexity", "timeline",
+		"estimate_min", "estimate_max", "currency",
+		"session_id", "pdf", "state", "signals",
 	)
+
 	return func(l *schema.Lead) error {
 		signals := make([]string, len(l.Signals))
 		for i, s := range l.Signals {
 			signals[i] = string(s)
 		}
+
 		return row(
-			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"),
-			l.ID,
-			l.Reference,
-			l.Contact.FirstName,
-			l.Contact.LastName,
-			l.Contact.Email,
-			orEmpty(l.Contact.Phone),
-			orEmpty(l.Contact.Company),
-			orEmpty(
-				l.Locale,
-			),
-			l.Selections.ProjectType,
-			strings.Join(l.Selections.Features, ";"),
-			orEmpty(l.Selections.Complexity),
-			orEmpty(
-				l.Selections.Timeline,
-			),
-			amount(l.Estimate.Min),
-			amount(l.Estimate.Max),
-			l.Estimate.Currency,
-			l.SessionID,
-			l.PDFURL,
-			word(l.State),
-			strings.Join(signals, ";"),
+			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
+			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
+			orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
+			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
+			orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
+			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
+			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"),
 		)
 	}
 }
 
-// formula finds what a spreadsheet could take for the beginning of a formula: at the beginning of a cell, and after what
-// separates cells where another separator than the comma is set. East Asian versions take the wide forms as well.
+// formula finds text that a spreadsheet could take for the beginning of a formula: at the
+// beginning of a cell, and after a character that separates cells where the separator is
+// not the comma. East Asian versions accept the wide forms of the signs as well.
 var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
 
-// inert writes ' before each of those.
+// inert writes ' before each beginning of a formula.
 func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
 
 func eraseLeads(ctx context.Context, c *call) error {
@@ -260,45 +255,56 @@ func eraseLeads(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	idle := c.databaseIdle(c.settings) // before this process has the database open itself
+
+	idle := c.databaseIdle(c.settings) // asked before this process has the database open itself
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
+
 	c.rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
 		if c.settings.CacheURL.Scheme == "memory" {
 			return c.clearMemory(ctx, pattern, idle)
 		}
+
 		shared, err := c.OpenCache(ctx, c.settings)
 		if err != nil {
 			return 0, err
 		}
+
 		n, err := shared.Clear(ctx, pattern)
 		return n, errors.Join(err, shared.Close())
 	}
+
 	var receipt struct {
 		*schema.ErasureReceipt
 		FinishedAt time.Time `json:"finishedAt"`
 	}
+
 	erase := func(w io.Writer) (err error) {
 		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !c.on("yes")); err != nil {
 			return err
 		}
+
 		receipt.FinishedAt = time.Now().UTC().Truncate(time.Second)
 		return printJSON(w, receipt)
 	}
+
 	if path := c.texts["receipt"]; path != "" {
-		err = writeFile(path, true, erase) // which erases nothing unless the file can be created
+		err = writeFile(path, true, erase) // nothing is erased unless the file can be created
 	} else {
 		err = erase(io.Discard)
 	}
+
 	erased := receipt.ErasureReceipt
 	if erased == nil {
 		return err
 	}
+
 	return errors.Join(err, c.printResult(receipt, func() { printErasure(c, erased) }), outcome(erased))
 }
 
-// address reads --email. Errors don't repeat it: even a malformed address may be personal.
+// address returns the value of --email. Errors don't repeat it: even a malformed address
+// may be personal.
 func (c *call) address() (string, error) {
 	email := c.texts["email"]
 	if email == "-" {
@@ -306,9 +312,11 @@ func (c *call) address() (string, error) {
 			return "", fmt.Errorf("--email: must be one e-mail address on standard input: %w", err)
 		}
 	}
+
 	if email = crm.Address(email); !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
 		return "", errors.New("--email: must be one e-mail address")
 	}
+
 	return email, nil
 }
 
@@ -319,50 +327,54 @@ func printErasure(c *call, r *schema.ErasureReceipt) {
 		if p.Found != nil {
 			found = strconv.Itoa(*p.Found)
 		}
+
 		return table.Row{p.Place, p.Unit, found, p.Erased, p.State, orEmpty(p.Detail)}
 	})
+
 	if r.Complete {
 		c.say("complete: nothing is left in these places")
 	}
 	c.say("out of reach:\n  %s", strings.Join(r.Remains, "\n  "))
 }
 
-// outcome is nil if everything was erased, or if there was nothing to erase.
+// outcome returns nil if everything was erased, or if there was nothing to erase.
 func outcome(r *schema.ErasureReceipt) error {
 	in := func(state string) bool {
 		return slices.ContainsFunc(r.Places, func(p *schema.ErasurePlace) bool { return p.State == state })
 	}
+
 	switch {
 	case in("failed"):
-		return errors.New(
-			"not every place could be searched and erased: run the command again when what failed can be reached",
-		)
+		return errors.New("not every place could be searched and erased: " +
+			"run the command again when what failed can be reached")
 	case in("found"):
 		return finding("nothing was erased: add --yes to erase it")
 	}
 	return nil
 }
 
-// clearMemory clears PDFs from the memory of the running service. If none is running, idle, there are no PDFs.
+// clearMemory clears PDFs from the memory of the running service. If the database is
+// idle, no service is running, and there are none.
 func (c *call) clearMemory(ctx context.Context, pattern cache.Pattern, idle bool) (int, error) {
-	const advice = "PDFs stay in the memory of a running service for an hour: add --server, or restart the service"
+	const advice = "PDFs stay in the memory of a running service for an hour: " +
+		"add --server, or restart the service"
+
 	address := c.server() + "/api/cache/clear?" + url.Values{"pattern": {string(pattern)}}.Encode()
 	resp, err := ask(ctx, http.MethodPost, address, first(c.settings.CacheTokens))
+
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", c.server(), err, advice)
 	}
+
 	var answer struct{ Cleared *int }
 	if json.Unmarshal(resp.Body(), &answer) != nil || answer.Cleared == nil {
-		return 0, fmt.Errorf(
-			"the service at %s answers %s to CACHE_API_TOKEN (%s)",
-			c.server(),
-			resp.Status(),
-			advice,
-		)
+		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)",
+			c.server(), resp.Status(), advice)
 	}
+
 	return *answer.Cleared, nil
 }
 
@@ -371,30 +383,25 @@ func printFunnel(ctx context.Context, c *call) error {
 	if l := schema.Locale(c.texts["locale"]); l != "" {
 		locale = &l
 	}
+
 	f, err := c.rules.Funnel(ctx, c.times["since"], c.times["until"], locale)
 	if err != nil {
 		return err
 	}
+
 	return c.printResult(f, func() {
-		printTable(
-			c,
-			"steps",
-			f.Steps,
-			table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
+		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
 			func(s *schema.FunnelStep) table.Row {
 				share := ""
 				if s.Conversion != nil {
 					share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
 				}
 				return table.Row{word(s.Name), s.Count, share}
-			},
-		)
-		c.say(
-			"%d submissions, %d of them without a tracked session; %d more in review\n",
-			f.Submissions,
-			f.Untracked,
-			f.InReview,
-		)
+			})
+
+		c.say("%d submissions, %d of them without a tracked session; %d more in review\n",
+			f.Submissions, f.Untracked, f.InReview)
+
 		header := table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}
 		printTable(c, "choices", f.Choices, header, func(v *schema.FunnelChoice) table.Row {
 			return table.Row{v.Field, v.Value, v.Count, v.Submitted}

@@ -20,10 +20,12 @@ func TestColumnsOfExport(t *testing.T) {
 	if err := csvWriter(&out)(leads.New(*quotetest.Filled(), schema.LeadStateDelivered)); err != nil {
 		t.Fatal(err)
 	}
+
 	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out.Bytes(), []byte("\ufeff")))).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatal(rows, err)
 	}
+
 	renamed := map[string]string{
 		"id":           "submission_id",
 		"estimate.min": "estimate_min",
@@ -41,12 +43,10 @@ func TestColumnsOfExport(t *testing.T) {
 			}
 			column = name.String()
 		}
+
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
-			t.Errorf(
-				"csvWriter in leads.go: the field %s has no column %s, or an empty cell there",
-				path,
-				column,
-			)
+			t.Errorf("csvWriter in leads.go: the field %s has no column %s, or an empty cell there",
+				path, column)
 		}
 	}
 }

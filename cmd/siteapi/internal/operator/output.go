@@ -18,13 +18,14 @@ import (
 	"golang.org/x/term"
 )
 
-// printTable prints a line for each entry of a list of something. On a terminal it has colours, and its lines are at most
-// as wide as the terminal.
+// printTable prints a line for each entry of a list. On a terminal it uses colours, and
+// lines are at most as wide as the terminal.
 func printTable[T any](c *call, what string, list []T, header table.Row, row func(T) table.Row) {
 	if len(list) == 0 {
 		c.say("no %s", what)
 		return
 	}
+
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  ", UnfinishedRow: "…"},
@@ -33,27 +34,30 @@ func printTable[T any](c *call, what string, list []T, header table.Row, row fun
 	if width := terminalWidth(); width > 0 {
 		t.Style().Size.WidthMax, t.Style().Color.Header = width, text.Colors{text.Bold}
 	}
+
 	columns := make([]table.ColumnConfig, len(header))
 	for i := range columns {
 		columns[i] = table.ColumnConfig{Number: i + 1, WidthMax: 40, WidthMaxEnforcer: shortened}
 	}
 	columns[len(columns)-1].WidthMax *= 3
+
 	t.SetColumnConfigs(columns)
 	t.SuppressTrailingSpaces()
 	t.AppendHeader(header)
 	for _, entry := range list {
 		t.AppendRow(row(entry))
 	}
+
 	c.say("%s", t.Render())
 }
 
-// terminalWidth returns the width of the terminal that is written to, or 0.
+// terminalWidth returns the width of the terminal that standard output goes to, or 0.
 func terminalWidth() int {
 	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
 	return max(width, 0) // it is -1 for a file
 }
 
-// shortened makes one line of a text, of at most so many characters.
+// shortened makes a text one line of at most so many characters.
 func shortened(line string, most int) string {
 	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
 }
@@ -75,23 +79,27 @@ func printJSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// printFields prints a value as JSON has it, a line for each field that is not empty, such as `contact.email  ana@example.com`.
+// printFields prints the JSON fields of a value that are not empty, one a line, such as
+// `contact.email  ana@example.com`.
 func printFields(out io.Writer, v any) {
-	data, _ := json.Marshal(v) // a type of the schema
+	data, _ := json.Marshal(v) // never fails for a type of the schema
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
+
 	for token, err := dec.ReadToken(); err == nil; token, err = dec.ReadToken() {
 		container, n := dec.StackIndex(dec.StackDepth())
-		if container == '{' && n%2 == 1 || strings.ContainsRune("{}[]n", rune(token.Kind())) ||
-			token.String() == "" {
+		if container == '{' && n%2 == 1 ||
+			strings.ContainsRune("{}[]n", rune(token.Kind())) || token.String() == "" {
 			continue // a name, or nothing to print
 		}
+
 		name := strings.ReplaceAll(string(dec.StackPointer())[1:], "/", ".")
 		_, _ = fmt.Fprintf(out, "%-26s %s\n", name, printable(token.String()))
 	}
 }
 
-// printable makes a visitor's text safe for a terminal: without control characters, which could repaint it,
-// and without invisible ones, which change the direction of writing.
+// printable makes a visitor's text safe for a terminal. It replaces control characters,
+// which could repaint the terminal, and invisible characters, which change the direction
+// of writing.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -101,40 +109,46 @@ func printable(line string) string {
 	}, line)
 }
 
-// writeOutput writes to the file that --output names, and says what it holds; else to standard output.
+// writeOutput writes to the file that --output names and reports what the file holds, or
+// writes to standard output.
 func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error {
 	path := c.texts["output"]
 	if path == "" || path == "-" {
 		_, err := write(c.out)
 		return err
 	}
+
 	what := ""
-	err := writeFile(
-		path,
-		c.on("overwrite"),
-		func(w io.Writer) (err error) { what, err = write(w); return err },
-	)
+	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) {
+		what, err = write(w)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
+
 	c.say("%s: %s", path, what)
 	return nil
 }
 
-// writeFile writes a file that only its owner may read. It appears under its name complete and synced, or not at all.
+// writeFile writes a file that only its owner may read. It appears under its name
+// complete and synced, or not at all.
 func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 	if info, err := os.Lstat(path); err == nil && (!overwrite || info.IsDir()) {
 		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
 	}
+
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("writing a file: %w", err)
 	}
+
 	buffered := bufio.NewWriter(f)
 	err = errors.Join(write(buffered), buffered.Flush(), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
+
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}

@@ -9,7 +9,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Quotes times what visitors wait for in the database.
+// Quotes times the database operations that visitors wait for.
 func (m *Metrics) Quotes(q store.Quotes) store.Quotes { return &meteredQuotes{q, m} }
 
 type meteredQuotes struct {
@@ -17,7 +17,8 @@ type meteredQuotes struct {
 	metrics *Metrics
 }
 
-// observe times one operation that began at a time. A submission that is not found is no failure.
+// observe records an operation that began at the given time. A submission that is not
+// found is not a failure.
 func (q *meteredQuotes) observe(operation string, began time.Time, failed *error) {
 	outcome := "ok"
 	switch err := *failed; {
@@ -26,6 +27,7 @@ func (q *meteredQuotes) observe(operation string, began time.Time, failed *error
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		outcome = "error"
 	}
+
 	q.metrics.database.WithLabelValues(operation, outcome).Observe(time.Since(began).Seconds())
 }
 
@@ -37,8 +39,7 @@ func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) (err error) {
 
 // Submit implements [store.Quotes].
 func (q *meteredQuotes) Submit(
-	ctx context.Context,
-	n store.NewSubmission,
+	ctx context.Context, n store.NewSubmission,
 ) (s quote.Submission, created bool, err error) {
 	defer q.observe("submit", time.Now(), &err)
 	return q.Quotes.Submit(ctx, n)

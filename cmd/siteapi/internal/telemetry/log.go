@@ -21,7 +21,8 @@ func NewLogger(s *config.Settings, out io.Writer) zerolog.Logger {
 	return zerolog.New(out).Level(s.LogLevel).With().Timestamp().Logger()
 }
 
-// ConsoleWriter prints events in a readable form: time, level, message, fields; coloured on a terminal only.
+// ConsoleWriter prints events in a readable form: time, level, message, fields; coloured
+// on a terminal only.
 func ConsoleWriter(out io.Writer) io.Writer {
 	file, ok := out.(*os.File)
 	return zerolog.ConsoleWriter{
@@ -31,7 +32,8 @@ func ConsoleWriter(out io.Writer) io.Writer {
 	}
 }
 
-// RequestFields adds to events with a context the id of the request, and its trace and span where it is traced.
+// RequestFields adds the id of the request to events that have its context, and the trace
+// and span if the request is traced.
 type RequestFields struct{}
 
 // Run implements [zerolog.Hook].

@@ -19,8 +19,8 @@ import (
 	"siteapi/resolvers"
 )
 
-// Metrics count what happens behind the endpoints. No label has a value that a client chose,
-// so the number of series is bounded.
+// Metrics count what happens behind the endpoints. No label takes a value that a client
+// chose, so the number of series is bounded.
 type Metrics struct {
 	Registry *prometheus.Registry
 	reads    *prometheus.CounterVec
@@ -31,41 +31,43 @@ type Metrics struct {
 	Gaps     prometheus.Counter // properties that contacts were stored without
 }
 
-// NewMetrics returns metrics of their own registry.
+// NewMetrics returns metrics in a registry of their own.
 func NewMetrics(version string) *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+
 	factory := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: "siteapi_" + name, Help: help}, labels)
 	}
+
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "siteapi_build_info",
 		Help:        "Always 1; the version is a label.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
+
 	return &Metrics{
 		Registry: registry,
-		reads: counter(
-			"cache_reads_total",
-			"Reads of the cache; a miss waits for a fill.",
-			"family",
-			"outcome",
-		),
+		reads: counter("cache_reads_total", "Reads of the cache; a miss waits for a fill.",
+			"family", "outcome"),
 		events: counter("events_total", "Things that happened in the resolvers.", "event", "detail"),
+
 		calls: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_upstream_call_seconds",
 			Help:    "Calls to remote systems.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"system", "operation", "outcome"}),
+
 		database: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "siteapi_database_seconds",
 			Help:    "Time that requests wait for the database.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation", "outcome"}),
+
 		tries: counter("delivery_tries_total", "Deliveries tried.", "target", "outcome"),
 		Gaps: factory.NewCounter(prometheus.CounterOpts{
 			Name: "siteapi_crm_gaps_total",
@@ -74,7 +76,7 @@ func NewMetrics(version string) *Metrics {
 	}
 }
 
-// Event counts what the resolvers report.
+// Event counts an event that the resolvers report.
 func (m *Metrics) Event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }
 
 // Call times a call to a remote system.
@@ -88,8 +90,8 @@ func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
 }
 
 // Cache counts the reads of a cache. A read that finds an entry, fresh or expired, is a
-// hit; one that waits for a fill is a miss. Peek only asks whether an entry is current and
-// is not counted.
+// hit; one that waits for a fill is a miss. Peek only asks whether an entry is current
+// and is not counted.
 func (m *Metrics) Cache(c cache.Cache) cache.Cache {
 	return &meteredCache{c, m}
 }
@@ -103,21 +105,23 @@ type meteredCache struct {
 func (c *meteredCache) Get(ctx context.Context, key string, fill cache.Fill) (cache.Entry, error) {
 	began := time.Now()
 	entry, err := c.Cache.Get(ctx, key, fill)
+
 	outcome := "miss"
 	if err == nil && entry.StoredAt.Before(began) {
 		outcome = "hit"
 	}
+
 	family, _, _ := strings.Cut(key, ":")
 	c.metrics.reads.WithLabelValues(family, outcome).Inc()
 	return entry, err
 }
 
-// Gauges are read from the database at each scrape.
+// Gauges are metrics that are read from the database at each scrape.
 type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
 	Load    func() store.Load
-	Files   []string // of SQLite
+	Files   []string // SQLite's files; none with PostgreSQL
 }
 
 // Describe implements [prometheus.Collector] as an unchecked collector: the gauges vary.
@@ -127,19 +131,19 @@ func (Gauges) Describe(chan<- *prometheus.Desc) {}
 func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
+
 	set := func(name, help string, value float64, labels prometheus.Labels) {
-		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("siteapi_"+name, help, nil, labels), prometheus.GaugeValue, value)
+		ch <- prometheus.MustNewConstMetric(
+			prometheus.NewDesc("siteapi_"+name, help, nil, labels), prometheus.GaugeValue, value)
 	}
+
 	load := g.Load()
 	set("database_waiting", "Requests that wait for the write lock.", float64(load.Waiting), nil)
 	for state, n := range map[string]int{"busy": load.Busy, "idle": load.Idle} {
-		set(
-			"database_connections",
-			"Connections to the database by state.",
-			float64(n),
-			prometheus.Labels{"state": state},
-		)
+		set("database_connections", "Connections to the database by state.",
+			float64(n), prometheus.Labels{"state": state})
 	}
+
 	var size int64
 	for _, path := range g.Files {
 		if info, err := os.Stat(path); err == nil {
@@ -149,26 +153,25 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	if len(g.Files) > 0 {
 		set("database_bytes", "Size of SQLite's files, the write-ahead log included.", float64(size), nil)
 	}
+
 	number, oldest, err := g.Archive.InReview(ctx)
 	counts, failed := g.Queue.Counts(ctx)
 	if err != nil || failed != nil {
 		return // siteapi_dependency_up reports that the database is down
 	}
+
 	set("leads_in_review", "Leads in review.", float64(number), nil)
 	set("lead_in_review_seconds", "Age of the oldest lead in review; 0: there is none.", age(oldest), nil)
 	for _, n := range counts {
 		labels := prometheus.Labels{"target": string(n.Target), "state": string(n.State)}
 		set("deliveries", "Deliveries that have not arrived.", float64(n.Number), labels)
-		set(
-			"lead_undelivered_seconds",
+		set("lead_undelivered_seconds",
 			"Age of the oldest lead that a target does not have; 0: there is none.",
-			age(n.Oldest),
-			labels,
-		)
+			age(n.Oldest), labels)
 	}
 }
 
-// age returns the seconds since a time; 0 for the zero time.
+// age returns the seconds since a time, or 0 for the zero time.
 func age(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

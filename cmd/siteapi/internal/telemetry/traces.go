@@ -25,99 +25,122 @@ import (
 	"siteapi/schema"
 )
 
-// Traces make spans of what happens to a request: the request itself, its operation, each
-// call to a remote system, and later each try to deliver what was submitted. No attribute holds anything that a visitor has
-// sent, and no baggage is passed on, since its content is unknown.
+// Traces make spans of what happens to a request: the request itself, its GraphQL
+// operation, each call to a remote system, and later each attempt to deliver what was
+// submitted. No attribute holds anything that a visitor sent, and no baggage is passed
+// on, since its content is unknown.
 //
-// With nil Traces nothing is traced: methods of a nil receiver change nothing, and functions make spans within a trace only.
+// Nil Traces trace nothing: methods of a nil receiver change nothing, and functions make
+// spans within an existing trace only.
 type Traces struct{ provider *sdktrace.TracerProvider }
 
-// OpenTraces returns nil where no collector is set. If the collector is away, spans are dropped and a warning is logged.
-// Headers, certificates, time-outs and the sampler are read by the library from their standard variables.
+// OpenTraces returns nil if no collector is set. If the collector cannot be reached,
+// spans are dropped and a warning is logged. Headers, certificates, time-outs and the
+// sampler are read by the library from their standard variables.
 func OpenTraces(
-	ctx context.Context,
-	s *config.Settings,
-	version string,
-	log zerolog.Logger,
+	ctx context.Context, s *config.Settings, version string, log zerolog.Logger,
 ) (*Traces, error) {
 	if s.TracesURL == "" {
 		return nil, nil //nolint:nilnil // nothing is traced
 	}
+
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(s.TracesURL))
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", "siteapi"), attribute.String("service.version", version),
-		attribute.String("deployment.environment.name", s.Environment),
-	), resource.WithFromEnv())
+
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			attribute.String("service.name", "siteapi"),
+			attribute.String("service.version", version),
+			attribute.String("deployment.environment.name", s.Environment),
+		),
+		resource.WithFromEnv(),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
+
 	// The library's error handler is global to the process.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Warn().Err(err).Msg("sending traces failed")
 	}))
+
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &Traces{provider}, nil
 }
 
-// Close sends what is left.
+// Close sends the spans that are left.
 func (t *Traces) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
+
 	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("sending the last traces: %w", err)
 	}
 	return nil
 }
 
-// Handler makes a span of each request except health checks, in the client's trace if it has one.
+// Handler makes a span of each request except health checks, within the client's trace if
+// the request has one.
 func (t *Traces) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
 	}
+
 	described := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		span := trace.SpanFromContext(r.Context())
+
+		// Values that may identify a person are redacted.
 		for _, name := range []string{
-			"url.path", "client.address", "network.peer.address", "user_agent.original", "http.request.method_original",
+			"url.path",
+			"client.address",
+			"network.peer.address",
+			"user_agent.original",
+			"http.request.method_original",
 		} {
-			span.SetAttributes(attribute.String(name, "redacted")) // may identify a person
+			span.SetAttributes(attribute.String(name, "redacted"))
 		}
+
 		span.SetAttributes(attribute.String("siteapi.request_id", schema.CallerFrom(r.Context()).RequestID))
 		next.ServeHTTP(w, r)
 	})
-	return otelhttp.NewHandler(
-		described,
-		"",
+
+	return otelhttp.NewHandler(described, "",
 		otelhttp.WithTracerProvider(t.provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithFilter(
-			func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" },
-		),
+		otelhttp.WithFilter(func(r *http.Request) bool {
+			return r.URL.Path != "/healthz" && r.URL.Path != "/readyz"
+		}),
 	)
 }
 
-// Operation makes a span of an operation. Its name comes from the schema alone, since clients choose the names of their
-// operations.
+// Operation makes a span of a GraphQL operation. The span's name comes from the schema
+// only, since clients choose the names of their operations.
 func Operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	kind, field := string(graphql.GetOperationContext(ctx).Operation.Operation), "multiple"
 	if fields := schema.CallerFrom(ctx).Summary.RootFields; len(fields) == 1 {
 		field = fields[0]
 	}
+
 	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("siteapi").Start(ctx, kind+" "+field,
 		trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
 	handler := next(ctx)
+
 	return func(ctx context.Context) *graphql.Response {
 		defer span.End()
+
 		response := handler(ctx)
 		if response != nil && len(response.Errors) > 0 {
 			code := schema.ErrorCode(response.Errors[0])
-			// Messages may quote what a client sent; codes don't. Only what is the service's fault counts as an error.
+			// Messages may quote what a client sent; codes don't.
 			span.SetAttributes(attribute.String("siteapi.code", string(code)))
+
+			// Only failures of the service or of a system behind it count as errors.
 			if code == schema.CodeInternal || code == schema.CodeUpstreamUnavailable {
 				span.SetStatus(codes.Error, string(code))
 			}
@@ -126,17 +149,20 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 	}
 }
 
-// Send makes a span of each attempt to deliver a submission, in the trace of the request that submitted it.
+// Send makes a span of each attempt to deliver a submission, in the trace of the request
+// that submitted it.
 func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 	if t == nil {
 		return send
 	}
+
 	return func(ctx context.Context, s *quote.Submission) error {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
-		ctx, span := t.provider.Tracer("siteapi").
-			Start(ctx, "deliver "+string(target), trace.WithSpanKind(trace.SpanKindConsumer),
-				trace.WithAttributes(attribute.String("siteapi.target", string(target))))
+		ctx, span := t.provider.Tracer("siteapi").Start(ctx, "deliver "+string(target),
+			trace.WithSpanKind(trace.SpanKindConsumer),
+			trace.WithAttributes(attribute.String("siteapi.target", string(target))))
 		defer span.End()
+
 		err := send(ctx, s)
 		if err != nil {
 			kind := string(upstream.KindOf(err))
