@@ -18,10 +18,10 @@ import (
 	"siteapi/schema"
 )
 
-// guard decides who may execute a field that the schema marks with @auth.
+// guard decides which callers may execute a field that the schema marks with @auth.
 type guard struct {
 	tokens         map[schema.TokenKind][][sha256.Size]byte
-	signingSecrets []string // a signature by any of them is valid; none: webhooks need no signature
+	signingSecrets []string // any of them may have signed a webhook; none: no signature is needed
 	now            func() time.Time
 }
 
@@ -45,12 +45,9 @@ func digests(tokens []string) [][sha256.Size]byte {
 	return sums
 }
 
-// directive is the implementation of @auth.
+// directive implements @auth.
 func (g *guard) directive(
-	ctx context.Context,
-	_ any,
-	next graphql.Resolver,
-	kind schema.TokenKind,
+	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind,
 ) (any, error) {
 	if err := g.allow(ctx, kind); err != nil {
 		return nil, err
@@ -58,8 +55,8 @@ func (g *guard) directive(
 	return next(ctx)
 }
 
-// allow returns UNAUTHENTICATED unless the caller holds a token of the kind. Digests of
-// equal length are compared, all of them, so that the time taken reveals nothing about a token.
+// allow returns UNAUTHENTICATED unless the caller holds a token of this kind. If signing
+// secrets are set, a webhook must also be signed.
 func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 	caller := schema.CallerFrom(ctx)
 	err := g.allowToken(caller, kind)
@@ -69,6 +66,8 @@ func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
 	return err
 }
 
+// allowToken checks the token alone. It compares digests of equal length, and always all
+// of them, so that the time taken reveals nothing about a token.
 func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	token := bearer(caller.Header)
 	sum := sha256.Sum256([]byte(token))
@@ -76,10 +75,12 @@ func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	for _, accepted := range g.tokens[kind] {
 		match |= subtle.ConstantTimeCompare(sum[:], accepted[:])
 	}
+
 	allowed := match == 1 && token != ""
 	if kind == schema.TokenKindAdmin {
 		allowed = caller.Operator && (allowed || caller.Session && len(g.tokens[kind]) > 0)
 	}
+
 	if !allowed {
 		return &schema.Error{
 			Code:    schema.CodeUnauthenticated,
@@ -89,16 +90,18 @@ func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 	return nil
 }
 
-// allowField returns UNAUTHENTICATED where a field's @auth refuses the caller. Before the
-// body has been read, when it is nil, only the token is checked.
+// allowField returns UNAUTHENTICATED if the @auth of a field refuses the caller. While
+// the body has not been read and is nil, only the token is checked.
 func (g *guard) allowField(ctx context.Context, def *ast.FieldDefinition) error {
 	if def == nil {
 		return nil
 	}
+
 	d := def.Directives.ForName("auth")
 	if d == nil {
 		return nil
 	}
+
 	kind := schema.TokenKind(d.Arguments.ForName("token").Value.Raw)
 	if caller := schema.CallerFrom(ctx); caller.Body == nil {
 		return g.allowToken(caller, kind)
@@ -109,16 +112,17 @@ func (g *guard) allowField(ctx context.Context, def *ast.FieldDefinition) error 
 // signatureTolerance is how far the clocks of CMS and service may differ.
 const signatureTolerance = 5 * time.Minute
 
-// signatureForm is what Sanity sends: t=<unix milliseconds>,v1=<signature>.
+// signatureForm matches Sanity's header: t=<unix milliseconds>,v1=<signature>.
 var signatureForm = regexp.MustCompile(`^t=(\d{1,15})[, ]+v1=([^, ]+)$`)
 
-// verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` says that one of the secrets signed exactly
-// this body within signatureTolerance.
+// verify returns UNAUTHENTICATED unless the header `sanity-webhook-signature` proves that
+// one of the secrets signed exactly this body within signatureTolerance.
 func (g *guard) verify(header string, body []byte) error {
 	refused := &schema.Error{
 		Code:    schema.CodeUnauthenticated,
 		Message: "The webhook signature is missing or not valid.",
 	}
+
 	m := signatureForm.FindStringSubmatch(header)
 	if m == nil {
 		return refused
@@ -128,6 +132,7 @@ func (g *guard) verify(header string, body []byte) error {
 	if err != nil {
 		return refused
 	}
+
 	valid := false
 	for _, secret := range g.signingSecrets {
 		valid = hmac.Equal(got, sign(secret, m[1], body)) || valid
@@ -135,8 +140,10 @@ func (g *guard) verify(header string, body []byte) error {
 	if !valid {
 		return refused
 	}
+
 	if age := g.now().Sub(time.UnixMilli(ms)); age.Abs() > signatureTolerance {
-		refused.Message = "The webhook signature is more than five minutes old or from the future: check the clocks."
+		refused.Message = "The webhook signature is more than five minutes old or from the future: " +
+			"check the clocks."
 		return refused
 	}
 	return nil
@@ -150,7 +157,7 @@ func sign(secret, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// bearer returns the token of the Authorization header, empty where there is none.
+// bearer returns the token of the Authorization header, or an empty text.
 func bearer(h http.Header) string {
 	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

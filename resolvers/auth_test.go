@@ -7,21 +7,25 @@ import (
 	"time"
 )
 
-// The form and the bounds of a signature; what it has to fit is tested through the webhook.
+// TestSignature covers the form and the time limits of a signature. Signed bodies are
+// tested through the webhook.
 func TestSignature(t *testing.T) {
 	t.Parallel()
+
 	const (
 		body = `{"_type":"heroSection","title":"Bună"}`
-		// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst -sha256 -hmac s3cret -binary | basenc
-		// --base64url
+		// printf '1772366400000.{"_type":"heroSection","title":"Bună"}' | openssl dgst
+		// -sha256 -hmac s3cret -binary | basenc --base64url
 		known = "xqeaAlCszeyhmIJQ2q6FL7OyxPv30FFhnTFkZIo6fAI"
 		ms    = "1772366400000" // 2026-03-01T12:00:00Z
 	)
+
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	signed := func(secret, t string) string {
 		return "t=" + t + ",v1=" + base64.RawURLEncoding.EncodeToString(sign(secret, t, []byte(body)))
 	}
 	ago := func(d time.Duration) string { return strconv.FormatInt(at.Add(-d).UnixMilli(), 10) }
+
 	tests := []struct {
 		name, header string
 		ok           bool
@@ -33,6 +37,7 @@ func TestSignature(t *testing.T) {
 		{"five minutes ahead", signed("s3cret", ago(-5*time.Minute)), true},
 		{"further ahead", signed("s3cret", ago(-5*time.Minute-time.Millisecond)), false},
 	}
+
 	g := &guard{signingSecrets: []string{"s3cret"}, now: func() time.Time { return at }}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,6 +51,7 @@ func TestSignature(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
+
 	for header, want := range map[string]string{
 		`"8e03978e"`: "8e03978e",
 		`8e03978e`:   "8e03978e",

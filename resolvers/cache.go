@@ -17,12 +17,10 @@ func (r *Resolver) cacheStats(ctx context.Context) *schema.CacheStatsPayload {
 	}
 }
 
-// clearCache removes all entries or those that match a pattern. A destructive request
+// clearCache removes all entries, or those that match a pattern. A destructive request
 // must not be ambiguous, so exactly one of the two must be given.
 func (r *Resolver) clearCache(
-	ctx context.Context,
-	all *bool,
-	pattern *string,
+	ctx context.Context, all *bool, pattern *string,
 ) (*schema.ClearCachePayload, error) {
 	everything := all != nil && *all
 	switch {
@@ -37,6 +35,7 @@ func (r *Resolver) clearCache(
 			required("pattern", "is required unless all is true"),
 		)
 	}
+
 	text := value(pattern, "*")
 	glob, err := cache.ParsePattern(text)
 	if err != nil {
@@ -46,6 +45,7 @@ func (r *Resolver) clearCache(
 			Message: err.Error(),
 		})
 	}
+
 	cleared, err := r.Cache.Clear(ctx, glob)
 	if err != nil {
 		return nil, translate(err)
@@ -53,16 +53,18 @@ func (r *Resolver) clearCache(
 	for _, l := range r.content.locales {
 		l.paused.Store(0)
 	}
-	if text != "*" &&
-		!strings.HasPrefix(text, "content:") { // it may name a submission's id, which opens its PDF
+
+	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.
+	if text != "*" && !strings.HasPrefix(text, "content:") {
 		text = "…"
 	}
+
 	r.Log.Info().Ctx(ctx).Str("pattern", text).Int("cleared", cleared).Msg("cache cleared")
 	return &schema.ClearCachePayload{Success: true, Cleared: cleared}, nil
 }
 
-// invalidateCache removes the content entries an input names. Every locale's entry
-// holds documents of all types, so a type without a locale means all locales.
+// invalidateCache removes the content entries that an input names. The entry of each
+// locale holds documents of all types, so a type without a locale means all locales.
 func (r *Resolver) invalidateCache(
 	ctx context.Context, in schema.InvalidateCacheInput,
 ) (*schema.InvalidateCachePayload, error) {
@@ -70,15 +72,17 @@ func (r *Resolver) invalidateCache(
 	if len(problems) > 0 {
 		return nil, badInput(problems...)
 	}
+
 	keys, err := r.content.invalidate(ctx, locales)
 	if err != nil {
 		return nil, err
 	}
+
 	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }
 
-// targets returns the locales an input names, or what is missing from it.
+// targets returns the locales that an input names, or the fields that it lacks.
 func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldError) {
 	kind := schema.InvalidationTypeDocumentType
 	switch {
@@ -91,6 +95,7 @@ func targets(in schema.InvalidateCacheInput) ([]schema.Locale, []schema.FieldErr
 	case in.DocumentType == nil:
 		kind = schema.InvalidationTypeLocale
 	}
+
 	switch {
 	case kind == schema.InvalidationTypeAll:
 	case kind == schema.InvalidationTypeLocale && in.Locale == nil:

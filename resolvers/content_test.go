@@ -23,7 +23,7 @@ type scriptedCMS struct {
 	mu      sync.Mutex
 	title   string
 	err     error
-	release chan struct{} // where set, a fetch waits for it after it has read the title
+	release chan struct{} // fetches wait for it, if set, after reading the title
 	calls   atomic.Int64
 }
 
@@ -38,6 +38,7 @@ func (c *scriptedCMS) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, e
 	c.mu.Lock()
 	title, err, release := c.title, c.err, c.release
 	c.mu.Unlock()
+
 	if release != nil {
 		select {
 		case <-release:
@@ -45,9 +46,11 @@ func (c *scriptedCMS) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, e
 			return nil, ctx.Err()
 		}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	fields, _ := json.Marshal(map[string]string{"_id": "hero", "title": title})
 	return []cms.Document{{ID: "hero", Type: "heroSection", Language: q.Locale, Fields: fields}}, nil
 }
@@ -64,6 +67,7 @@ func newContentResolver(t *testing.T, source cms.Content, fallbackDir string, c 
 	t.Helper()
 	m := memory.New()
 	t.Cleanup(func() { _ = m.Close() })
+
 	r := New(Deps{
 		CMS:          source,
 		Cache:        m,
@@ -73,6 +77,7 @@ func newContentResolver(t *testing.T, source cms.Content, fallbackDir string, c 
 		ContentTypes: []string{"heroSection"},
 		ContentLife:  cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
 	})
+
 	t.Cleanup(func() { _ = r.Close(context.Background()) })
 	return r
 }
@@ -83,6 +88,7 @@ func title(t *testing.T, r *Resolver) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
+
 	var fields struct{ Title string }
 	if len(docs) != 1 || json.Unmarshal(docs[0].Fields.(json.RawMessage), &fields) != nil {
 		t.Fatalf("got %+v", docs)
@@ -99,6 +105,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	if got := title(t, r); got[:6] != "error:" {
 		t.Fatalf("with no copy at all the answer is %q, want an error", got)
 	}
+
 	var coded *schema.Error
 	if _, err := r.siteSettings(context.Background(), siteSettingsType); !errors.As(err, &coded) ||
 		coded.Code != schema.CodeUpstreamUnavailable {
@@ -110,6 +117,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	if got := title(t, r); got != "one" {
 		t.Fatalf("got %q", got)
 	}
+
 	source.set("", errors.New("down again"))
 	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
@@ -117,6 +125,7 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	if got := title(t, r); got != "one" {
 		t.Fatalf("after an invalidation with the CMS away: %q, want the fallback copy", got)
 	}
+
 	before := source.calls.Load()
 	for range 10 {
 		title(t, r)
@@ -141,12 +150,15 @@ func TestInvalidationEndsThePause(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	r := newContentResolver(t, source, "", c)
+
 	source.set("", errors.New("down"))
 	title(t, r)
+
 	source.set("new", nil)
 	if _, err := r.content.invalidate(context.Background(), []schema.Locale{schema.LocaleEn}); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := title(t, r); got != "new" {
 		t.Errorf("got %q: news from the CMS must be fetched at once", got)
 	}
@@ -156,6 +168,8 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	r := newContentResolver(t, source, "", c)
+
+	// A slow fetch has read the old title when the content is invalidated.
 	release := make(chan struct{})
 	source.set("old", nil)
 	source.release = release
@@ -164,6 +178,7 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	for source.calls.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
+
 	source.mu.Lock()
 	source.title, source.release = "new", nil
 	source.mu.Unlock()
@@ -173,11 +188,13 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	if got := title(t, r); got != "new" {
 		t.Fatalf("a read after the invalidation got %q", got)
 	}
+
 	close(release)
 	<-slow
 	if got := title(t, r); got != "new" {
 		t.Fatalf("the overtaken fetch put back %q", got)
 	}
+
 	source.set("", errors.New("down"))
 	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
@@ -193,6 +210,7 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	source.set("one", nil)
 	source.release = make(chan struct{})
 	r := newContentResolver(t, source, "", c)
+
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() { title(t, r) })
@@ -200,18 +218,20 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	close(source.release)
 	group.Wait()
+
 	if calls := source.calls.Load(); calls != 1 {
 		t.Errorf("50 readers caused %d fetches, want 1", calls)
 	}
 }
 
-// TestRefetchAfterAWebhook follows a webhook until the CMS has what it announced. A later
+// TestRefetchAfterAWebhook follows a webhook until the CMS serves the change. A later
 // webhook takes over the repetitions of the earlier one.
 func TestRefetchAfterAWebhook(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	source.set("lagging", nil)
 	r := newContentResolver(t, source, "", c)
+
 	for i := range 2 {
 		header := map[string][]string{"Idempotency-Key": {fmt.Sprint("delivery-", i)}}
 		ctx := schema.WithCaller(context.Background(), &schema.Caller{Header: header})
@@ -221,6 +241,7 @@ func TestRefetchAfterAWebhook(t *testing.T) {
 		}
 		eventually(t, func() bool { return source.calls.Load() == int64(i+1) })
 	}
+
 	source.set("settled", nil)
 	eventually(t, func() bool { return title(t, r) == "settled" })
 	eventually(t, func() bool { return source.calls.Load() == 4 })

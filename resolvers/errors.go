@@ -18,7 +18,7 @@ import (
 	"siteapi/schema"
 )
 
-// retrySoon is the Retry-After while a backend is down.
+// retrySoon is the Retry-After of errors while a backend is down.
 const retrySoon = 5 * time.Second
 
 func badInput(fields ...schema.FieldError) *schema.Error {
@@ -56,12 +56,13 @@ func unavailable(message string, err error) *schema.Error {
 	}
 }
 
-// translate turns the sentinel errors of the contracts into coded errors. Any other error is
-// returned unchanged and presented as INTERNAL.
+// translate turns the sentinel errors of the contracts into coded errors. Any other error
+// is returned unchanged and presented as INTERNAL.
 func translate(err error) error {
 	if coded, ok := errors.AsType[*schema.Error](err); ok {
 		return coded
 	}
+
 	switch {
 	case errors.Is(err, cache.ErrUnavailable):
 		return unavailable("The cache is not available at the moment.", err)
@@ -80,36 +81,45 @@ func translate(err error) error {
 	}
 }
 
-// presenter prepares errors for clients: those meant for them get their code, any other is INTERNAL and its text goes
-// to the log only.
+// presenter turns errors into what clients see. An error that is meant for clients keeps
+// its message and code. Any other is INTERNAL, and its text goes to the log only.
 type presenter struct {
 	log zerolog.Logger
 }
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
+
 	var known *schema.Error
 	if errors.As(err, &known) {
 		shown := p.at(ctx, err, known.Message)
 		if known.Err != nil {
-			p.log.Warn().Ctx(ctx).Str("code", string(known.Code)).Str("path", shown.Path.String()).
-				Err(known.Err).Msg("request refused")
+			p.log.Warn().Ctx(ctx).
+				Str("code", string(known.Code)).
+				Str("path", shown.Path.String()).
+				Err(known.Err).
+				Msg("request refused")
 		}
 		shown.Extensions = known.Extensions(requestID)
 		return shown
 	}
+
+	// The executor's own errors wrap no other error. They are about the request.
 	var fromExecutor *gqlerror.Error
 	if errors.As(err, &fromExecutor) && fromExecutor.Err == nil {
 		switch fromExecutor.Extensions[schema.ExtensionCode] {
 		case nil, errcode.ParseFailed, errcode.ValidationFailed:
 			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
 		}
+
 		if path := fromExecutor.Path; len(path) > 1 && path[0] == ast.PathName("variable") {
 			fromExecutor.Message = fmt.Sprintf(`Variable "$%s" %s.`, path[1:], fromExecutor.Message)
 		}
+
 		fromExecutor.Extensions[schema.ExtensionRequestID] = requestID
 		return fromExecutor
 	}
+
 	shown := p.at(ctx, err, "Something went wrong on our side. Request id: "+requestID)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		known = &schema.Error{Code: schema.CodeUpstreamUnavailable, RetryAfter: retrySoon}
@@ -118,18 +128,19 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		known = &schema.Error{Code: schema.CodeInternal}
 		p.log.Error().Ctx(ctx).Str("path", shown.Path.String()).Err(err).Msg("internal error")
 	}
+
 	shown.Extensions = known.Extensions(requestID)
 	return shown
 }
 
-// at returns an error with the path and the place in the document of the field that
-// is being executed.
+// at returns an error with this message, and with the path and position in the document
+// of the field that is being executed.
 func (p presenter) at(ctx context.Context, err error, message string) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
 	return &gqlerror.Error{Message: message, Path: shown.Path, Locations: shown.Locations}
 }
 
-// recoverPanic turns a panic in a resolver into an error that has its stack for the log.
+// recoverPanic turns a panic in a resolver into an error with the stack, for the log.
 func recoverPanic(_ context.Context, value any) error {
 	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 }

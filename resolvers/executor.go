@@ -18,17 +18,21 @@ import (
 type ExecutorOptions struct {
 	// Documents is the query cache; nil: only pinned documents are cached.
 	Documents graphql.Cache[*ast.QueryDocument]
-	// Charge counts a root field that is asked for n times against the rate limit of its REST route, so that GraphQL does
-	// not bypass it; nil: nothing is counted.
+
+	// Charge counts a root field that is requested n times against the rate limit of its
+	// REST route, so that GraphQL does not bypass that limit; nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
-	// Rules are those of validation; nil: gqlparser's defaults.
+
+	// Rules returns the rules of validation; nil: gqlparser's defaults.
 	Rules func() *rules.Rules
 }
 
-// Executor is gqlgen's executor for both endpoints, with checks of its own before an operation runs: all invalid input
-// values are reported at once, and a missing token before anything else that is wrong with a request.
+// Executor is gqlgen's executor for both endpoints. It adds checks before an operation
+// runs: all invalid input values are reported at once, and a missing token is reported
+// before anything else that is wrong with a request.
 type Executor struct {
 	*executor.Executor
+
 	input       *schema.InputChecker
 	guard       *guard
 	documents   *queryCache
@@ -41,6 +45,7 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	if o.Documents == nil {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
+
 	e := &Executor{
 		input:       schema.NewInputChecker(schema.AST()),
 		guard:       newGuard(r),
@@ -48,12 +53,16 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 		development: r.Development,
 		documents:   &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
+
 	e.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
 		Schema:     schema.AST(),
 		Resolvers:  r,
 		Directives: schema.DirectiveRoot{Auth: e.guard.directive},
 	}))
-	e.Use(extension.Introspection{}) // whether clients may ask for the schema is decided with their documents
+
+	// Introspection is always on here: whether clients may ask for the schema is decided
+	// when their documents are checked.
+	e.Use(extension.Introspection{})
 	e.SetQueryCache(e.documents)
 	e.SetDefaultRulesFn(o.Rules)
 	e.SetErrorPresenter(presenter{r.Log}.present)
@@ -61,23 +70,22 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	return e
 }
 
-// Pin caches a valid document of the service's own permanently, by its exact text. It is called before any operation runs.
+// Pin caches a valid document of the service itself permanently, by its exact text. It
+// must be called before any operation runs.
 func (e *Executor) Pin(text string, doc *ast.QueryDocument) { e.documents.pinned[text] = doc }
 
-// Authorize returns UNAUTHENTICATED where a root field's guard refuses the caller. An endpoint calls it before it
-// reports any other error.
+// Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller. An
+// endpoint calls it before it reports any other error.
 func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) error {
 	return e.guard.allowField(ctx, def)
 }
 
-// Admit charges the root fields of a validated operation and checks its variables, to which defaults are added and from
-// which unusable hints are removed. Each endpoint calls it before gqlgen's executor runs the operation. REST ignores the
-// fields that an input type does not have.
+// Admit charges the root fields of a validated operation and checks its variables, to
+// which it adds defaults and from which it removes unusable hints. Each endpoint calls it
+// before gqlgen's executor runs the operation. With ignoreUnknown, which REST sets,
+// fields that an input type does not have are ignored.
 func (e *Executor) Admit(
-	ctx context.Context,
-	op *ast.OperationDefinition,
-	variables map[string]any,
-	ignoreUnknown bool,
+	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
 	caller := schema.CallerFrom(ctx)
 	if e.charge != nil && !caller.Charged {
@@ -85,12 +93,14 @@ func (e *Executor) Admit(
 		for _, field := range schema.Fields(op.SelectionSet) {
 			times[field.Name]++
 		}
+
 		for _, field := range slices.Sorted(maps.Keys(times)) {
 			if refused := e.charge(ctx, field, times[field]); refused != nil {
 				return refused
 			}
 		}
 	}
+
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
 	if e.development {
 		caller.Summary.DroppedFields = dropped
@@ -98,6 +108,7 @@ func (e *Executor) Admit(
 	if len(invalid) == 0 {
 		return nil
 	}
+
 	// Only callers who may use the operation learn what is wrong with the input.
 	for _, field := range schema.Fields(op.SelectionSet) {
 		if err := e.guard.allowField(ctx, field.Definition); err != nil {
@@ -107,7 +118,7 @@ func (e *Executor) Admit(
 	return badInput(invalid...)
 }
 
-// queryCache adds the service's own documents, which are never evicted, to a bounded cache.
+// queryCache adds the service's own documents to a bounded cache. They are never evicted.
 type queryCache struct {
 	graphql.Cache[*ast.QueryDocument]
 	pinned map[string]*ast.QueryDocument

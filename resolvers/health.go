@@ -20,24 +20,27 @@ import (
 	"siteapi/schema"
 )
 
-// Check is one check of the service, for the field serviceHealth and for `siteapi doctor`.
+// Check is one check of the service, for serviceHealth and for `siteapi doctor`.
 type Check struct {
 	Name string
-	// Run returns what works, or an error.
-	Run    func(context.Context, Warn) (string, error)
-	Advice string // what to do about an error
+
+	// Run describes what works, or returns an error.
+	Run func(context.Context, Warn) (string, error)
+
+	// Advice says what to do about an error.
+	Advice string
 }
 
 // checkTimeout is how long one check may take.
 const checkTimeout = 20 * time.Second
 
-// ErrNotMade is the error of a check of what the first start makes.
+// ErrNotMade is the error of a check for something that the first start creates.
 var ErrNotMade = errors.New("it does not exist")
 
 // Warn reports something that works but needs attention.
 type Warn func(detail, advice string)
 
-// Examine makes all checks at the same time.
+// Examine runs all checks at the same time.
 func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
 	found := make([][]*schema.HealthCheck, len(checks))
 	var group sync.WaitGroup
@@ -45,6 +48,7 @@ func Examine(ctx context.Context, checks []Check) []*schema.HealthCheck {
 		group.Go(func() { found[i] = c.examine(ctx) })
 	}
 	group.Wait()
+
 	return slices.Concat(found...)
 }
 
@@ -58,27 +62,25 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 		found = append(found, check)
 	}
 	warn := func(detail, advice string) { report(schema.HealthStateWarning, detail, advice) }
+
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+
 	began := time.Now()
 	works, err := c.Run(ctx, warn)
 	took := time.Since(began).Round(100 * time.Microsecond)
+
 	switch kind := upstream.KindOf(err); {
 	case err == nil && len(found) > 0:
 	case err == nil:
 		report(schema.HealthStateOk, fmt.Sprintf("%s (%v)", works, took), "")
 	case errors.Is(err, ErrNotMade):
-		warn(
-			err.Error(),
-			"right before the first start, which makes it; else set DATA_DIR to the folder of the service",
-		)
+		warn(err.Error(),
+			"right before the first start, which makes it; else set DATA_DIR to the folder of the service")
 	case kind == upstream.Refused:
-		report(
-			schema.HealthStateFailed,
-			err.Error(),
+		report(schema.HealthStateFailed, err.Error(),
 			"see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+
-				"the driver's manual names, for Sanity the role Editor",
-		)
+				"the driver's manual names, for Sanity the role Editor")
 	case kind == upstream.Limited:
 		report(schema.HealthStateFailed, err.Error(), "the quota is used up: wait, or have it raised")
 	default:
@@ -87,19 +89,21 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	return found
 }
 
-// Dependencies are the systems that the service depends on. Each function returns one that is open.
+// Dependencies gives access to the systems that the service depends on. What its
+// functions return is open.
 type Dependencies struct {
 	Database func(ctx context.Context) (store.Quotes, *leads.Service, error)
-	Cache    func(ctx context.Context) (cache.Cache, error) // nil: there is none to reach
+	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
-	CRM      func() (crm.Lookup, error) // nil: there is none to reach
+	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
 
-	ContentTypes []string // that the site uses
+	ContentTypes []string // document types that the site uses
 }
 
-// Checks returns the checks of the dependencies, each a round trip that leaves nothing behind.
+// Checks returns the checks of the dependencies: round trips that leave nothing behind.
 func (d Dependencies) Checks() []Check {
 	const wait = ", and whether this machine reaches the network; leads wait meanwhile and are not lost"
+
 	return []Check{
 		{
 			"database",
@@ -133,39 +137,36 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 	if err != nil {
 		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
 	}
+
 	counts, err := operators.Deliveries.Counts(ctx)
 	inReview, oldest, reviewErr := operators.Archive.InReview(ctx)
+
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {
 		case n.Number == 0:
 		case n.State == queue.Failed:
 			warn(
 				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
-				"see why with `siteapi deliveries list --state failed`, repair it, then `siteapi deliveries retry --all`",
+				"see why with `siteapi deliveries list --state failed`, repair it, "+
+					"then `siteapi deliveries retry --all`",
 			)
 		case age > queue.OverdueAge:
 			warn(
-				fmt.Sprintf(
-					"%d leads are %s for the %s, the oldest for %s",
-					n.Number,
-					n.State,
-					n.Target,
-					age,
-				),
+				fmt.Sprintf("%d leads are %s for the %s, the oldest for %s",
+					n.Number, n.State, n.Target, age),
 				"see why with `siteapi deliveries list`; they are only delivered while a service runs",
 			)
 		}
 	}
+
 	if inReview > 0 {
 		warn(
-			fmt.Sprintf(
-				"%d leads are in review, the oldest for %s",
-				inReview,
-				time.Since(oldest).Round(time.Second),
-			),
+			fmt.Sprintf("%d leads are in review, the oldest for %s",
+				inReview, time.Since(oldest).Round(time.Second)),
 			"see `siteapi leads list --state in-review`, then `siteapi leads release` or `reject`",
 		)
 	}
+
 	return "none is late", errors.Join(err, reviewErr)
 }
 
@@ -178,6 +179,8 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
+	// The second read fails unless the first one stored the entry.
 	key := "doctor:" + rand.Text()
 	for _, missing := range []error{nil, errors.New("the cache does not keep what is stored")} {
 		_, getErr := c.Get(ctx, key, func(context.Context) ([]byte, cache.Lifetime, error) {
@@ -185,6 +188,7 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 		})
 		err = errors.Join(err, getErr)
 	}
+
 	return c.Stats(ctx).Type + ": stored, read and removed", errors.Join(err, c.Invalidate(ctx, key))
 }
 
@@ -194,21 +198,23 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	types := append([]string{siteSettingsType}, d.ContentTypes...)
 	docs, err := content.Fetch(ctx, cms.Query{Types: types, Locale: string(schema.DefaultLocale)})
 	if err != nil {
 		return "", err
 	}
+
 	// Removing what does not exist takes the same right as storing a submission.
 	if err := eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())}); err != nil {
 		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
 	}
+
 	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == siteSettingsType }) {
-		warn(
-			"there is no published document of type siteSettings: SiteSettings answers null",
-			"create and publish it",
-		)
+		warn("there is no published document of type siteSettings: SiteSettings answers null",
+			"create and publish it")
 	}
+
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
 }
 

@@ -40,6 +40,7 @@ func (r *Resolver) leads(
 		}
 		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: id}
 	}
+
 	found, more, err := r.Operators.Leads(ctx, f, state)
 	if err == nil && asksDeliveries(ctx) {
 		err = r.Operators.AddDeliveries(ctx, found...)
@@ -48,6 +49,7 @@ func (r *Resolver) leads(
 		return nil, operatorError(err)
 	}
 	r.audit(ctx, "leads", found...)
+
 	page := &schema.LeadConnection{
 		Edges:    make([]*schema.LeadEdge, len(found)),
 		PageInfo: &schema.PageInfo{HasNextPage: more},
@@ -56,14 +58,13 @@ func (r *Resolver) leads(
 		cursor := newCursor(fmt.Sprint(lead.SubmittedAt.UnixMilli(), " ", lead.ID))
 		page.Edges[i], page.PageInfo.EndCursor = &schema.LeadEdge{Cursor: cursor, Node: lead}, &cursor
 	}
+
 	return page, nil
 }
 
-// deliveryPage implements the root field deliveries.
+// deliveryPage implements the root field `deliveries`.
 func (r *Resolver) deliveryPage(
-	ctx context.Context,
-	f queue.Filter,
-	after string,
+	ctx context.Context, f queue.Filter, after string,
 ) (*schema.DeliveryConnection, error) {
 	f.Newest = true
 	if after != "" {
@@ -72,32 +73,37 @@ func (r *Resolver) deliveryPage(
 			return nil, badCursor()
 		}
 	}
+
 	list, more, err := r.Operators.DeliveryPage(ctx, f)
 	if err != nil {
 		return nil, operatorError(err)
 	}
+
 	page := &schema.DeliveryConnection{
 		Edges:    make([]*schema.DeliveryEdge, len(list)),
 		PageInfo: &schema.PageInfo{HasNextPage: more},
 	}
+
 	read := make([]*schema.Lead, len(list))
 	for i, d := range list {
 		cursor := newCursor(d.ID)
 		page.Edges[i], page.PageInfo.EndCursor = &schema.DeliveryEdge{Cursor: cursor, Node: d}, &cursor
 		read[i] = d.Lead
 	}
+
 	if asksDeliveries(ctx) {
 		if err := r.Operators.AddDeliveries(ctx, read...); err != nil {
 			return nil, operatorError(err)
 		}
 	}
+
 	r.audit(ctx, "deliveries", read...)
 	return page, nil
 }
 
 func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// cursorText decodes a cursor; the result is empty if it is malformed.
+// cursorText decodes a cursor. The result is empty if the cursor is malformed.
 func cursorText(cursor string) string {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -114,13 +120,10 @@ func badCursor() error {
 	})
 }
 
-// asksDeliveries reports whether an operation asks for deliveries below the field that is being resolved.
+// asksDeliveries reports whether an operation selects deliveries below the current field.
 func asksDeliveries(ctx context.Context) bool {
-	return selects(
-		graphql.GetOperationContext(ctx),
-		graphql.GetFieldContext(ctx).Field.Selections,
-		"deliveries",
-	)
+	return selects(graphql.GetOperationContext(ctx),
+		graphql.GetFieldContext(ctx).Field.Selections, "deliveries")
 }
 
 func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
@@ -142,17 +145,16 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 	return lead, nil
 }
 
-// changeLead changes the state of a lead and returns the lead.
+// changeLead changes a lead and returns it as it is afterwards.
 func (r *Resolver) changeLead(
-	ctx context.Context,
-	field, id string,
-	change func(*schema.Lead) error,
+	ctx context.Context, field, id string, change func(*schema.Lead) error,
 ) (*schema.Lead, error) {
 	lead, err := r.Operators.Find(ctx, id)
 	if err == nil {
 		r.audit(ctx, field, lead)
 		err = change(lead)
 	}
+
 	if err == nil {
 		lead, err = r.Operators.Find(ctx, lead.ID)
 	}
@@ -168,6 +170,7 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	if err != nil {
 		return nil, notFound("There is no such delivery.")
 	}
+
 	err = r.Operators.Deliveries.Retry(ctx, number)
 	var list []*schema.Delivery
 	if err == nil {
@@ -176,27 +179,28 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 	if err == nil && len(list) > 0 && asksDeliveries(ctx) {
 		err = r.Operators.AddDeliveries(ctx, list[0].Lead)
 	}
+
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && len(list) == 0:
 		return nil, notFound("There is no such delivery.")
 	case err != nil:
 		return nil, operatorError(err)
 	}
+
 	r.audit(ctx, "retryDelivery", list[0].Lead)
 	return list[0], nil
 }
 
 // eraseLeads implements the root field of that name.
 func (r *Resolver) eraseLeads(
-	ctx context.Context,
-	email string,
-	dryRun bool,
+	ctx context.Context, email string, dryRun bool,
 ) (*schema.ErasureReceipt, error) {
 	found, _, err := r.Operators.Leads(ctx, store.Filter{Email: strings.TrimSpace(email)}, "")
 	if err != nil {
 		return nil, operatorError(err)
 	}
 	r.audit(ctx, "eraseLeads", found...)
+
 	receipt, err := r.Operators.Erase(ctx, email, dryRun)
 	if err != nil {
 		return nil, operatorError(err)
@@ -208,32 +212,39 @@ func (r *Resolver) eraseLeads(
 func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
+
 	checks := Dependencies{
-		Database:     func(context.Context) (store.Quotes, *leads.Service, error) { return r.Quotes, r.Operators, nil },
+		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
+			return r.Quotes, r.Operators, nil
+		},
 		Cache:        func(context.Context) (cache.Cache, error) { return r.Cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
 		ContentTypes: r.ContentTypes,
 	}.Checks()
+
 	health := &schema.ServiceHealth{
 		Checks:  Examine(ctx, slices.Concat(r.Checks, checks)),
 		Cache:   r.cacheStats(ctx).Stats,
 		Version: r.Version,
 	}
+
 	for _, locale := range schema.Locales() {
 		health.Content = append(health.Content, r.content.locales[locale].health())
 	}
 	return health
 }
 
-// audit logs that an operator read or changed something, whatever LOG_LEVEL is. References are not personal data.
+// audit logs that an operator read or changed something, whatever LOG_LEVEL is. It names
+// the leads by their references, which are not personal data.
 func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lead) {
 	references := zerolog.Arr()
 	for _, lead := range leads {
-		if lead != nil { // it was erased
+		if lead != nil { // nil if it was erased
 			references.Str(lead.Reference)
 		}
 	}
+
 	r.Log.Log().
 		Str(zerolog.LevelFieldName, zerolog.LevelInfoValue).
 		Ctx(ctx).
@@ -263,16 +274,17 @@ func operatorError(err error) error {
 	case errors.Is(err, store.ErrUnavailable):
 		return unavailable("The database is not available at the moment.", err)
 	}
+
 	return translate(err)
 }
 
-// examineTime is shorter than an operation may take.
+// examineTime limits the checks of serviceHealth. An operation may take longer.
 const examineTime = 8 * time.Second
 
 // defaultPage is how many entries a page has if the argument is null.
 const defaultPage = 50
 
-// value returns an optional argument.
+// value returns an optional argument, or a default if it is null.
 func value[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise

@@ -32,7 +32,9 @@ func (r *mutationResolver) ReleaseLead(ctx context.Context, id string) (*schema.
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string) (*schema.Lead, error) {
-	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error { return r.Operators.Reject(ctx, lead.ID) })
+	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error {
+		return r.Operators.Reject(ctx, lead.ID)
+	})
 }
 
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
@@ -40,7 +42,11 @@ func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun 
 }
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error) {
-	f := store.Filter{Limit: value(first, defaultPage), Since: value(since, time.Time{}), Until: value(until, time.Time{})}
+	f := store.Filter{
+		Limit: value(first, defaultPage),
+		Since: value(since, time.Time{}),
+		Until: value(until, time.Time{}),
+	}
 	f.Search, f.Locale = value(search, ""), string(value(locale, ""))
 	return r.leads(ctx, f, value(state, ""), value(after, ""))
 }

@@ -25,16 +25,16 @@ import (
 const idempotencyKeyMax = 255
 
 // submitQuote stores a lead with its pending deliveries. It answers once both are
-// durable; they are delivered afterwards. [store.Quotes.Submit] recognizes a repetition, by the
-// digests of the content and of the Idempotency-Key, and returns the first submission.
+// durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes a repetition
+// by the digests of content and Idempotency-Key, and returns the first submission.
 func (r *Resolver) submitQuote(
-	ctx context.Context,
-	in schema.SubmitQuoteInput,
+	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(schema.CallerFrom(ctx).Header)
 	if utf8.RuneCountInString(key) > idempotencyKeyMax {
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
+
 	n := store.NewSubmission{Submission: newSubmission(in)}
 	content, err := contentDigest(&n.Submission)
 	if err != nil {
@@ -44,20 +44,25 @@ func (r *Resolver) submitQuote(
 	if key != "" {
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
+
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
+
+	// Any signal that is not weak puts the lead in review.
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
-	n.Submission.InReview = slices.ContainsFunc(
-		n.Submission.Signals,
-		func(s quote.Signal) bool { return !s.Weak() },
-	)
-	trace := propagation.MapCarrier{} // of the request, which deliveries continue; empty where nothing is traced
+	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals,
+		func(s quote.Signal) bool { return !s.Weak() })
+
+	// Deliveries continue the trace of the request. It is empty if nothing is traced.
+	trace := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, trace)
 	n.Submission.Trace = trace["traceparent"]
+
 	stored, created, err := r.Quotes.Submit(ctx, n)
 	if err != nil {
 		return nil, translate(err)
 	}
+
 	outcome := "repeated"
 	if created {
 		outcome = "created"
@@ -69,12 +74,17 @@ func (r *Resolver) submitQuote(
 		}
 	}
 	r.Count(Event{"submission", outcome})
-	r.Log.Info().Ctx(ctx).Str("reference", strings.ToUpper(shortID(stored.ID))).
-		Bool("created", created).Bool("in_review", stored.InReview).Msg("quote submitted")
+
+	r.Log.Info().Ctx(ctx).
+		Str("reference", strings.ToUpper(shortID(stored.ID))).
+		Bool("created", created).
+		Bool("in_review", stored.InReview).
+		Msg("quote submitted")
 	return &schema.SubmitQuotePayload{Success: true, SubmissionID: stored.ID, PDFURL: stored.PDFPath()}, nil
 }
 
-// idempotencyKey returns the header of that name without the quotes of a structured string; a bare key as it is.
+// idempotencyKey returns the header of that name. A structured string loses its quotes; a
+// bare key is returned as it is.
 func idempotencyKey(h http.Header) string {
 	key := strings.TrimSpace(h.Get("Idempotency-Key"))
 	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
@@ -83,7 +93,7 @@ func idempotencyKey(h http.Header) string {
 	return key
 }
 
-// newSubmission converts a checked input: texts are trimmed, and each feature occurs once.
+// newSubmission converts a checked input. It trims texts and drops repeated features.
 func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 	s := quote.Submission{
 		SessionID: in.SessionID,
@@ -105,11 +115,13 @@ func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 			Currency: strings.TrimSpace(in.Estimate.Currency),
 		},
 	}
+
 	for _, feature := range in.Selections.Features {
 		if feature = strings.TrimSpace(feature); !slices.Contains(s.Selections.Features, feature) {
 			s.Selections.Features = append(s.Selections.Features, feature)
 		}
 	}
+
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
@@ -118,8 +130,8 @@ func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
 
 func trimmed(s *string) string { return strings.TrimSpace(value(s, "")) }
 
-// contentDigest identifies the content of a submission, by which a repetition is recognized. The
-// order of features does not matter.
+// contentDigest identifies the content of a submission, so that a repetition is
+// recognized. The order of features does not matter.
 func contentDigest(s *quote.Submission) (string, error) {
 	same := *s
 	same.Selections.Features = slices.Sorted(slices.Values(s.Selections.Features))
@@ -135,13 +147,10 @@ func digest(session, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signals returns the signs that a program sent a submission. A check that fails because
-// the database or the bot check does not answer is not a reason for a review.
+// signals returns the signs that a submission was sent by a program. A database or bot
+// check that does not answer is not a reason for a review.
 func (r *Resolver) signals(
-	ctx context.Context,
-	in schema.SubmitQuoteInput,
-	content string,
-	at time.Time,
+	ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time,
 ) []quote.Signal {
 	found := []quote.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
@@ -150,12 +159,14 @@ func (r *Resolver) signals(
 	return slices.DeleteFunc(found, func(s quote.Signal) bool { return s == "" })
 }
 
-// paceSignal compares a submission with the first tracked state of its session. A session
-// that begins in the future was tracked by an instance with another clock.
+// paceSignal compares the time of a submission with the first tracked state of its
+// session. A session that begins in the future was tracked by an instance with another
+// clock and gives no signal.
 func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) quote.Signal {
 	if r.MinTime == 0 {
 		return ""
 	}
+
 	s, err := r.Quotes.Session(ctx, session)
 	switch took := at.Sub(s.FirstSeen); {
 	case errors.Is(err, store.ErrNotFound):
@@ -166,16 +177,15 @@ func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time)
 	return ""
 }
 
-// challengeSignal verifies the token of the bot check. The same content sent again is the
-// same attempt, for which the token stays valid.
+// challengeSignal verifies the token of the bot check. Sending the same content again is
+// the same attempt, for which the token stays valid.
 func (r *Resolver) challengeSignal(
-	ctx context.Context,
-	in schema.SubmitQuoteInput,
-	content string,
+	ctx context.Context, in schema.SubmitQuoteInput, content string,
 ) quote.Signal {
 	if r.Challenge == nil {
 		return ""
 	}
+
 	header := schema.CallerFrom(ctx).Header.Get("CF-Turnstile-Response")
 	ok, err := r.Challenge.Verify(ctx, cmp.Or(trimmed(in.ChallengeToken), strings.TrimSpace(header)), content)
 	switch {

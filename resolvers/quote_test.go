@@ -34,6 +34,7 @@ func TestNewSubmissionTrims(t *testing.T) {
 		s.Locale != "ro" {
 		t.Errorf("got %+v", s)
 	}
+
 	if len(s.Selections.Features) != 2 || s.Selections.Features[0] != "blog" ||
 		s.Selections.Features[1] != "shop" {
 		t.Errorf("features are %q, want each once in the order they were ticked", s.Selections.Features)
@@ -42,6 +43,7 @@ func TestNewSubmissionTrims(t *testing.T) {
 
 func TestContentDigest(t *testing.T) {
 	t.Parallel()
+
 	digestOf := func(change func(*schema.SubmitQuoteInput)) string {
 		in := input()
 		change(&in)
@@ -52,6 +54,7 @@ func TestContentDigest(t *testing.T) {
 		}
 		return d
 	}
+
 	same := digestOf(func(*schema.SubmitQuoteInput) {})
 	if got := digestOf(func(in *schema.SubmitQuoteInput) {
 		in.Selections.Features = []string{"shop", "blog"}
@@ -59,6 +62,7 @@ func TestContentDigest(t *testing.T) {
 	}); got != same {
 		t.Error("the order of features or white space changes the digest")
 	}
+
 	for name, change := range map[string]func(*schema.SubmitQuoteInput){
 		"session":  func(in *schema.SubmitQuoteInput) { in.SessionID = "s-2" },
 		"name":     func(in *schema.SubmitQuoteInput) { in.Contact.LastName = "Popa" },

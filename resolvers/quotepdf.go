@@ -19,14 +19,14 @@ import (
 	"siteapi/schema"
 )
 
-// Lifetimes of a rendered document: one without its logo is rendered again soon.
+// Lifetimes of rendered documents. A document without its logo is rendered again soon.
 const (
 	pdfFresh           = time.Hour
 	incompletePDFFresh = time.Minute
 )
 
-// logoWait is how long a document waits for its logo, which leaves time to render it. A logo
-// is fetched again after an hour; if that fails the previous one is used for a day.
+// logoWait is how long a document waits for its logo, which leaves time to render it. A
+// logo is fetched again after an hour. If that fails, the previous one is used for a day.
 const logoWait = cache.FillTimeout / 2
 
 // drawWait is how long a document waits for others to be drawn.
@@ -35,8 +35,8 @@ const drawWait = 2 * time.Second
 // maxIDLength is longer than any id of a submission.
 const maxIDLength = 64
 
-// pdfKey is the cache key of an item that belongs to a submission's documents. Erasing a
-// submission clears all of them, so a cached document is served without reading the database.
+// pdfKey is the cache key of an item that belongs to a submission's documents. An erasure
+// clears all of them, so a cached document is served without reading the database.
 func pdfKey(id, what string) string { return "quote:pdf:" + id + ":" + what }
 
 // quotePdf implements the root field of that name.
@@ -44,20 +44,24 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	if len(id) > maxIDLength {
 		return nil, noSubmission()
 	}
+
 	locale, err := r.pdfLocale(ctx, id, asked)
 	if err != nil {
 		return nil, err
 	}
+
 	snap, err := r.content.read(ctx, locale)
 	if err != nil {
 		// A quote must not fail with the CMS: it is rendered without the site settings.
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
 		snap = &snapshot{revision: "none"}
 	}
+
 	entry, err := r.render(ctx, id, locale, snap)
 	if err != nil {
 		return nil, err
 	}
+
 	return &schema.QuotePDF{
 		FileName:    "quote-" + shortID(id) + ".pdf",
 		ContentType: "application/pdf",
@@ -68,7 +72,7 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	}, nil
 }
 
-// ForgetPDFs removes all rendered documents from the cache, after submissions were deleted.
+// ForgetPDFs clears all rendered documents from the cache after submissions were deleted.
 func (r *Resolver) ForgetPDFs(ctx context.Context) error {
 	_, err := r.Cache.Clear(ctx, cache.Pattern(pdfKey("*", "*")))
 	return err
@@ -90,34 +94,32 @@ func (r *Resolver) submission(ctx context.Context, id string) (quote.Submission,
 	return s, err
 }
 
-// pdfLocale picks the language of a document: the one asked for, else the submission's,
-// else what Accept-Language says.
+// pdfLocale picks the language of a document: the requested one, or else the
+// submission's, or else the best match for Accept-Language.
 func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Locale) (schema.Locale, error) {
 	if asked != nil {
 		return *asked, nil
 	}
-	entry, err := r.Cache.Get(
-		ctx,
-		pdfKey(id, "locale"),
+
+	entry, err := r.Cache.Get(ctx, pdfKey(id, "locale"),
 		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 			s, err := r.submission(ctx, id)
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
-		},
-	)
+		})
 	if err != nil {
 		return "", translate(err)
 	}
 	if l, ok := schema.ParseLocale(string(entry.Value)); ok {
 		return l, nil
 	}
-	_, index := language.MatchStrings(
-		r.languages,
-		strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","),
-	)
+
+	_, index := language.MatchStrings(r.languages,
+		strings.Join(schema.CallerFrom(ctx).Header["Accept-Language"], ","))
 	return schema.Locales()[index], nil
 }
 
-// newLanguages returns a matcher of the locales by their index. It falls back to the first, the default.
+// newLanguages returns a matcher whose index is that of schema.Locales. It falls back to
+// the first locale, the default.
 func newLanguages() language.Matcher {
 	var tags []language.Tag
 	for _, l := range schema.Locales() {
@@ -126,13 +128,11 @@ func newLanguages() language.Matcher {
 	return language.NewMatcher(tags)
 }
 
-// render renders the document of a submission once for all concurrent requests. The cache key has the revision
-// of the content, so the next document reflects an edit of the site settings.
+// render returns the document of a submission, rendered once for all concurrent requests.
+// The cache key has the revision of the content, so the next document reflects an edit of
+// the site settings.
 func (r *Resolver) render(
-	ctx context.Context,
-	id string,
-	locale schema.Locale,
-	snap *snapshot,
+	ctx context.Context, id string, locale schema.Locale, snap *snapshot,
 ) (cache.Entry, error) {
 	key := pdfKey(id, string(locale)+":"+snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
@@ -140,15 +140,20 @@ func (r *Resolver) render(
 		if err != nil {
 			return nil, cache.Lifetime{}, err
 		}
+
 		life := cache.Lifetime{Fresh: pdfFresh}
 		document, complete := r.document(ctx, &s, locale, snap)
 		if !complete {
 			life.Fresh = incompletePDFFresh
 		}
+
 		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
-	sent, content := strings.Clone(entry.Revision), strings.Clone(snap.revision) // all that is kept of both
+
+	// The endpoint may keep this function, which therefore holds copies of the two
+	// revisions and neither the document nor the content.
+	sent, content := strings.Clone(entry.Revision), strings.Clone(snap.revision)
 	schema.OfferAgain(ctx, func() ([]byte, bool) {
 		revision, _ := r.Revision(string(locale))
 		now, ok := r.Cache.Peek(context.Background(), key)
@@ -157,7 +162,7 @@ func (r *Resolver) render(
 	return entry, translate(err)
 }
 
-// draw draws a document, or returns an error after a wait if too many others are being drawn.
+// draw draws a document. If too many others are being drawn, it gives up after drawWait.
 func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 	patience, cancel := context.WithTimeout(ctx, drawWait)
 	defer cancel()
@@ -168,11 +173,12 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 			RetryAfter: time.Second,
 		}
 	}
+
 	defer r.drawing.Release(1)
 	return r.PDF.Render(ctx, d)
 }
 
-// document returns the data of a document, and false if its logo is missing.
+// document returns the data of a document. It is incomplete if its logo can't be loaded.
 func (r *Resolver) document(
 	ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot,
 ) (d pdf.Document, complete bool) {
@@ -180,10 +186,12 @@ func (r *Resolver) document(
 	if snap.settings == nil {
 		return d, true
 	}
+
 	d.Company.Name, d.Company.Accent = snap.settings.companyName, snap.settings.accent
 	d.Company.Lines = companyLines(snap.settings, locale)
-	if logo := snap.settings.shown.Logo; r.Logo != nil && logo != nil && logo.Asset != nil &&
-		logo.Asset.URL != nil {
+
+	if logo := snap.settings.shown.Logo; r.Logo != nil &&
+		logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
 			r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the logo")
@@ -193,11 +201,12 @@ func (r *Resolver) document(
 	return d, true
 }
 
-// logo returns the company's logo, ready to be drawn. If it takes longer than
-// logoWait, fetching continues for the next document.
+// logo returns the company's logo, ready to be drawn. If it takes longer than logoWait,
+// fetching continues for the next document.
 func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, logoWait)
 	defer cancel()
+
 	key := fmt.Sprintf("quote:logo:%x", sha256.Sum256([]byte(address)))
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		image, err := r.Logo.Load(ctx, address)
@@ -206,11 +215,12 @@ func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 	return entry.Value, err
 }
 
-// companyLines are the address and contact lines under the company's name, linked where
-// they can be.
+// companyLines returns the address and contact lines below the company's name, with a
+// link where there is one.
 func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 	var lines []pdf.Line
 	s := settings.shown
+
 	add := func(sep, link string, parts ...*string) {
 		var words []string
 		for _, p := range parts {
@@ -218,15 +228,18 @@ func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 				words = append(words, strings.TrimSpace(*p))
 			}
 		}
+
 		if len(words) > 0 {
 			lines = append(lines, pdf.Line{Text: strings.Join(words, sep), Link: link})
 		}
 	}
+
 	if a := s.Address; a != nil {
 		add(", ", "", a.Street)
 		add(" ", "", a.ZipCode, a.City)
 		add(", ", "", a.State, a.Country)
 	}
+
 	for _, p := range s.ContactPhones {
 		if slices.Contains(p.DisplayLocation, displayContact) {
 			add(": ", telephoneLink(p.Number), localized(p.Label, locale), &p.Number)
@@ -235,6 +248,7 @@ func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
 		add("", telephoneLink(*s.ContactPhone), s.ContactPhone)
 	}
+
 	if s.ContactEmail != nil {
 		add("", "mailto:"+*s.ContactEmail, s.ContactEmail)
 	}
@@ -254,10 +268,15 @@ func telephoneLink(number string) string {
 	}, number)
 }
 
-// localized returns a text in a language, nil where it has none.
+// localized returns a text in a language, or nil if it has none.
 func localized(s *schema.LocalizedString, locale schema.Locale) *string {
 	if s == nil {
 		return nil
 	}
-	return map[schema.Locale]*string{schema.LocaleEn: s.En, schema.LocaleEs: s.Es, schema.LocaleRo: s.Ro}[locale]
+
+	return map[schema.Locale]*string{
+		schema.LocaleEn: s.En,
+		schema.LocaleEs: s.Es,
+		schema.LocaleRo: s.Ro,
+	}[locale]
 }

@@ -48,20 +48,27 @@ func (b *blank) Render(_ context.Context, d pdf.Document) ([]byte, error) {
 // TestPdf counts how often a document is drawn and its submission read.
 func TestPdf(t *testing.T) {
 	t.Parallel()
+
 	for _, tt := range []struct {
 		name   string
 		change func(t *testing.T, r *Resolver)
-		drawn  int64 // after the change and a second request
+		drawn  int64 // number of drawings after the change and a second request
 	}{
 		{"nothing happened", func(*testing.T, *Resolver) {}, 1},
-		{"its documents were cleared", func(t *testing.T, r *Resolver) { clearAll(t, r, "quote:pdf:one:*") }, 2},
-		{"another's were cleared", func(t *testing.T, r *Resolver) { clearAll(t, r, "quote:pdf:two:*") }, 1},
+		{"its documents were cleared", func(t *testing.T, r *Resolver) {
+			clearAll(t, r, "quote:pdf:one:*")
+		}, 2},
+		{"another's were cleared", func(t *testing.T, r *Resolver) {
+			clearAll(t, r, "quote:pdf:two:*")
+		}, 1},
 		{"old submissions were deleted", func(t *testing.T, r *Resolver) {
 			if err := r.ForgetPDFs(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
-		{"the same content was fetched again", func(t *testing.T, r *Resolver) { clearAll(t, r, "content:*") }, 1},
+		{"the same content was fetched again", func(t *testing.T, r *Resolver) {
+			clearAll(t, r, "content:*")
+		}, 1},
 		{"the content changed", func(t *testing.T, r *Resolver) {
 			r.CMS.(*scriptedCMS).set("new", nil)
 			clearAll(t, r, "content:*")
@@ -70,6 +77,7 @@ func TestPdf(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r, quotes, page := newPdfResolver(t, nil)
+
 			for i := range 2 {
 				got, err := r.quotePdf(t.Context(), "one", nil)
 				if err != nil || string(got.Content) != "%PDF en" || got.FileName != "quote-one.pdf" {
@@ -79,13 +87,10 @@ func TestPdf(t *testing.T) {
 					tt.change(t, r)
 				}
 			}
+
 			if page.drawn.Load() != tt.drawn || tt.drawn == 1 && quotes.reads.Load() != 2 {
-				t.Errorf(
-					"drawn %d times, want %d; the submission was read %d times",
-					page.drawn.Load(),
-					tt.drawn,
-					quotes.reads.Load(),
-				)
+				t.Errorf("drawn %d times, want %d; the submission was read %d times",
+					page.drawn.Load(), tt.drawn, quotes.reads.Load())
 			}
 		})
 	}
@@ -99,9 +104,11 @@ func TestPdfOfAnErasedSubmission(t *testing.T) {
 		quotes.erased.Store(true)
 		clearAll(t, r, "quote:pdf:one:*")
 	}
+
 	if _, err := r.quotePdf(t.Context(), "one", nil); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
 		var coded *schema.Error
 		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) ||
@@ -111,7 +118,7 @@ func TestPdfOfAnErasedSubmission(t *testing.T) {
 	}
 }
 
-// scriptedLogo is a loader whose logo comes once it is released.
+// scriptedLogo loads its logo once it is released.
 type scriptedLogo struct {
 	err      error
 	released chan struct{}
@@ -132,7 +139,7 @@ func newScriptedLogo(err error) *scriptedLogo {
 	return &scriptedLogo{err: err, released: make(chan struct{})}
 }
 
-// lifetimes notes how long documents are kept.
+// lifetimes records how long documents are cached.
 type lifetimes struct {
 	cache.Cache
 	fresh atomic.Int64
@@ -148,19 +155,25 @@ func (l *lifetimes) Get(ctx context.Context, key string, fill cache.Fill) (cache
 	})
 }
 
-// TestPdfWithoutItsLogoIsKeptBriefly draws with a logo that can't be had and with one that can.
+// TestPdfWithoutItsLogoIsKeptBriefly draws with a logo that fails and one that loads.
 func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
 	t.Parallel()
+
 	for _, tt := range []struct {
 		err  error
 		want time.Duration
-	}{{errors.New("no logo"), incompletePDFFresh}, {nil, pdfFresh}} {
+	}{
+		{errors.New("no logo"), incompletePDFFresh},
+		{nil, pdfFresh},
+	} {
 		logo := newScriptedLogo(tt.err)
 		close(logo.released)
 		r, _, _ := newPdfResolver(t, logo)
+
 		kept := &lifetimes{Cache: r.Cache}
 		r.Cache = kept
 		snap := &snapshot{revision: "r", settings: settingsWithLogo()}
+
 		if _, err := r.render(t.Context(), "one", schema.LocaleEn, snap); err != nil {
 			t.Fatal(err)
 		}
@@ -170,19 +183,21 @@ func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
 	}
 }
 
-// TestPdfWithALateLogo waits for a logo within the time there is, and fetches it on for
-// the next document.
+// TestPdfWithALateLogo waits for a logo as long as there is time. Fetching it continues
+// for the next document.
 func TestPdfWithALateLogo(t *testing.T) {
 	t.Parallel()
 	logo := newScriptedLogo(nil)
 	r, _, _ := newPdfResolver(t, logo)
 	snap := &snapshot{settings: settingsWithLogo()}
+
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if d, complete := r.document(short, &quote.Submission{}, schema.LocaleEn, snap); complete ||
 		d.Company.Logo != nil {
 		t.Errorf("without the logo it is complete: %+v", d.Company)
 	}
+
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
 		if d, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); !complete ||
@@ -190,15 +205,17 @@ func TestPdfWithALateLogo(t *testing.T) {
 			t.Errorf("with the logo it is not complete: %+v", d.Company)
 		}
 	}
+
 	if n := logo.loads.Load(); n != 1 {
 		t.Errorf("the logo was loaded %d times", n)
 	}
 }
 
-// TestPdfCompanyLines labels numbers in the document's language and links what can be.
+// TestPdfCompanyLines labels numbers in the document's language and adds links.
 func TestPdfCompanyLines(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
+
 	settings := &siteSettings{
 		website: "https://www.lumen.example/",
 		shown: &schema.SiteSettings{
@@ -214,13 +231,15 @@ func TestPdfCompanyLines(t *testing.T) {
 			Address:      &schema.PostalAddress{Street: text("Main Street 1"), City: text("London")},
 		},
 	}
+
 	want := []pdf.Line{
-		{
-			Text: "Main Street 1",
-		}, {Text: "London"}, {Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
+		{Text: "Main Street 1"},
+		{Text: "London"},
+		{Text: "Vânzări: +44 20 7946 0018", Link: "tel:+442079460018"},
 		{Text: "hello@lumen.example", Link: "mailto:hello@lumen.example"},
 		{Text: "www.lumen.example", Link: "https://www.lumen.example/"},
 	}
+
 	if got := companyLines(settings, schema.LocaleRo); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -1,7 +1,7 @@
-// Package resolvers holds all behaviour of the service. The generated
-// *.resolvers.go files only call the functions and methods of the files beside them, which
-// use outside systems through the contracts in integrations. Both endpoints, GraphQL and
-// REST, run them through [Executor].
+// Package resolvers holds all behaviour of the service. The generated *.resolvers.go
+// files only call the functions and methods of the files beside them, which use outside
+// systems through the contracts in integrations. Both endpoints, GraphQL and REST, run
+// the resolvers through [Executor].
 package resolvers
 
 import (
@@ -24,12 +24,12 @@ import (
 	"siteapi/schema"
 )
 
-// Renderer draws the summary of a quote. The same document gives the same bytes.
+// Renderer draws the PDF summary of a quote. Equal documents give equal bytes.
 type Renderer interface {
 	Render(ctx context.Context, d pdf.Document) ([]byte, error)
 }
 
-// LogoLoader fetches a logo, ready to be drawn.
+// LogoLoader fetches a logo in a form that a Renderer can draw.
 type LogoLoader interface {
 	Load(ctx context.Context, url string) ([]byte, error)
 }
@@ -41,47 +41,55 @@ type Deps struct {
 	Cache  cache.Cache
 	Quotes store.Quotes
 	PDF    Renderer
-	Logo   LogoLoader // nil: documents have no logo
+	Logo   LogoLoader // optional: without it, documents have no logo
 	Log    zerolog.Logger
 	Now    func() time.Time
-	NewID  func() string // opaque, at least 122 random bits
+	NewID  func() string // returns an opaque id with at least 122 random bits
 
-	CacheTokens    []string // accepted by @auth(token: CACHE); empty: none is
-	WebhookSecrets []string // accepted by @auth(token: WEBHOOK); empty: none is
-	AdminTokens    []string // accepted by @auth(token: ADMIN); empty: none is
-	SigningSecrets []string // empty: webhooks need no signature
+	// Tokens that @auth accepts for CACHE, WEBHOOK and ADMIN. An empty list accepts none.
+	CacheTokens    []string
+	WebhookSecrets []string
+	AdminTokens    []string
+
+	// SigningSecrets verify webhooks; without any, a webhook needs no signature.
+	SigningSecrets []string
 
 	Operators *leads.Service
-	Checks    []Check // of this machine, for serviceHealth
-	Version   string  // of the program
+	Checks    []Check // checks of this machine, for serviceHealth
+	Version   string  // version of the program
 
 	ContentTypes []string       // document types that `content` serves
-	ContentLife  cache.Lifetime // of a locale's content
-	FallbackDir  string         // stores fallback copies of the content for later processes
+	ContentLife  cache.Lifetime // how long a locale's content is cached
+	FallbackDir  string         // holds fallback copies of the content for later processes
 
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 
-	MinTime   time.Duration       // from a session's first tracked state to its submission; 0: any
-	Challenge *turnstile.Verifier // nil: submissions need no token of a bot check
+	// MinTime is the shortest plausible time from a session's first tracked state to its
+	// submission. 0: any time is plausible.
+	MinTime time.Duration
 
-	Development bool // report the names of the hints that track drops
+	// Challenge verifies the token of a bot check. nil: submissions need no token.
+	Challenge *turnstile.Verifier
 
-	Count func(event Event) // nil: nothing is counted
+	Development bool // report the names of the hints that trackQuote drops
+
+	Count func(event Event) // optional: counts events
 }
 
 // Event is a counted event.
 type Event struct {
 	Name   string // "content_fill", "content_fallback", "webhook", …
-	Detail string // locale, outcome; few different values
+	Detail string // a locale or an outcome; it takes few different values
 }
 
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
+
 	content   *contentService
 	formats   *schema.Formats
-	languages language.Matcher    // of Accept-Language
-	drawing   *semaphore.Weighted // limits the documents that are drawn at a time
+	languages language.Matcher    // matches Accept-Language
+	drawing   *semaphore.Weighted // limits how many documents are drawn at a time
 	work      background
 }
 
@@ -90,12 +98,14 @@ func New(d Deps) *Resolver {
 	if d.Count == nil {
 		d.Count = func(Event) {}
 	}
+
 	r := &Resolver{
 		Deps:      d,
 		formats:   schema.NewFormats(),
 		languages: newLanguages(),
 		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
 	}
+
 	r.content = newContentService(&r.Deps)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r
@@ -118,8 +128,10 @@ func (b *background) start(f func(ctx context.Context)) {
 // Close waits for background work until ctx ends. No operation may run at the same time.
 func (r *Resolver) Close(ctx context.Context) error {
 	r.work.stop()
+
 	done := make(chan struct{})
 	go func() { r.work.group.Wait(); close(done) }()
+
 	select {
 	case <-done:
 		return nil
@@ -134,7 +146,7 @@ func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneSubmissions)
 }
 
-// deleteOld deletes what is older than a retention, nothing if that is 0.
+// deleteOld deletes everything older than a retention. A retention of 0 deletes nothing.
 func (r *Resolver) deleteOld(
 	ctx context.Context,
 	what string,
@@ -144,8 +156,9 @@ func (r *Resolver) deleteOld(
 	if retention == 0 {
 		return
 	}
+
 	n, err := prune(ctx, time.Now().Add(-retention))
-	if n > 0 { // some may be deleted beside an error
+	if n > 0 { // some may have been deleted despite an error
 		r.Log.Info().Int64(what, n).Msg("deleted old " + what)
 		err = errors.Join(err, r.ForgetPDFs(ctx))
 	}

@@ -18,8 +18,7 @@ const (
 	displayFooter  = "footer"
 )
 
-// siteSettings is the settings document as clients get it, with the values that only the
-// PDF uses.
+// siteSettings is the settings document as clients get it, and values only for the PDF.
 type siteSettings struct {
 	shown       *schema.SiteSettings
 	companyName string
@@ -27,12 +26,13 @@ type siteSettings struct {
 	website     string
 }
 
-// siteSettings implements the root field `SiteSettings`. The document has no
-// language, so every locale's content holds it; that of the default locale is read.
+// siteSettings implements the root field `SiteSettings`. The document has no language, so
+// the content of every locale holds it; the default locale's is read.
 func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	if id != siteSettingsType {
 		return nil, nil //nolint:nilnil // null without an error is what the contract asks for
 	}
+
 	snap, err := r.content.read(ctx, schema.DefaultLocale)
 	if err != nil {
 		return nil, translate(err)
@@ -43,14 +43,14 @@ func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSet
 	return snap.settings.shown, nil
 }
 
-// jsonObject is an object of the settings document. Its fields may be of any type: a malformed one is left out and
-// logged, so that the others are still served.
+// jsonObject is an object of the settings document. Its fields may be of any type: a
+// malformed one is left out and logged, so that the others are still served.
 type jsonObject struct {
 	fields map[string]json.RawMessage
-	log    zerolog.Logger // with the place of the object
+	log    zerolog.Logger // says where the object is in the document
 }
 
-// read decodes a field; false where it is missing, null or of another type.
+// read decodes a field, or returns false if it is missing, null or of another type.
 func (o jsonObject) read(name string, to any) bool {
 	raw := o.fields[name]
 	if len(raw) == 0 || string(raw) == "null" {
@@ -63,7 +63,7 @@ func (o jsonObject) read(name string, to any) bool {
 	return true
 }
 
-// text returns a string field; nil where it is missing, empty or of another type.
+// text returns a string field, or nil if it is missing, empty or of another type.
 func (o jsonObject) text(name string) *string {
 	var s string
 	if !o.read(name, &s) || strings.TrimSpace(s) == "" {
@@ -72,32 +72,38 @@ func (o jsonObject) text(name string) *string {
 	return &s
 }
 
-// object returns an object field; false where it is missing or of another type.
+// object returns an object field, or false if it is missing or of another type.
 func (o jsonObject) object(name string) (jsonObject, bool) {
 	field := jsonObject{log: o.log.With().Str("in", name).Logger()}
 	return field, o.read(name, &field.fields)
 }
 
-// texts returns an object field whose own fields are all texts, nil where it is missing or of another type.
+// texts returns an object field whose own fields are all texts, or nil if it is missing
+// or of another type.
 func texts[T any](o jsonObject, name string) *T {
 	field, ok := o.object(name)
 	if !ok {
 		return nil
 	}
+
 	usable := map[string]*string{}
 	for name := range field.fields {
 		usable[name] = field.text(name)
 	}
+
 	var object T
 	if data, err := json.Marshal(usable); err != nil || json.Unmarshal(data, &object) != nil {
-		return nil // T has a field that is no text
+		return nil // T has a field that is not a text
 	}
 	return &object
 }
 
 func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
-	_ = json.Unmarshal(doc.Fields, &d.fields) // an object, or else the document was left out
+
+	// This cannot fail: a document whose fields are not an object was left out before.
+	_ = json.Unmarshal(doc.Fields, &d.fields)
+
 	s := &schema.SiteSettings{
 		ContactPhone:  d.text("contactPhone"),
 		ContactEmail:  d.text("contactEmail"),
@@ -106,12 +112,16 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 		Address:       texts[schema.PostalAddress](d, "address"),
 		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
 	}
+
+	// A site that only has the legacy number gets null instead of an empty list.
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
 		s.ContactPhones = nil
 	}
+
 	if logo, ok := d.object("logo"); ok {
 		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
 	}
+
 	return &siteSettings{
 		shown:       s,
 		companyName: firstText(d, "companyName", "siteName", "title"),
@@ -129,22 +139,26 @@ func firstText(d jsonObject, names ...string) string {
 	return ""
 }
 
-// phones returns the usable entries of the list, never nil. An entry needs a number and a place to be shown at.
+// phones returns the usable entries of the list, never nil. An entry needs a number and a
+// place to be shown at.
 func phones(d jsonObject) []*schema.ContactPhoneNumber {
 	list := []*schema.ContactPhoneNumber{}
 	var entries []json.RawMessage
 	d.read("contactPhones", &entries)
+
 	for i, entry := range entries {
 		o := jsonObject{log: d.log.With().Int("phone", i).Logger()}
 		if json.Unmarshal(entry, &o.fields) != nil {
 			o.log.Warn().Msg("leaving out a phone that is not an object")
 			continue
 		}
+
 		number, shown := o.text("number"), places(o)
 		if number == nil || len(shown) == 0 {
 			o.log.Warn().Msg("leaving out a phone without a number or a place")
 			continue
 		}
+
 		list = append(list, &schema.ContactPhoneNumber{
 			Number:          *number,
 			DisplayLocation: shown,
@@ -158,6 +172,7 @@ func phones(d jsonObject) []*schema.ContactPhoneNumber {
 func places(o jsonObject) []string {
 	var names []any
 	o.read("displayLocation", &names)
+
 	var shown []string
 	for _, name := range names {
 		place, _ := name.(string)

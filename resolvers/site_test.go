@@ -16,21 +16,27 @@ import (
 
 func settingsOf(t *testing.T, fields string) *schema.SiteSettings {
 	t.Helper()
-	return newSiteSettings(
-		&cms.Document{ID: siteSettingsType, Type: siteSettingsType, Fields: json.RawMessage(fields)},
-		zerolog.Nop(),
-	).shown
+	return newSiteSettings(&cms.Document{
+		ID:     siteSettingsType,
+		Type:   siteSettingsType,
+		Fields: json.RawMessage(fields),
+	}, zerolog.Nop()).shown
 }
 
 func TestPhones(t *testing.T) {
 	t.Parallel()
 	const one = `{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}`
+
 	tests := []struct {
 		name, fields  string
-		phones, phone string // as JSON
+		phones, phone string // JSON
 	}{
-		{"several beside the legacy one", `{"contactPhones":[` + one + `],"contactPhone":"9"}`,
-			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`, `"9"`},
+		{
+			"several beside the legacy one",
+			`{"contactPhones":[` + one + `],"contactPhone":"9"}`,
+			`[{"number":"+40 21 555 0100","label":{"ro":"Birou"},"displayLocation":["contact","footer"]}]`,
+			`"9"`,
+		},
 		{"legacy beside an empty list", `{"contactPhones":[],"contactPhone":"9"}`, `null`, `"9"`},
 		{"legacy beside null", `{"contactPhones":null,"contactPhone":"9"}`, `null`, `"9"`},
 		{
@@ -45,20 +51,34 @@ func TestPhones(t *testing.T) {
 			`null`,
 			`"9"`,
 		},
-		{"unknown place", `{"contactPhones":[{"number":"1","displayLocation":["header","contact",5]}]}`,
-			`[{"number":"1","displayLocation":["contact"]}]`, `null`},
+		{
+			"unknown place",
+			`{"contactPhones":[{"number":"1","displayLocation":["header","contact",5]}]}`,
+			`[{"number":"1","displayLocation":["contact"]}]`,
+			`null`,
+		},
 		{
 			"no place",
 			`{"contactPhones":[{"number":"1"},{"number":"2","displayLocation":[]}],"contactPhone":"9"}`,
 			`null`,
 			`"9"`,
 		},
-		{"a place twice", `{"contactPhones":[{"number":"1","displayLocation":["footer","footer"]}]}`,
-			`[{"number":"1","displayLocation":["footer"]}]`, `null`},
+		{
+			"a place twice",
+			`{"contactPhones":[{"number":"1","displayLocation":["footer","footer"]}]}`,
+			`[{"number":"1","displayLocation":["footer"]}]`,
+			`null`,
+		},
 		{"odd types", `{"contactPhones":"x","contactPhone":5}`, `[]`, `null`},
-		{"odd entries", `{"contactPhones":[null,"x",{"number":5},{"number":"1","displayLocation":"contact"},
-			{"number":"2","label":"x","displayLocation":["contact"]}]}`, `[{"number":"2","displayLocation":["contact"]}]`, `null`},
+		{
+			"odd entries",
+			`{"contactPhones":[null,"x",{"number":5},{"number":"1","displayLocation":"contact"},
+			{"number":"2","label":"x","displayLocation":["contact"]}]}`,
+			`[{"number":"2","displayLocation":["contact"]}]`,
+			`null`,
+		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +86,7 @@ func TestPhones(t *testing.T) {
 			phones, _ := json.Marshal(s.ContactPhones)
 			phones = regexp.MustCompile(`"\w+":null,|,"\w+":null`).ReplaceAll(phones, nil)
 			phone, _ := json.Marshal(s.ContactPhone)
+
 			if string(phones) != tt.phones || string(phone) != tt.phone {
 				t.Errorf("got  %s and %s\nwant %s and %s", phones, phone, tt.phones, tt.phone)
 			}
@@ -73,9 +94,10 @@ func TestPhones(t *testing.T) {
 	}
 }
 
-// An editor's mistakes are in the log, each by its place.
+// TestMalformedSettingsAreLogged checks that the log names the place of each mistake.
 func TestMalformedSettingsAreLogged(t *testing.T) {
 	t.Parallel()
+
 	for fields, want := range map[string]string{
 		`{"contactPhones":"x"}`: `"field":"contactPhones"`,
 		`{"contactEmail":7}`:    `"field":"contactEmail"`,
@@ -87,10 +109,9 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 		`{"logo":{"asset":{"url":[]}}}`:                                       `"in":"asset","field":"url"`,
 	} {
 		var log bytes.Buffer
-		newSiteSettings(
-			&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)},
-			zerolog.New(&log),
-		)
+		newSiteSettings(&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)},
+			zerolog.New(&log))
+
 		if !strings.Contains(log.String(), want) ||
 			!strings.Contains(log.String(), `"document":"siteSettings"`) {
 			t.Errorf("%s: the log is %s", fields, log.String())
@@ -100,17 +121,17 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 
 func TestOddSettingsBecomeNull(t *testing.T) {
 	t.Parallel()
-	odd := settingsOf(
-		t,
-		`{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,"businessHours":{"monday":["9"],`+
-			`"friday":"9 - 13"}}`,
-	)
+	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,`+
+		`"businessHours":{"monday":["9"],"friday":"9 - 13"}}`)
 	friday := "9 - 13"
-	want := &schema.SiteSettings{ContactPhones: []*schema.ContactPhoneNumber{},
-		BusinessHours: &schema.BusinessHours{Friday: &friday}}
+	want := &schema.SiteSettings{
+		ContactPhones: []*schema.ContactPhoneNumber{},
+		BusinessHours: &schema.BusinessHours{Friday: &friday},
+	}
 	if !reflect.DeepEqual(odd, want) {
 		t.Errorf("got %+v", odd)
 	}
+
 	for _, fields := range []string{`{"logo":{"asset":null}}`, `{"logo":{"asset":{}}}`} {
 		if s := settingsOf(t, fields); s.Logo == nil || s.Logo.Asset != nil && s.Logo.Asset.URL != nil {
 			t.Errorf("%s: got %+v", fields, s.Logo)
@@ -124,10 +145,10 @@ func TestLabelsComeInEveryLocale(t *testing.T) {
 	for _, locale := range schema.AllLocale {
 		label += `,"` + string(locale) + `":"word-` + string(locale) + `"`
 	}
-	phones := settingsOf(
-		t,
-		`{"contactPhones":[{"number":"1","label":{`+label[1:]+`},"displayLocation":["contact"]}]}`,
-	).ContactPhones
+
+	phones := settingsOf(t, `{"contactPhones":[{"number":"1","label":{`+label[1:]+`},`+
+		`"displayLocation":["contact"]}]}`).ContactPhones
+
 	for _, locale := range schema.AllLocale {
 		if got := localized(phones[0].Label, locale); got == nil || *got != "word-"+string(locale) {
 			t.Errorf("phones in site.go or localized in quotepdf.go leaves out the label in %s", locale)

@@ -13,14 +13,14 @@ import (
 	"siteapi/schema"
 )
 
-// trackQuote stores the state of a visitor's calculator, without the values that are not usable yet. In development their
-// names are reported, as a help for building the form.
+// trackQuote stores the state of a visitor's calculator without the values that are not
+// usable yet. In development it reports their names, which helps with building the form.
 func (r *Resolver) trackQuote(
-	ctx context.Context,
-	in schema.TrackQuoteInput,
+	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
 	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}
+
 	if s := in.Selections; s != nil {
 		visit.Selections = quote.Selections{
 			ProjectType: read.slug("selections.projectType", s.ProjectType),
@@ -29,6 +29,7 @@ func (r *Resolver) trackQuote(
 			Timeline:    read.slug("selections.timeline", s.Timeline),
 		}
 	}
+
 	if e := in.Estimate; e != nil {
 		visit.Estimate = quote.PartialEstimate{
 			Min:      read.amount("estimate.min", e.Min),
@@ -36,15 +37,18 @@ func (r *Resolver) trackQuote(
 			Currency: read.text("estimate.currency", e.Currency, r.formats.Currency),
 		}
 	}
+
 	if f := in.FormData; f != nil {
 		visit.Hints = quote.Hints{
 			Email:     read.text("formData.email", f.Email, r.formats.Email),
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
 	}
+
 	if err := r.Quotes.Track(ctx, visit); err != nil {
 		return nil, translate(err)
 	}
+
 	if r.Development {
 		summary := &schema.CallerFrom(ctx).Summary
 		summary.DroppedFields = append(summary.DroppedFields, read.dropped...)
@@ -52,13 +56,14 @@ func (r *Resolver) trackQuote(
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
-// hints reads values that a visitor may still be typing. One that is not usable yet is dropped, and its name recorded.
+// hints reads values that a visitor may still be typing. A value that is not usable yet
+// is dropped, and its name is recorded.
 type hints struct {
 	formats *schema.Formats
 	dropped []string
 }
 
-// text returns a usable text without white space around it, else an empty one.
+// text returns a usable text without the white space around it, or else an empty one.
 func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	text := trimmed(s)
 	if text != "" && !usable(text) {
@@ -68,12 +73,12 @@ func (h *hints) text(field string, s *string, usable func(string) bool) string {
 	return text
 }
 
-// slug returns a usable slug, which has no white space around it, else an empty text.
+// slug returns a usable slug, which has no white space around it, or else an empty text.
 func (h *hints) slug(field string, s *string) string {
 	return h.text(field, s, func(string) bool { return h.formats.Slug(*s) })
 }
 
-// slugs returns the first usable, different slugs of a list.
+// slugs returns the first usable slugs of a list, each once.
 func (h *hints) slugs(field string, list []*string) []string {
 	var kept []string
 	for i, s := range list {
@@ -81,18 +86,20 @@ func (h *hints) slugs(field string, list []*string) []string {
 		if slug == "" || slices.Contains(kept, slug) {
 			continue
 		}
+
 		if len(kept) == schema.MaxFeatures || !h.formats.Slug(*s) {
 			if len(h.dropped) < schema.MaxFieldErrors {
 				h.dropped = append(h.dropped, fmt.Sprintf("%s[%d]", field, i))
 			}
 			continue
 		}
+
 		kept = append(kept, slug)
 	}
 	return kept
 }
 
-// amount returns a usable amount, else nil.
+// amount returns a usable amount, or else nil.
 func (h *hints) amount(field string, f *float64) *float64 {
 	if f != nil && (*f < 0 || *f > schema.MaxAmount) {
 		h.dropped = append(h.dropped, field)

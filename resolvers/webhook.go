@@ -9,16 +9,16 @@ import (
 	"siteapi/schema"
 )
 
-// webhookEvent is the part of a webhook's payload that the service reads. The shape of the
-// payload is configured in the CMS.
+// webhookEvent is the part of a webhook's payload that the service reads. The shape of
+// the payload is configured in the CMS.
 type webhookEvent struct {
 	documentType string
 	locale       string
 	id           string
 }
 
-// newWebhookEvent looks for each part under several names; the first that is a non-empty
-// string counts.
+// newWebhookEvent looks for each part under several names. The first that holds a
+// non-empty string counts.
 func newWebhookEvent(payload map[string]any) webhookEvent {
 	first := func(names ...string) string {
 		for _, name := range names {
@@ -28,6 +28,7 @@ func newWebhookEvent(payload map[string]any) webhookEvent {
 		}
 		return ""
 	}
+
 	return webhookEvent{
 		documentType: first("_type", "type", "documentType"),
 		locale:       first("language", "locale", "_lang", "__i18n_lang"),
@@ -35,13 +36,14 @@ func newWebhookEvent(payload map[string]any) webhookEvent {
 	}
 }
 
-// locales returns the locales whose content an event makes stale: none for drafts and
-// versions, and for the quotes that the service itself stores.
+// locales returns the locales whose content an event makes stale. Drafts, versions and
+// the quotes that the service itself stores affect none.
 func (e webhookEvent) locales() []schema.Locale {
 	if !cms.IsPublished(e.id) || e.documentType == cms.SubmissionType ||
 		strings.HasPrefix(e.id, cms.SubmissionType+".") {
 		return nil
 	}
+
 	if e.locale == "" {
 		return schema.Locales()
 	}
@@ -61,8 +63,7 @@ const (
 // receiveCmsWebhook implements the root field of that name. A failure of the service is
 // answered with 503, which the CMS retries, unlike a 4xx.
 func (r *Resolver) receiveCmsWebhook(
-	ctx context.Context,
-	payload any,
+	ctx context.Context, payload any,
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
@@ -73,20 +74,24 @@ func (r *Resolver) receiveCmsWebhook(
 			Message: "must be a JSON object",
 		})
 	}
+
 	event := newWebhookEvent(object)
 	locales := event.locales()
 	if locales == nil {
-		event.id = "" // of a quote it would be logged with the id that opens its PDF
+		// The id of a quote opens its PDF, so it is not logged.
+		event.id = ""
 	}
+
 	keys, err := r.content.invalidate(ctx, locales)
 	if err != nil {
 		r.Count(Event{"webhook", "error"})
 		return nil, err
 	}
+
 	r.refetch(locales, firstRefetch, secondRefetch)
 	r.Count(Event{"webhook", "ok"})
-	r.Log.Info().
-		Ctx(ctx).
+
+	r.Log.Info().Ctx(ctx).
 		Str("document_type", event.documentType).
 		Str("document", event.id).
 		Strs("keys", keys).

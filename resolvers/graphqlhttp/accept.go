@@ -13,26 +13,30 @@ type mediaType string
 
 const (
 	typeJSON    mediaType = "application/json"                  // the media type of older clients
-	typeGraphQL mediaType = "application/graphql-response+json" // with meaningful status codes
+	typeGraphQL mediaType = "application/graphql-response+json" // answers have meaningful status codes
 )
 
-// negotiate returns the media type that a client prefers, or false where it takes neither. Without a preference
-// it is application/json; of two with equal quality, the one named in full wins, then the one named first.
+// negotiate returns the media type that a client prefers, or false if it accepts neither.
+// Without a preference it is application/json. Of two with equal quality, the one named
+// in full wins, then the one named first.
 func negotiate(accept []string) (mediaType, bool) {
 	list := strings.Join(accept, ",")
 	if list == "" || list == string(typeJSON) {
 		return typeJSON, true
 	}
+
 	var json, gql preference
 	for i, part := range strings.Split(list, ",") {
 		name, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
 		}
+
 		q := 1.0
 		if text, ok := params["q"]; ok {
-			q, _ = strconv.ParseFloat(text, 64) // 0 where it is no number
+			q, _ = strconv.ParseFloat(text, 64) // 0 if it is not a number
 		}
+
 		switch name {
 		case string(typeJSON):
 			json.take(preference{q, 3, -float64(i)})
@@ -46,13 +50,15 @@ func negotiate(accept []string) (mediaType, bool) {
 			gql.take(preference{q, 1})
 		}
 	}
+
 	if slices.Compare(gql[:], json[:]) > 0 {
 		return typeGraphQL, gql[0] > 0
 	}
 	return typeJSON, json[0] > 0
 }
 
-// preference ranks a media type: by quality, then how specific the range is, then the order in the header.
+// preference ranks a media type by quality, then by how specific the range is, then by
+// the order in the header.
 type preference [3]float64
 
 // take applies a media range of the header. The most specific one counts.
@@ -62,17 +68,19 @@ func (p *preference) take(other preference) {
 	}
 }
 
-// isJSON reports whether a body is plain JSON in UTF-8. Bodies that a page of another site can send without
-// a CORS preflight (forms, text, no type at all) are not.
+// isJSON reports whether a body is plain JSON in UTF-8. It excludes all that a page of
+// another site can send without a CORS preflight: forms, text, and untyped bodies.
 func isJSON(header http.Header) bool {
 	if encoding := header.Get("Content-Encoding"); encoding != "" &&
 		!strings.EqualFold(encoding, "identity") {
 		return false
 	}
-	value := strings.Join(header["Content-Type"], ",") // of two headers it is no media type
-	if value == string(typeJSON) {                     // what nearly every client sends
+
+	value := strings.Join(header["Content-Type"], ",") // no media type if there are two headers
+	if value == string(typeJSON) {                     // sent by nearly every client
 		return true
 	}
+
 	name, params, err := mime.ParseMediaType(value)
 	charset := strings.ToLower(params["charset"])
 	return err == nil && name == string(typeJSON) &&

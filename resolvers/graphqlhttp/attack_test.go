@@ -12,11 +12,12 @@ import (
 
 func TestAttacksAreRefusedQuickly(t *testing.T) {
 	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
+
 	for _, a := range attacks() {
 		best := time.Hour
 		for range 5 {
 			start := processorTime()
-			got := d.post(t, typeGraphQL, a.body) // so that a refusal is a status of 4xx
+			got := d.post(t, typeGraphQL, a.body) // this type gives refusals a status of 4xx
 			best = min(best, processorTime()-start)
 			if got.status < 400 || got.status > 499 || len(got.body) > 16<<10 {
 				t.Errorf("%s: %d, %d bytes, %.200s", a.name, got.status, len(got.body), got.body)
@@ -25,17 +26,19 @@ func TestAttacksAreRefusedQuickly(t *testing.T) {
 				break
 			}
 		}
+
 		t.Logf("%8v  %s", best.Round(10*time.Microsecond), a.name)
 		if best > time.Second {
 			t.Errorf("%s took %v", a.name, best)
 		}
 	}
+
 	if n := d.runs.Load(); n != 0 {
 		t.Errorf("%d fields were executed", n)
 	}
 }
 
-// processorTime is what this process has used: other processes share the machine.
+// processorTime is what this process has used, since other processes share the machine.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
@@ -45,12 +48,14 @@ func processorTime() time.Duration {
 // attack is the body of a hostile request.
 type attack struct{ name, body string }
 
-// attacks are requests that a public endpoint has to refuse quickly, with introspection on.
+// attacks returns requests that must be refused quickly, even with introspection on.
 func attacks() []attack {
 	return []attack{
 		document("1,000 aliases", "{ "+numbered(1000, "a%d: __typename ")+"}"),
-		document("100 aliases of a costly field", `mutation { `+numbered(100,
-			`a%d: trackQuote(input: {sessionId: "a"}) { success } `)+"}"),
+		document(
+			"100 aliases of a costly field",
+			`mutation { `+numbered(100, `a%d: trackQuote(input: {sessionId: "a"}) { success } `)+"}",
+		),
 		document("selections 10,000 deep", strings.Repeat("{ a ", 10_000)+strings.Repeat("}", 10_000)),
 		document("selections 900 deep", strings.Repeat("{ a ", 900)+strings.Repeat("}", 900)),
 		document(
@@ -135,10 +140,8 @@ func numbered(n int, format string) string {
 	return b.String()
 }
 
-// doubling is a document whose fragments, spread out, are 2^n fields.
+// doubling returns a document whose fragments, spread out, are 2^n fields.
 func doubling(n int) string {
-	return settings("...F0") + numbered(
-		n,
-		"fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } fragment G%[1]d on SiteSettings { ...F%[1]d } ",
-	)
+	return settings("...F0") + numbered(n, "fragment F%[1]d on SiteSettings { ...G%[1]d ...G%[1]d } "+
+		"fragment G%[1]d on SiteSettings { ...F%[1]d } ")
 }

@@ -26,19 +26,20 @@ type DocumentOptions struct {
 	TrustedOnly   bool              // every other document is refused
 }
 
-// Documents parses, checks and caches documents. It is the query cache of the endpoint's executor.
+// Documents parses, checks and caches documents. It is the executor's query cache.
 type Documents struct {
 	DocumentOptions
-	cache      *otter.Cache[string, *document] // by text
-	registered *otter.Cache[string, string]    // texts by SHA-256, of automatic persisted queries
-	byID       map[string]string               // texts of trusted documents
+
+	cache      *otter.Cache[string, *document] // parsed documents by their text
+	registered *otter.Cache[string, string]    // texts of automatic persisted queries by their SHA-256
+	byID       map[string]string               // texts of trusted documents by their ids
 	trusted    map[string]bool                 // trusted documents as the formatter writes them
 }
 
 // document is a parsed document. It is never changed.
 type document struct {
 	ast        *ast.QueryDocument
-	operations []*operation // empty where it is refused
+	operations []*operation // empty if the document is refused
 }
 
 // Memory for parsed documents. The size of one is estimated generously.
@@ -48,18 +49,21 @@ const (
 	documentByte       = 40      // bytes for each byte of text
 )
 
-// NewDocuments returns the documents that the options allow. A trusted document that would be refused is an
-// error that names it.
+// NewDocuments returns the documents that the options allow. If a trusted document would
+// be refused, the error names it.
 func NewDocuments(o DocumentOptions) (*Documents, error) {
 	d := &Documents{DocumentOptions: o}
 	d.cache = otter.Must(&otter.Options[string, *document]{
 		MaximumWeight: documentCacheBytes,
-		Weigher:       func(text string, _ *document) uint32 { return uint32(documentBase + documentByte*len(text)) },
+		Weigher: func(text string, _ *document) uint32 {
+			return uint32(documentBase + documentByte*len(text))
+		},
 	})
 	d.registered = otter.Must(&otter.Options[string, string]{
 		MaximumWeight: registeredBytes,
 		Weigher:       func(_, text string) uint32 { return uint32(registeredWeight + len(text)) },
 	})
+
 	return d, d.addTrusted()
 }
 
@@ -74,12 +78,13 @@ func (d *Documents) Get(_ context.Context, text string) (*ast.QueryDocument, boo
 // Add does nothing: only documents that passed the endpoint's own checks are cached.
 func (d *Documents) Add(context.Context, string, *ast.QueryDocument) {}
 
-// load returns the document with this text, and what is wrong with it. One that is refused has no operations, one that
-// cannot be parsed is nil.
+// load returns the document with this text, and what is wrong with it. A refused document
+// has no operations. One that cannot be parsed is nil.
 func (d *Documents) load(text string) (*document, gqlerror.List) {
 	if doc, ok := d.cache.GetIfPresent(text); ok {
 		return doc, nil
 	}
+
 	doc, err := d.parse(text)
 	if d.TrustedOnly && (err != nil || !d.trusted[canonical(doc.ast)]) {
 		return doc, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
@@ -87,6 +92,7 @@ func (d *Documents) load(text string) (*document, gqlerror.List) {
 	if err != nil {
 		return doc, gqlerror.List{err}
 	}
+
 	errs := d.check(doc)
 	if len(errs) == 0 {
 		d.cache.Set(text, doc)
@@ -106,12 +112,14 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 	return &document{ast: parsed}, checkSize(parsed)
 }
 
-// check validates a parsed document and adds its operations, also if only values written into it are wrong.
+// check validates a parsed document. It adds the operations even if values written into
+// the document are wrong, but nothing else is.
 func (d *Documents) check(doc *document) gqlerror.List {
 	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
 	if len(errs) > 0 && !onlyValues(errs) {
 		return errs
 	}
+
 	var operations []*operation
 	for _, def := range doc.ast.Operations {
 		op := newOperation(d.Schema, def)
@@ -125,12 +133,13 @@ func (d *Documents) check(doc *document) gqlerror.List {
 		}
 		operations = append(operations, op)
 	}
+
 	doc.operations = operations
 	return errs
 }
 
-// Rules returns gqlparser's rules without suggestions ("Did you mean …"): to find them, a long name is compared with each
-// of the schema, which takes seconds.
+// Rules returns gqlparser's rules without suggestions ("Did you mean …"). To find them, a
+// long name is compared with each name in the schema, which takes seconds.
 func Rules() *rules.Rules {
 	set := rules.NewDefaultRules()
 	set.ReplaceRule("FieldsOnCorrectType", rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
@@ -141,15 +150,16 @@ func Rules() *rules.Rules {
 	return set
 }
 
-// canonical returns a document as the formatter writes it, which is the same whatever its white space, commas
-// and comments.
+// canonical returns a document as the formatter writes it, which does not depend on white
+// space, commas and comments.
 func canonical(doc *ast.QueryDocument) string {
 	var text bytes.Buffer
 	formatter.NewFormatter(&text).FormatQueryDocument(doc)
 	return text.String()
 }
 
-// operation returns the operation of this name, nil where there is none; the name may be empty if there is only one.
+// operation returns the operation of this name, or nil if there is none. The name may be
+// empty if there is only one operation.
 func (doc *document) operation(name string) *operation {
 	for _, op := range doc.operations {
 		if op.Name == name || name == "" && len(doc.operations) == 1 {
@@ -159,21 +169,25 @@ func (doc *document) operation(name string) *operation {
 	return nil
 }
 
-// summarize records for the access log what a document asks for, even if it is refused. Of the client's text it copies
-// only a name of the usual length; fields are named as the schema does.
+// summarize records for the access log what a document asks for, even if it is refused.
+// It copies only a name of the usual length from the client's text; the names of fields
+// are taken from the schema.
 func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 	op := doc.ast.Operations.ForName(name)
 	if op == nil {
 		return
 	}
+
 	root := d.Schema.Query
 	if op.Operation == ast.Mutation {
 		root = d.Schema.Mutation
 	}
+
 	s.Operation = string(op.Operation)
 	if len(op.Name) <= maxName {
 		s.OperationName = strings.Clone(op.Name)
 	}
+
 	for _, selection := range op.SelectionSet {
 		f, ok := selection.(*ast.Field)
 		if !ok || slices.Contains(s.RootFields, f.Name) {
@@ -195,14 +209,14 @@ func onlyValues(errs gqlerror.List) bool {
 	return true
 }
 
-// Bounds of names that are logged, and of errors that are sent.
+// Limits on names that are logged and on errors that are sent.
 const (
 	maxName    = 64
 	maxErrors  = 20
 	maxMessage = 500 // bytes; the parser quotes the document
 )
 
-// shorten bounds the number of errors and the length of their messages.
+// shorten limits the number of errors and the length of their messages.
 func shorten(errs gqlerror.List) gqlerror.List {
 	errs = errs[:min(len(errs), maxErrors)]
 	for _, err := range errs {

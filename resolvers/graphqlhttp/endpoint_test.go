@@ -30,9 +30,9 @@ type site struct {
 	mu       sync.Mutex
 	settings *schema.SiteSettings
 	revision atomic.Int64
-	runs     atomic.Int64                    // executed fields of the root
+	runs     atomic.Int64                    // number of root fields that were executed
 	during   func(ctx context.Context) error // called while a read is under way
-	fails    error                           // what every read fails with
+	fails    error                           // the error of every read, if set
 	bodies   chan []byte                     // raw bodies that mutations saw
 }
 
@@ -89,14 +89,17 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 	if q.fails != nil {
 		return nil, q.fails
 	}
+
 	q.mu.Lock()
 	found := q.settings
 	q.mu.Unlock()
+
 	if q.during != nil {
 		if err := q.during(ctx); err != nil {
 			return nil, err
 		}
 	}
+
 	if id != "siteSettings" {
 		return nil, nil //nolint:nilnil // the contract's null
 	}
@@ -104,9 +107,7 @@ func (q queries) SiteSettings(ctx context.Context, id string) (*schema.SiteSetti
 }
 
 func (q queries) Content(
-	_ context.Context,
-	documentType string,
-	locale schema.Locale,
+	_ context.Context, documentType string, locale schema.Locale,
 ) ([]*schema.ContentDocument, error) {
 	q.runs.Add(1)
 	return []*schema.ContentDocument{{
@@ -134,7 +135,7 @@ func (m mutations) seen(ctx context.Context) {
 	m.runs.Add(1)
 	select {
 	case m.bodies <- schema.CallerFrom(ctx).Body:
-	default: // a test that does not look
+	default: // the test does not read them
 	}
 }
 
@@ -144,8 +145,7 @@ func (m mutations) ClearCache(ctx context.Context, _ *bool, _ *string) (*schema.
 }
 
 func (m mutations) TrackQuote(
-	ctx context.Context,
-	in schema.TrackQuoteInput,
+	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
 	m.seen(ctx)
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
@@ -172,6 +172,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	var known *schema.Error
 	var plain *gqlerror.Error
 	code, message := schema.CodeInternal, "Something went wrong on our side."
+
 	switch {
 	case errors.As(err, &known):
 		code, message = known.Code, known.Message
@@ -180,6 +181,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	case errors.As(err, &plain) && plain.Err == nil:
 		code, message = schema.CodeBadUserInput, plain.Message
 	}
+
 	return &gqlerror.Error{
 		Message:   message,
 		Path:      shown.Path,
@@ -195,7 +197,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 type endpoint struct {
 	*site
 	url  string
-	said chan schema.Summary // of each request, in their order
+	said chan schema.Summary // summaries of the requests, in their order
 }
 
 // setup adjusts the endpoint of a test.
@@ -212,19 +214,21 @@ func (admitting) Admit(context.Context, *ast.OperationDefinition, map[string]any
 	return nil
 }
 
-// handler is the endpoint behind a middleware that says who is calling, as the service has it.
+// handler returns the endpoint behind a middleware that adds the caller.
 func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 	t.Helper()
 	docs, err := graphqlhttp.NewDocuments(s.documents)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	exec := executor.New(s.site.executable())
 	exec.Use(extension.Introspection{})
 	exec.SetQueryCache(docs)
 	exec.SetErrorPresenter(present)
 	s.options.Executor, s.options.Documents = admitting{exec}, docs
 	handler := graphqlhttp.New(s.options)
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := &schema.Caller{RequestID: "req-1", Header: r.Header}
 		defer func() {
@@ -253,7 +257,7 @@ func newEndpoint(t testing.TB, adjust func(*setup)) *endpoint {
 	return &endpoint{site: s.site, url: server.URL, said: said}
 }
 
-// reply is what came back.
+// reply is a response with its whole body.
 type reply struct {
 	status int
 	header http.Header
@@ -266,6 +270,7 @@ func (d *endpoint) do(t testing.TB, method, query string, header http.Header, bo
 	if query != "" {
 		target += "?" + query
 	}
+
 	req, err := http.NewRequestWithContext(t.Context(), method, target, body)
 	if err != nil {
 		t.Fatal(err)
@@ -273,11 +278,13 @@ func (d *endpoint) do(t testing.TB, method, query string, header http.Header, bo
 	for name, values := range header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
+
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
+
 	data, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -321,9 +328,11 @@ func (r reply) firstError(t testing.TB) (message, code string) {
 			Extensions struct{ Code, RequestID string }
 		}
 	}
+
 	if err := json.Unmarshal([]byte(r.body), &shape); err != nil {
 		t.Fatalf("answer %q: %v", r.body, err)
 	}
+
 	if len(shape.Errors) == 0 {
 		return "", ""
 	}

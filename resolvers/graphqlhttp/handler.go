@@ -1,9 +1,11 @@
-// Package graphqlhttp serves GraphQL over HTTP, to the current draft of that name, with an executor of gqlgen.
+// Package graphqlhttp serves GraphQL over HTTP, as the current draft of that name
+// describes it, with an executor of gqlgen.
 //
-// A request passes cheap checks first: size, media type, strict JSON, then limits on the parsed document, and only then
-// validation, which takes more than linear time on hostile documents. Parsed documents are cached, and so are the
-// responses of public queries, for as long as the content they were made from. A validation failure is 400, not the
-// newer draft's 422, because the public audit suite asks for it.
+// A request passes cheap checks first: size, media type, strict JSON, then limits on the
+// parsed document. Validation comes last, since it takes more than linear time on hostile
+// documents. Parsed documents are cached, and so are the responses of public queries, for
+// as long as the content that they were made from is current. A validation failure is
+// 400, not the newer draft's 422, because the public audit suite asks for it.
 package graphqlhttp
 
 import (
@@ -21,26 +23,26 @@ import (
 // Executor runs operations.
 type Executor interface {
 	graphql.GraphExecutor
-	// Admit returns why an operation may not run with these variables, to which it adds defaults.
+
+	// Admit returns why an operation may not run. It adds defaults to the variables.
 	Admit(
-		ctx context.Context,
-		op *ast.OperationDefinition,
-		variables map[string]any,
-		ignoreUnknown bool,
+		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 	) error
 }
 
 // Options configures a handler.
 type Options struct {
-	Executor  Executor // its query cache is Documents
+	// Executor runs the operations. Its query cache is Documents.
+	Executor  Executor
 	Documents *Documents
-	// Revision identifies the current content of a locale, false if none is loaded. It is called before each use of
-	// a cached response, so it must not do any I/O.
+
+	// Revision identifies the current content of a locale. It returns false if none is
+	// loaded. It is called before each use of a cached response, so it must not do I/O.
 	Revision func(locale string) (revision string, ok bool)
 }
 
-// Handler is the GraphQL endpoint, at any path. The caller is in the context of a request, and the handler fills in
-// its Summary.
+// Handler is the GraphQL endpoint, at any path. It finds the caller in the context of a
+// request, and fills in the caller's Summary.
 type Handler struct {
 	exec      Executor
 	documents *Documents
@@ -55,6 +57,7 @@ func New(o Options) *Handler {
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m, acceptable := negotiate(r.Header["Accept"])
+
 	switch r.Method {
 	case http.MethodPost, http.MethodGet, http.MethodHead:
 	case http.MethodOptions:
@@ -65,6 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		methodNotAllowed(w, r, m, "GET, HEAD, OPTIONS, POST", "GraphQL is served by GET and POST.")
 		return
 	}
+
 	if !acceptable {
 		writeError(w, r, m, http.StatusNotAcceptable, &schema.Error{
 			Code:    schema.CodeUnsupportedMediaType,
@@ -72,11 +76,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
+
 	raw, refused := read(w, r)
 	if refused != nil {
 		writeError(w, r, m, refused.Code.Status(), refused)
 		return
 	}
+
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
 		schema.CallerFrom(r.Context()).Summary = schema.Summary{
@@ -89,6 +95,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cached.write(w, r)
 		return
 	}
+
 	h.serve(w, r, m, raw, key)
 }
 
@@ -96,14 +103,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw []byte, key responseKey) {
 	req, malformed := parse(raw, key.get)
 	if malformed != nil {
-		writeError(w, r, m, http.StatusBadRequest, malformed) // whatever the media type
+		writeError(w, r, m, http.StatusBadRequest, malformed) // the same for both media types
 		return
 	}
+
 	hash, refused := h.documents.resolve(req)
 	if refused != nil {
 		writeError(w, r, m, statusFor(m, refused.Code), refused)
 		return
 	}
+
 	caller := schema.CallerFrom(r.Context())
 	caller.Body = raw
 	op, errs := h.prepare(req, hash, &caller.Summary)
@@ -111,16 +120,20 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		h.fail(w, r, m, errs)
 		return
 	}
+
 	if key.get && op.Operation != ast.Query {
 		methodNotAllowed(w, r, m, "POST", "A GET can only run queries.")
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
 	defer cancel()
 	req.Headers = r.Header
+
 	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
+
 	var opCtx *graphql.OperationContext
 	if len(errs) == 0 {
 		opCtx, errs = h.exec.CreateOperationContext(ctx, &req.RawParams)
@@ -129,10 +142,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		h.fail(w, r, m, errs)
 		return
 	}
-	// Read before anything runs: a response made while the content changes is stored under the old revision.
+
+	// The revisions are read before anything runs, so that a response made while the
+	// content changes is stored under the old revision.
 	revisions := h.responses.revisions(op, opCtx.Variables)
 	next, ctx := h.exec.DispatchOperation(ctx, opCtx)
 	result := next(ctx)
+
 	switch {
 	case result == nil:
 		writeError(w, r, m, statusFor(m, schema.CodeUpstreamUnavailable), &schema.Error{
@@ -145,9 +161,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		writeErrors(w, r, m, statusFor(m, schema.ErrorCode(result.Errors[0])), result.Errors)
 		return
 	}
+
 	caller.Summary.SetHeaders(w.Header())
 	missing := anyNull(result.Data, op.settings)
 	body := encode(m, result, missing)
+
 	if len(result.Errors) > 0 {
 		report(w, r, result.Errors)
 	}
@@ -155,6 +173,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		writeUncached(w, m, http.StatusOK, body)
 		return
 	}
+
 	caller.Summary.Public = !op.cache.private && !missing
 	res := newResponse(m, op.cache.header(), body)
 	h.responses.set(key, &cachedResponse{
@@ -163,26 +182,31 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		rootFields: op.rootFields,
 		revisions:  revisions,
 	})
+
 	res.write(w, r)
 }
 
-// prepare checks the document of a request, and registers it if it came with a hash. Errors that come with an
-// operation are about values written into the document: the executor reports these better, all at once with their paths.
+// prepare checks the document of a request, and registers it if it came with a hash.
+// Errors that are returned with an operation are about values written into the document.
+// The executor reports these better: all at once, and with their paths.
 func (h *Handler) prepare(req *request, hash string, summary *schema.Summary) (*operation, gqlerror.List) {
 	doc, errs := h.documents.load(req.Query)
 	if doc == nil {
 		return nil, errs
 	}
+
 	h.documents.summarize(summary, doc, req.OperationName)
 	if len(doc.operations) == 0 {
 		return nil, errs
 	}
+
 	op := doc.operation(req.OperationName)
 	if op == nil {
 		return nil, gqlerror.List{
 			gqlerror.Wrap(badInput("operationName must name an operation of the document.")),
 		}
 	}
+
 	summary.RootFields = op.rootFields
 	if hash != "" && len(errs) == 0 {
 		h.documents.registered.Set(hash, req.Query)
@@ -197,7 +221,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, m mediaType, errs
 	writeErrors(w, r, m, statusFor(m, schema.ErrorCode(errs[0])), errs)
 }
 
-// statusFor returns the status of a well-formed request that was not executed.
+// statusFor returns the status for a well-formed request that was not executed.
 func statusFor(m mediaType, code schema.Code) int {
 	switch {
 	case m == typeJSON:
@@ -211,11 +235,8 @@ func statusFor(m mediaType, code schema.Code) int {
 
 func methodNotAllowed(w http.ResponseWriter, r *http.Request, m mediaType, allow, message string) {
 	w.Header().Set("Allow", allow)
-	writeError(
-		w,
-		r,
-		m,
-		http.StatusMethodNotAllowed,
-		&schema.Error{Code: schema.CodeMethodNotAllowed, Message: message},
-	)
+	writeError(w, r, m, http.StatusMethodNotAllowed, &schema.Error{
+		Code:    schema.CodeMethodNotAllowed,
+		Message: message,
+	})
 }

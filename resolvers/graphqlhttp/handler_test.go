@@ -13,6 +13,7 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	phone := `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100"}}}`
+
 	cases := []struct {
 		name, accept, query, want string
 	}{
@@ -47,14 +48,25 @@ func TestAnswers(t *testing.T) {
 			`{ ...F } fragment F on Query { SiteSettings(id: "other") { contactPhone } }`,
 			`{"data":{"SiteSettings":null},"errors":[]}`,
 		},
-		{"one of two is null", "",
-			`{ a: SiteSettings(id: "siteSettings") { contactPhone } b: SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`},
-		{"beside another field", "", `{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`,
-			`{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`},
-		{"a null further down is no missing document", "",
+		{
+			"one of two is null",
+			"",
+			`{ a: SiteSettings(id: "siteSettings") { contactPhone } ` +
+				`b: SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"a":{"contactPhone":"+1 555 0100"},"b":null},"errors":[]}`,
+		},
+		{
+			"beside another field",
+			"",
+			`{ cacheStats { success } SiteSettings(id: "other") { contactPhone } }`,
+			`{"data":{"cacheStats":{"success":true},"SiteSettings":null},"errors":[]}`,
+		},
+		{
+			"a null further down is no missing document",
+			"",
 			`{ SiteSettings(id: "siteSettings") { SiteSettings: logo { asset { url } } } }`,
-			`{"data":{"SiteSettings":{"SiteSettings":null}}}`},
+			`{"data":{"SiteSettings":{"SiteSettings":null}}}`,
+		},
 		{
 			"left out by a directive",
 			"",
@@ -62,6 +74,7 @@ func TestAnswers(t *testing.T) {
 			`{"data":{"__typename":"Query"}}`,
 		},
 	}
+
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +82,7 @@ func TestAnswers(t *testing.T) {
 			if got.status != http.StatusOK || got.body != c.want {
 				t.Errorf("got %d %s, want %s", got.status, got.body, c.want)
 			}
+
 			want := typeJSON
 			if c.accept != "" {
 				want = c.accept
@@ -91,19 +105,22 @@ func TestGet(t *testing.T) {
 		"variables":     {`{"id":"siteSettings"}`},
 		"extensions":    {""},
 	}
+
 	got := d.do(t, http.MethodGet, query.Encode(), nil, nil)
 	if want := `{"data":{"SiteSettings":{"contactPhone":"+1 555 0100"}}}`; got.body != want {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
+
 	head := d.do(t, http.MethodHead, query.Encode(), nil, nil)
 	if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != got.header.Get("ETag") {
 		t.Errorf("HEAD: %d %q %v", head.status, head.body, head.header)
 	}
 }
 
-// refusal is a request that is refused with a status, or with 200 if it is well-formed and application/json is asked for.
+// refusal is a request that is refused with a status, or with 200 if it is well-formed
+// and asks for application/json.
 type refusal struct {
-	name, method, query, body string // method: POST where it is left out
+	name, method, query, body string // the method is POST if it is empty
 	header                    http.Header
 	status                    int
 	wellFormed                bool
@@ -115,7 +132,9 @@ func TestRefusals(t *testing.T) {
 	d := newEndpoint(t, nil)
 	valid := `{"query":"{ __typename }"}`
 	var cases []refusal
-	for name, body := range map[string]string{ // malformed
+
+	// Malformed bodies have the same status for both media types.
+	for name, body := range map[string]string{
 		"not JSON":                          `{"query":"{ secret`,
 		"no body":                           ``,
 		"a batch":                           `[` + valid + `,` + valid + `]`,
@@ -130,12 +149,14 @@ func TestRefusals(t *testing.T) {
 		"variables are a list":              `{"query":"{ __typename }","variables":["secret"]}`,
 		"extensions are a string":           `{"query":"{ __typename }","extensions":"secret"}`,
 		"operation name is a list":          `{"query":"{ __typename }","operationName":[]}`,
-		"nested too deeply": `{"query":"{ a }","variables":{"a":` + strings.Repeat("[", 100) + strings.Repeat("]",
-			100) + `}}`,
+		"nested too deeply": `{"query":"{ a }","variables":{"a":` + strings.Repeat("[", 100) +
+			strings.Repeat("]", 100) + `}}`,
 	} {
 		cases = append(cases, refusal{name: name, body: body, status: 400, code: "BAD_USER_INPUT"})
 	}
-	for name, query := range map[string]string{ // query strings that are malformed
+
+	// So have malformed query strings.
+	for name, query := range map[string]string{
 		"a GET without a query":                 "",
 		"a GET with two queries":                "query=%7B__typename%7D&query=%7B__typename%7D",
 		"a GET that can't be read":              "query=%zz",
@@ -143,34 +164,43 @@ func TestRefusals(t *testing.T) {
 		"a GET with variables that aren't JSON": "query=%7B__typename%7D&variables=secret",
 		"a GET with more after the variables":   "query=%7B__typename%7D&variables=%7B%7D%7B%7D",
 	} {
-		cases = append(
-			cases,
-			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"},
-		)
+		cases = append(cases,
+			refusal{name: name, method: "GET", query: query, status: 400, code: "BAD_USER_INPUT"})
 	}
-	for name, body := range map[string]string{ // well-formed
-		"a deferred part": asBody(t,
-			map[string]any{"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`}),
-		"a document that does not parse":  asBody(t, map[string]any{"query": `{`}),
-		"a document without an operation": asBody(t, map[string]any{"query": `fragment F on Query { __typename }`}),
-		"a comment only":                  asBody(t, map[string]any{"query": `# nothing`}),
-		"an unknown field":                asBody(t, map[string]any{"query": `{ nothing }`}),
-		"which operation":                 asBody(t, map[string]any{"query": `query A { __typename } query B { __typename }`}),
-		"a variable that is missing": asBody(t,
-			map[string]any{"query": `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`}),
-		"a value of the wrong type": asBody(t, map[string]any{"query": `{ content(documentType: 7) { id } }`}),
-		"a subscription":            asBody(t, map[string]any{"query": `subscription { a }`}),
-		"introspection":             asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
-		"a type of the schema": asBody(t,
-			map[string]any{"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`}),
+
+	// Well-formed requests that cannot run are answered with 200 as application/json.
+	for name, body := range map[string]string{
+		"a deferred part": asBody(t, map[string]any{
+			"query": `{ SiteSettings(id: "x") { ... @defer { contactPhone } } }`,
+		}),
+		"a document that does not parse": asBody(t, map[string]any{"query": `{`}),
+		"a document without an operation": asBody(t, map[string]any{
+			"query": `fragment F on Query { __typename }`,
+		}),
+		"a comment only":   asBody(t, map[string]any{"query": `# nothing`}),
+		"an unknown field": asBody(t, map[string]any{"query": `{ nothing }`}),
+		"which operation": asBody(t, map[string]any{
+			"query": `query A { __typename } query B { __typename }`,
+		}),
+		"a variable that is missing": asBody(t, map[string]any{
+			"query": `query A($id: ID!) { SiteSettings(id: $id) { contactPhone } }`,
+		}),
+		"a value of the wrong type": asBody(t, map[string]any{
+			"query": `{ content(documentType: 7) { id } }`,
+		}),
+		"a subscription": asBody(t, map[string]any{"query": `subscription { a }`}),
+		"introspection":  asBody(t, map[string]any{"query": `{ __schema { types { name } } }`}),
+		"a type of the schema": asBody(t, map[string]any{
+			"query": `{ ...F } fragment F on Query { __type(name: "Query") { name } }`,
+		}),
 		"an unknown operation": `{"query":"query A { __typename }","operationName":"B"}`,
 	} {
-		cases = append(
-			cases,
-			refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"},
-		)
+		cases = append(cases,
+			refusal{name: name, body: body, wellFormed: true, status: 400, code: "BAD_USER_INPUT"})
 	}
-	for name, header := range map[string]http.Header{ // of a POST
+
+	// A POST with these headers is not read.
+	for name, header := range map[string]http.Header{
 		"a form":                       {"Content-Type": {"application/x-www-form-urlencoded"}},
 		"a multipart form":             {"Content-Type": {"multipart/form-data; boundary=x"}},
 		"text":                         {"Content-Type": {"text/plain"}},
@@ -179,11 +209,10 @@ func TestRefusals(t *testing.T) {
 		"another charset":              {"Content-Type": {"application/json; charset=utf-16"}},
 		"gzip":                         {"Content-Encoding": {"gzip"}},
 	} {
-		cases = append(
-			cases,
-			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		)
+		cases = append(cases,
+			refusal{name: name, header: header, body: valid, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"})
 	}
+
 	mutation := url.Values{"query": {`mutation { clearCache(all: true) { success } }`}}.Encode()
 	cases = append(
 		cases,
@@ -204,26 +233,31 @@ func TestRefusals(t *testing.T) {
 			allow:  "POST",
 		},
 	)
+
 	for _, c := range cases {
 		for _, accept := range []string{typeJSON, typeGraphQL} {
 			want := c.status
 			if c.wellFormed && accept == typeJSON {
 				want = http.StatusOK
 			}
+
 			t.Run(c.name+"/"+accept, func(t *testing.T) {
 				t.Parallel()
 				header := http.Header{"Accept": {accept}, "Content-Type": {typeJSON}}
 				maps.Copy(header, c.header)
 				got := d.do(t, cmp.Or(c.method, "POST"), c.query, header, strings.NewReader(c.body))
+
 				if got.status != want {
 					t.Errorf("status %d, want %d: %s", got.status, want, got.body)
 				}
 				if _, code := got.firstError(t); code != c.code {
 					t.Errorf("answer %s, want code %s", got.body, c.code)
 				}
+
 				if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"data"`) {
 					t.Errorf("answer %s repeats the request or has data", got.body)
 				}
+
 				if ct := got.header.Get("Content-Type"); ct != accept+"; charset=utf-8" {
 					t.Errorf("content type %q", ct)
 				}
@@ -243,6 +277,7 @@ func TestOptionsAndNotAcceptable(t *testing.T) {
 		got.header.Get("Allow") == "" {
 		t.Errorf("OPTIONS: %d %v", got.status, got.header)
 	}
+
 	got := d.post(t, "text/html", `{"query":"{ __typename }"}`)
 	if _, code := got.firstError(t); got.status != http.StatusNotAcceptable ||
 		code != "UNSUPPORTED_MEDIA_TYPE" {

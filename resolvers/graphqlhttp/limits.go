@@ -7,35 +7,36 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// What one request may ask for. The limits on documents are checked before validation, whose time is more than linear.
+// Limits on one request. Those on documents are checked before validation, whose time is
+// more than linear.
 const (
-	maxBody       = 1 << 20 // bytes of a request's body, or of the query string of a GET
+	maxBody       = 1 << 20 // bytes of a POST's body or a GET's query string
 	maxTokens     = 2000    // lexical tokens of a document, comments included
 	maxDepth      = 20      // levels of fields; clients introspect the schema with 15
-	maxFields     = 1000    // with all fragments spread out; clients introspect the schema with about 450
-	maxAliases    = 50      // of a document
-	maxRootFields = 20      // of one operation
-	maxDirectives = 50      // of a document
-	maxFragments  = 50      // of a document
-	maxMergeSteps = 100_000 // comparisons of fields that are asked for more than once, some milliseconds
-	maxCost       = 2000    // of one operation, by the weights of @cost in the schema
+	maxFields     = 1000    // fields, with fragments spread out; clients introspect the schema with about 450
+	maxAliases    = 50      // aliases of a document
+	maxRootFields = 20      // root fields of one operation
+	maxDirectives = 50      // directives of a document
+	maxFragments  = 50      // fragments of a document
+	maxMergeSteps = 100_000 // comparisons of repeated fields, which take some milliseconds
+	maxCost       = 2000    // cost of one operation, by the weights of @cost in the schema
 	maxTime       = 10 * time.Second
-	farTooMany    = 1 << 30 // where counting stops
+	farTooMany    = 1 << 30 // counting stops here
 )
 
-// measurement is the size of a parsed document that has not been validated. Measuring takes time linear in
-// the text, however often fragments are spread.
+// measurement is the size of a parsed document that has not been validated. Measuring
+// takes time linear in the text, however often fragments are spread.
 type measurement struct {
 	fragments  map[string]*ast.FragmentDefinition
-	sizes      map[string]*size // of fragments; nil while one is being measured
-	below      map[*ast.Field]int
-	cycle      *ast.FragmentSpread // leads back to its own fragment
+	sizes      map[string]*size    // size of each fragment; nil while it is being measured
+	below      map[*ast.Field]int  // number of fields below each field
+	cycle      *ast.FragmentSpread // the spread that leads back to its own fragment
 	aliases    int
 	directives int
 	steps      int // comparisons of fields that are to be merged
 }
 
-// size is how large a selection is with all its fragments spread out.
+// size is how large a selection is, with all its fragments spread out.
 type size struct{ depth, fields, roots int }
 
 func (s *size) add(other size) {
@@ -49,17 +50,20 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	if len(doc.Fragments) > maxFragments {
 		return tooMany("fragments", maxFragments)
 	}
+
 	m := &measurement{
 		fragments: map[string]*ast.FragmentDefinition{},
 		sizes:     map[string]*size{},
 		below:     map[*ast.Field]int{},
 	}
+
 	for _, f := range doc.Fragments {
 		if m.fragments[f.Name] != nil {
 			return gqlerror.ErrorPosf(f.Position, `There can be only one fragment named "%s".`, f.Name)
 		}
 		m.fragments[f.Name] = f
 	}
+
 	var total size
 	roots := 0
 	for _, op := range doc.Operations {
@@ -71,16 +75,16 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 		total.add(one)
 		roots = max(roots, one.roots)
 	}
-	for _, f := range doc.Fragments { // validation visits each fragment on its own as well
+
+	// Validation visits each fragment on its own as well.
+	for _, f := range doc.Fragments {
 		total.add(m.fragment(f))
 	}
+
 	switch {
 	case m.cycle != nil:
-		return gqlerror.ErrorPosf(
-			m.cycle.Position,
-			`Cannot spread fragment "%s" within itself.`,
-			m.cycle.Name,
-		)
+		return gqlerror.ErrorPosf(m.cycle.Position,
+			`Cannot spread fragment "%s" within itself.`, m.cycle.Name)
 	case roots > maxRootFields:
 		return tooMany("root fields", maxRootFields)
 	case m.aliases > maxAliases:
@@ -92,17 +96,17 @@ func checkSize(doc *ast.QueryDocument) *gqlerror.Error {
 	case total.fields > maxFields:
 		return tooMany("fields, with fragments spread out", maxFields)
 	}
+
 	for _, op := range doc.Operations {
 		m.merge(op.SelectionSet)
 	}
 	for _, f := range doc.Fragments {
 		m.merge(f.SelectionSet)
 	}
+
 	if m.steps > maxMergeSteps {
 		return gqlerror.Errorf(
-			"The document repeats fields too often: merging them takes more than %d steps.",
-			maxMergeSteps,
-		)
+			"The document repeats fields too often: merging them takes more than %d steps.", maxMergeSteps)
 	}
 	return nil
 }
@@ -111,6 +115,7 @@ func tooMany(what string, limit int) *gqlerror.Error {
 	return gqlerror.Errorf("The document has more than %d %s.", limit, what)
 }
 
+// selection measures a selection with everything below it.
 func (m *measurement) selection(set ast.SelectionSet) size {
 	var total size
 	for _, selection := range set {
@@ -120,18 +125,22 @@ func (m *measurement) selection(set ast.SelectionSet) size {
 				m.aliases++
 			}
 			m.directives += len(s.Directives)
+
 			below := m.selection(s.SelectionSet)
 			m.below[s] = below.fields
 			total.add(size{depth: below.depth + 1, fields: below.fields + 1, roots: 1})
+
 		case *ast.InlineFragment:
 			m.directives += len(s.Directives)
 			total.add(m.selection(s.SelectionSet))
+
 		case *ast.FragmentSpread:
 			m.directives += len(s.Directives)
 			f := m.fragments[s.Name]
 			if f == nil {
 				continue // validation reports it
 			}
+
 			if measured, begun := m.sizes[s.Name]; begun && measured == nil {
 				m.cycle = s
 				continue
@@ -147,6 +156,7 @@ func (m *measurement) fragment(f *ast.FragmentDefinition) size {
 	if measured := m.sizes[f.Name]; measured != nil {
 		return *measured
 	}
+
 	m.sizes[f.Name] = nil
 	m.directives += len(f.Directives)
 	total := m.selection(f.SelectionSet)
@@ -154,20 +164,25 @@ func (m *measurement) fragment(f *ast.FragmentDefinition) size {
 	return total
 }
 
-// merge counts what the rule OverlappingFieldsCanBeMerged does for a selection and everything below it: it compares
-// fields of one name in one place in pairs, with all that is below them. The document's size has been checked.
+// merge counts the comparisons that the rule OverlappingFieldsCanBeMerged makes for a
+// selection and everything below it. The rule compares the fields of one name in one
+// place in pairs, with everything below them. The document's size must have been checked.
 func (m *measurement) merge(set ast.SelectionSet) {
-	fields := map[string]int{} // by response name, with all below them; negative: one field only
+	// For each response name, the number of its fields and of all fields below them. The
+	// number is negative if there is only one field of that name.
+	fields := map[string]int{}
 	m.collect(set, fields)
 	for _, n := range fields {
 		if n > 0 {
 			m.steps += n * n
 		}
 	}
+
 	for _, selection := range set {
 		if m.steps > maxMergeSteps {
 			return
 		}
+
 		switch s := selection.(type) {
 		case *ast.Field:
 			m.merge(s.SelectionSet)
@@ -183,6 +198,7 @@ func (m *measurement) collect(set ast.SelectionSet, fields map[string]int) {
 		if m.steps++; m.steps > maxMergeSteps {
 			return
 		}
+
 		switch s := selection.(type) {
 		case *ast.Field:
 			n := m.below[s] + 1

@@ -16,33 +16,32 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	fields := func(n int) string { return "__typename " + numbered(n-1, "a%d: __typename ") }
+
 	cases := []struct{ name, most, more, want string }{
 		{"root fields", "{" + fields(20) + "}", "{" + fields(21) + "}", "more than 20 root fields"},
 		{"aliases", settings(fields(51)), settings(fields(52)), "more than 50 aliases"},
 		{
 			"directives",
 			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 50)),
-			settings(
-				"contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51),
-			),
+			settings("contactPhone " + strings.Repeat("... @skip(if: false) { contactPhone } ", 51)),
 			"more than 50 directives",
 		},
-		{"cost", "{" + numbered(4, "...F%d ") + "} " + numbered(4,
-			"fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
-			"{" + numbered(
-				5,
-				"...F%d ",
-			) + "} " + numbered(
-				5,
-				"fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } ",
-			),
-			"The operation costs 2005; the limit is 2000"},
+		{
+			"cost",
+			"{" + numbered(4, "...F%d ") + "} " +
+				numbered(4, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+			"{" + numbered(5, "...F%d ") + "} " +
+				numbered(5, "fragment F%[1]d on Query { a%[1]d: quotePdf(id: \"x\") { size } } "),
+			"The operation costs 2005; the limit is 2000",
+		},
 	}
+
 	for _, c := range cases {
 		if got, _ := d.ask(t, "", c.most).firstError(t); strings.Contains(got, "more than") ||
 			strings.Contains(got, "costs") {
 			t.Errorf("%s: the most is refused: %s", c.name, got)
 		}
+
 		if got, code := d.ask(t, "", c.more).firstError(t); !strings.Contains(got, c.want) ||
 			code != "BAD_USER_INPUT" {
 			t.Errorf("%s: one more: %q, want %q", c.name, got, c.want)
@@ -53,11 +52,13 @@ func TestLimits(t *testing.T) {
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
+
 	exact := `{"query":"{ __typename }","extensions":{"a":"` // padded to the limit
 	exact += strings.Repeat("x", 1<<20-len(exact)-3) + `"}}`
 	if got := d.post(t, "", exact); got.status != http.StatusOK {
 		t.Errorf("1 MiB: %d %.200s", got.status, got.body)
 	}
+
 	header := http.Header{"Content-Type": {typeJSON}}
 	for name, body := range map[string]io.Reader{
 		"one byte more":   strings.NewReader(exact + " "),
@@ -66,6 +67,7 @@ func TestLargeBodies(t *testing.T) {
 	} {
 		start := time.Now()
 		got := d.do(t, http.MethodPost, "", header, body)
+
 		if _, code := got.firstError(t); got.status != http.StatusRequestEntityTooLarge ||
 			code != "PAYLOAD_TOO_LARGE" {
 			t.Errorf("%s: %d %.200s", name, got.status, got.body)
@@ -74,6 +76,7 @@ func TestLargeBodies(t *testing.T) {
 			t.Errorf("%s took %v", name, took)
 		}
 	}
+
 	long := url.Values{"query": {"{ __typename } #" + strings.Repeat("x", 1<<20)}}
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/graphql?"+long.Encode(), nil)
@@ -84,11 +87,13 @@ func TestLargeBodies(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	s := newSetup(
-		func(s *setup) { s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } },
-	)
+	s := newSetup(func(s *setup) {
+		s.site.during = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	})
+
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
+
 	w, body := httptest.NewRecorder(), asBody(t, map[string]any{"query": phoneQuery})
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
 	r.Header.Set("Content-Type", typeJSON)
@@ -120,8 +125,7 @@ func TestIntrospectionPassesTheLimits(t *testing.T) {
 	d := newEndpoint(t, func(s *setup) { s.documents.Introspection = true })
 	got := d.ask(t, "", introspection())
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"name":"SiteSettings"`) ||
-		strings.Contains(got.body,
-			`"errors"`) {
+		strings.Contains(got.body, `"errors"`) {
 		t.Errorf("got %d %.300s", got.status, got.body)
 	}
 }

@@ -9,18 +9,23 @@ import (
 	"siteapi/schema"
 )
 
-// settingsField is the root field whose missing document the contract answers with `"errors":[]`.
+// settingsField is the root field that is answered with `"errors":[]` if its document is
+// missing, as the contract asks.
 const settingsField = "SiteSettings"
 
-// operation is a valid operation with its properties that are known before it runs.
+// operation is a valid operation with the properties that are known before it runs.
 type operation struct {
 	*ast.OperationDefinition
-	rootFields  []string // their names, each once
+
+	rootFields  []string // each name once
 	settings    []string // response keys of SiteSettings
 	cost        int
 	introspects bool
 	cache       cachePolicy
-	locales     []*ast.Value // name the locale of the content that each root field is made of; nil: not known
+
+	// locales has, for each root field, the value that names the locale of the content
+	// that the field is made of; nil if it is not known.
+	locales []*ast.Value
 }
 
 // cachePolicy combines the @cacheControl of everything that an operation asks for.
@@ -41,7 +46,7 @@ func (p cachePolicy) header() string {
 	return scope + ", max-age=" + strconv.Itoa(max(p.maxAge, 0)) + ", must-revalidate"
 }
 
-// newOperation analyses a valid operation. Fields with @skip or @include count.
+// newOperation analyses a valid operation, including its fields with @skip or @include.
 func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
 	op := &operation{
 		OperationDefinition: def,
@@ -49,8 +54,9 @@ func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
 	}
 	op.visit(s, def.SelectionSet, true)
 	op.cost = cost(def.SelectionSet, false)
+
 	if len(op.locales) == 0 {
-		op.cache.cacheable = false // nothing but __typename
+		op.cache.cacheable = false // it asks for __typename only
 	}
 	return op
 }
@@ -62,29 +68,35 @@ func (op *operation) visit(s *ast.Schema, set ast.SelectionSet, root bool) {
 		if root && field.Name != "__typename" {
 			op.addRoot(field, hint)
 		}
+
 		op.cache.narrow(hint)
 		if field.Definition.Directives.ForName("auth") != nil {
 			op.cache.cacheable = false
 		}
+
 		op.visit(s, field.SelectionSet, false)
 	}
 }
 
 func (op *operation) addRoot(field *ast.Field, hint *ast.Directive) {
 	if !slices.Contains(op.rootFields, field.Definition.Name) {
-		op.rootFields = append(op.rootFields, field.Definition.Name) // which keeps no document in memory
+		// Unlike the name in the document, this one keeps no document in memory.
+		op.rootFields = append(op.rootFields, field.Definition.Name)
 	}
+
 	if field.Name == settingsField {
 		op.settings = append(op.settings, field.Alias)
 	}
+
 	op.introspects = op.introspects || field.Name == "__schema" || field.Name == "__type"
 	if hint == nil {
 		op.cache.cacheable = false
 	}
+
 	op.locales = append(op.locales, localeOf(field))
 }
 
-// cacheControl returns the directive of a field, or else of its type.
+// cacheControl returns the directive of a field, or else that of its type.
 func cacheControl(s *ast.Schema, field *ast.Field) *ast.Directive {
 	if d := field.Definition.Directives.ForName("cacheControl"); d != nil {
 		return d
@@ -99,6 +111,7 @@ func (p *cachePolicy) narrow(hint *ast.Directive) {
 	if hint == nil {
 		return
 	}
+
 	maxAge := 0
 	if arg := hint.Arguments.ForName("maxAge"); arg != nil {
 		maxAge, _ = strconv.Atoi(arg.Value.Raw) // the schema is valid: an Int
@@ -106,6 +119,7 @@ func (p *cachePolicy) narrow(hint *ast.Directive) {
 	if p.maxAge < 0 || maxAge < p.maxAge {
 		p.maxAge = max(maxAge, 0)
 	}
+
 	if arg := hint.Arguments.ForName("scope"); arg != nil && arg.Value.Raw == "PRIVATE" {
 		p.private = true
 	}
@@ -114,8 +128,8 @@ func (p *cachePolicy) narrow(hint *ast.Directive) {
 // listFactor multiplies the cost of everything below a list.
 const listFactor = 10
 
-// cost adds up the weights of a selection: a field's @cost in the schema, else 1. The lists of the
-// schema's own description are short and count once.
+// cost adds up the weights of a selection. The weight of a field is its @cost in the
+// schema, or else 1. Lists of introspection are short and count once.
 func cost(set ast.SelectionSet, introspection bool) int {
 	total := 0
 	for _, field := range schema.Fields(set) {
@@ -124,16 +138,19 @@ func cost(set ast.SelectionSet, introspection bool) int {
 		if field.Definition.Type.Elem != nil && !inside {
 			below *= listFactor
 		}
+
 		weight := 1
 		if d := field.Definition.Directives.ForName("cost"); d != nil {
 			weight, _ = strconv.Atoi(d.Arguments.ForName("weight").Value.Raw) // the schema is valid: an Int
 		}
+
 		total += weight + below
 	}
 	return min(total, farTooMany)
 }
 
-// localeOf returns the value that names the locale of the content that a root field is made of, by its @cacheControl.
+// localeOf returns the value that names the locale of the content that a root field is
+// made of, according to its @cacheControl.
 func localeOf(field *ast.Field) *ast.Value {
 	d := field.Definition.Directives.ForName("cacheControl")
 	if d == nil {
@@ -142,10 +159,12 @@ func localeOf(field *ast.Field) *ast.Value {
 	if arg := d.Arguments.ForName("locale"); arg != nil {
 		return arg.Value
 	}
+
 	arg := d.Arguments.ForName("localeArgument")
 	if arg == nil {
 		return nil
 	}
+
 	if given := field.Arguments.ForName(arg.Value.Raw); given != nil {
 		return given.Value
 	}

@@ -7,7 +7,7 @@ import (
 	"siteapi/schema"
 )
 
-// Codes beside those of the schema package.
+// Error codes in addition to those of package schema.
 const (
 	// CodePersistedQueryNotFound asks an APQ client to send the whole document.
 	CodePersistedQueryNotFound schema.Code = "PERSISTED_QUERY_NOT_FOUND"
@@ -26,8 +26,9 @@ const (
 	registeredWeight = 256 // bytes for each document beside its text
 )
 
-// resolve fills in the document of a request that names one: a trusted document, or one that a client has registered
-// (APQ). The hash it returns is to be registered once the document has passed all checks; usually it is empty.
+// resolve fills in the document of a request that names one: a trusted document, or one
+// that a client has registered (APQ). The hash that it returns, which is usually empty,
+// must be registered once the document has passed all checks.
 func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	switch id := req.documentID; {
 	case id == "", req.Query != "" && (d.TrustedOnly || d.byID[id] == req.Query):
@@ -37,10 +38,12 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	case req.Query != "":
 		return id, nil
 	}
+
 	text, ok := d.byID[req.documentID]
 	if !ok && !d.TrustedOnly {
 		text, ok = d.registered.GetIfPresent(req.documentID)
 	}
+
 	switch {
 	case ok:
 		req.Query = text

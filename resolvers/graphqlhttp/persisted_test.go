@@ -36,15 +36,15 @@ func (d *endpoint) byHash(t *testing.T, accept, hash string) reply {
 // register posts a document with its hash.
 func (d *endpoint) register(t *testing.T, hash, text string) reply {
 	t.Helper()
-	return d.post(
-		t,
-		"",
-		asBody(t, map[string]any{"query": text, "extensions": json.RawMessage(persistedExtension(hash))}),
-	)
+	return d.post(t, "", asBody(t, map[string]any{
+		"query":      text,
+		"extensions": json.RawMessage(persistedExtension(hash)),
+	}))
 }
 
-// A GET leaves its document in memory, but not the rest of its query string; a cached response leaves no document. (It
-// measures: nothing may run beside it.)
+// TestMemory checks that a GET leaves its document in memory without the rest of its
+// query string, and that a cached response leaves no document. It measures the heap, so
+// nothing may run beside it.
 func TestMemory(t *testing.T) {
 	d := newEndpoint(t, nil)
 	heap := func() int64 {
@@ -53,23 +53,24 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
+
 	before, pad := heap(), strings.Repeat("x", 30_000)
 	for i := range 300 {
-		if got := d.do(t, http.MethodGet, fmt.Sprintf("query={a%d:__typename}&pad=%s", i, pad), nil, nil); got.status != http.StatusOK {
+		if got := d.do(t, http.MethodGet, fmt.Sprintf("query={a%d:__typename}&pad=%s", i, pad),
+			nil, nil); got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 	}
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("300 small documents take %d bytes", grown)
 	}
+
 	before = heap()
 	for i := range 600 {
-		text := fmt.Sprintf(
-			`query Q%d($b: Boolean!) { SiteSettings(id: "siteSettings") { contactPhone @include(if: $b) } } #%s`,
-			i,
-			pad+pad,
-		)
-		d.register(t, sha(text), text) // without the variable, so that nothing is cached yet
+		text := fmt.Sprintf(`query Q%d($b: Boolean!) { `+
+			`SiteSettings(id: "siteSettings") { contactPhone @include(if: $b) } } #%s`, i, pad+pad)
+		d.register(t, sha(text), text) // the missing variable keeps it from being cached
+
 		got := d.post(t, "", `{"variables":{"b":true},"extensions":`+persistedExtension(sha(text))+`}`)
 		if got.body != phoneAnswer("+1 555 0100") {
 			t.Fatalf("%d %s", got.status, got.body)
@@ -84,18 +85,20 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	hash := sha(phoneQuery)
+
 	for accept, status := range map[string]int{typeJSON: http.StatusOK, typeGraphQL: http.StatusBadRequest} {
 		got := d.byHash(t, accept, hash)
 		message, code := got.firstError(t)
 		if got.status != status || message != "PersistedQueryNotFound" ||
-			code != "PERSISTED_QUERY_NOT_FOUND" ||
-			got.header.Get("Cache-Control") != "no-store" {
+			code != "PERSISTED_QUERY_NOT_FOUND" || got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("a miss: %d %s %v", got.status, got.body, got.header)
 		}
 	}
+
 	if got := d.register(t, hash, phoneQuery); got.body != phoneAnswer("+1 555 0100") {
 		t.Fatalf("registering: %s", got.body)
 	}
+
 	for range 4 {
 		got := d.byHash(t, typeJSON, hash)
 		if got.body != phoneAnswer("+1 555 0100") || got.header.Get("ETag") == "" ||
@@ -106,12 +109,14 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	if got := d.byHash(t, typeJSON, hash); got.body != phoneAnswer("+1 555 0100") {
 		t.Errorf("a kept hit: %s", got.body)
 	}
-	// The draft's own way of naming a document.
+
+	// The draft on persisted documents names a document by a member of its own.
 	for _, id := range []string{hash, "sha256:" + hash} {
 		if got := d.post(t, "", `{"documentId":"`+id+`"}`); got.body != phoneAnswer("+1 555 0100") {
 			t.Errorf("documentId: %s", got.body)
 		}
 	}
+
 	// A mutation can be registered, but not run by GET.
 	mutation := `mutation { trackQuote(input: {sessionId: "a"}) { success } }`
 	d.register(t, sha(mutation), mutation)
@@ -123,16 +128,18 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 func TestPersistedQueriesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	mismatch := asBody(
-		t,
-		map[string]any{"query": phoneQuery, "extensions": json.RawMessage(persistedExtension(sha("x")))},
-	)
+
+	mismatch := asBody(t, map[string]any{
+		"query":      phoneQuery,
+		"extensions": json.RawMessage(persistedExtension(sha("x"))),
+	})
 	for accept, status := range map[string]int{typeJSON: 200, typeGraphQL: 400} {
 		got := d.post(t, accept, mismatch)
 		if _, code := got.firstError(t); got.status != status || code != "BAD_USER_INPUT" {
 			t.Errorf("another document's hash: %d %s", got.status, got.body)
 		}
 	}
+
 	cases := []struct{ name, body string }{
 		{
 			"another version",
@@ -143,13 +150,15 @@ func TestPersistedQueriesThatAreRefused(t *testing.T) {
 		{"a hash of the wrong type", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":7}}}`},
 		{"a list", `{"extensions":{"persistedQuery":[]}}`},
 	}
+
 	for _, c := range cases {
 		got := d.post(t, "", c.body)
 		if _, code := got.firstError(t); got.status != http.StatusBadRequest || code != "BAD_USER_INPUT" {
 			t.Errorf("%s: %d %s", c.name, got.status, got.body)
 		}
 	}
-	// What does not pass the checks is not kept.
+
+	// A document that fails the checks is not registered.
 	for name, text := range map[string]string{
 		"invalid":        `{ nothing }`,
 		"too large":      `{ ` + numbered(100, "a%d: __typename") + `}`,
@@ -166,6 +175,7 @@ func TestPersistedQueriesThatAreRefused(t *testing.T) {
 func TestTrustedDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -176,9 +186,10 @@ func TestTrustedDocuments(t *testing.T) {
 		}
 		return path
 	}
+
 	write("folder/deep/phone.graphql", phoneQuery)
 	write("folder/notes.txt", "not a document")
-	write("saved/phone.gql", phoneQuery+"\n") // as an editor saves it
+	write("saved/phone.gql", phoneQuery+"\n") // editors add a new line
 	apollo := write("apollo.json", asBody(t, map[string]any{
 		"format":  "apollo-persisted-query-manifest",
 		"version": 1,
@@ -187,6 +198,7 @@ func TestTrustedDocuments(t *testing.T) {
 		},
 	}))
 	plain := write("plain.json", asBody(t, map[string]string{sha(phoneQuery): phoneQuery}))
+
 	for _, path := range []string{filepath.Join(dir, "folder"), filepath.Join(dir, "saved"), apollo, plain} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
@@ -194,9 +206,11 @@ func TestTrustedDocuments(t *testing.T) {
 			if err != nil || len(list) != 1 {
 				t.Fatalf("got %v, %v", list, err)
 			}
+
 			d := newEndpoint(t, func(s *setup) { s.documents.Trusted, s.documents.TrustedOnly = list, true })
 			want := phoneAnswer("+1 555 0100")
 			spaced := strings.ReplaceAll(phoneQuery, " ", "\n  ,") + "# as a client may print it"
+
 			for name, got := range map[string]reply{
 				"by its hash":      d.byHash(t, typeJSON, sha(phoneQuery)),
 				"by its text":      d.ask(t, "", phoneQuery),
@@ -207,6 +221,7 @@ func TestTrustedDocuments(t *testing.T) {
 					t.Errorf("%s: %s", name, got.body)
 				}
 			}
+
 			for name, got := range map[string]reply{
 				"another document":          d.ask(t, "", `{ __typename }`),
 				"another hash":              d.byHash(t, typeJSON, sha("x")),
@@ -214,7 +229,8 @@ func TestTrustedDocuments(t *testing.T) {
 				"no document":               d.ask(t, "", `{`),
 				"too long a document":       d.ask(t, "", strings.Repeat("a ", 100_000)),
 				"a trusted document's hash": d.register(t, sha(phoneQuery), `{ __typename }`),
-				"with a string changed":     d.ask(t, "", strings.ReplaceAll(phoneQuery, `"siteSettings"`, `"other"`)),
+				"with a string changed": d.ask(t, "",
+					strings.ReplaceAll(phoneQuery, `"siteSettings"`, `"other"`)),
 			} {
 				if _, code := got.firstError(t); code != "QUERY_NOT_IN_SAFELIST" {
 					t.Errorf("%s: %d %s", name, got.status, got.body)
@@ -228,6 +244,7 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "list.json")
+
 	for name, text := range map[string]string{
 		"not JSON":        `{`,
 		"a list":          `[]`,
@@ -243,34 +260,35 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: read as %v", name, list)
 		}
 	}
+
 	for _, path := range []string{filepath.Join(dir, "none"), t.TempDir()} {
 		if _, err := graphqlhttp.ReadTrusted(path); err == nil {
 			t.Errorf("%s was read", path)
 		}
 	}
-	// Every document that is not valid is named.
+
+	// The error names every document that is not valid.
 	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
 		Schema: schema.AST(),
 		Trusted: []graphqlhttp.TrustedDocument{
-			{
-				IDs:  []string{"1"},
-				Name: "one.graphql",
-				Text: `{ nothing }`,
-			}, {IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
+			{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`},
+			{IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
 			{IDs: []string{""}, Name: "three.graphql", Text: `{ __typename }`},
-			{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`}, {
-				IDs:  []string{"4"},
-				Name: "five.graphql",
-				Text: `{ a: __typename }`,
-			},
+			{IDs: []string{"4"}, Name: "four.graphql", Text: `{ __typename }`},
+			{IDs: []string{"4"}, Name: "five.graphql", Text: `{ a: __typename }`},
 		},
 	})
+
 	for _, name := range []string{"one", "two", "three", "five"} {
 		if err == nil || !strings.Contains(err.Error(), name+".graphql") {
 			t.Errorf("the error does not name %s: %v", name, err)
 		}
 	}
-	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{Schema: schema.AST(), TrustedOnly: true}); err == nil {
+
+	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
+		Schema:      schema.AST(),
+		TrustedOnly: true,
+	}); err == nil {
 		t.Error("only trusted documents, but none: accepted")
 	}
 }

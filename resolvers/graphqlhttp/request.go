@@ -16,7 +16,7 @@ import (
 // request is one GraphQL request as it was sent.
 type request struct {
 	graphql.RawParams
-	documentID string // id or hash by which it names its document; empty: none
+	documentID string // id or hash that names the document; empty: none
 }
 
 // read returns the body of a POST or the query string of a GET.
@@ -47,26 +47,37 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 	if refused != nil {
 		return nil, refused
 	}
+
 	req, ok := &request{}, false
 	for _, text := range []struct {
 		name string
 		to   *string
-	}{{"query", &req.Query}, {"operationName", &req.OperationName}, {"documentId", &req.documentID}} {
+	}{
+		{"query", &req.Query},
+		{"operationName", &req.OperationName},
+		{"documentId", &req.documentID},
+	} {
 		if *text.to, ok = members[text.name].(string); !ok && members[text.name] != nil {
 			return nil, badInput(text.name + " must be a string.")
 		}
 	}
+
 	for _, object := range []struct {
 		name string
 		to   *map[string]any
-	}{{"variables", &req.Variables}, {"extensions", &req.Extensions}} {
+	}{
+		{"variables", &req.Variables},
+		{"extensions", &req.Extensions},
+	} {
 		if *object.to, ok = members[object.name].(map[string]any); !ok && members[object.name] != nil {
 			return nil, badInput(object.name + " must be an object.")
 		}
 	}
+
 	if req.Variables == nil {
 		req.Variables = map[string]any{}
 	}
+
 	if refused := req.nameDocument(); refused != nil {
 		return nil, refused
 	}
@@ -76,14 +87,15 @@ func parse(raw []byte, get bool) (*request, *schema.Error) {
 	return req, nil
 }
 
-// nameDocument reads the id or hash of the document from `documentId` of the draft on persisted documents, or from
-// Apollo's extension.
+// nameDocument takes the id or hash of the document from `documentId`, as the draft on
+// persisted documents has it, or from Apollo's extension.
 func (req *request) nameDocument() *schema.Error {
 	extension := req.Extensions["persistedQuery"]
 	if req.documentID != "" || extension == nil {
 		req.documentID = strings.TrimPrefix(req.documentID, "sha256:")
 		return nil
 	}
+
 	fields, _ := extension.(map[string]any)
 	if fields["version"] != json.Number("1") {
 		return badInput("extensions.persistedQuery.version must be 1.")
@@ -106,17 +118,18 @@ func decodeBody(raw []byte) (map[string]any, *schema.Error) {
 	return members, nil
 }
 
-// decodeQueryString reads the parameters of a GET. Empty ones count as left out.
+// decodeQueryString reads the parameters of a GET. An empty parameter counts as missing.
 func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 	values, err := url.ParseQuery(string(raw))
 	if err != nil {
 		return nil, badInput("The query string cannot be read.")
 	}
+
 	members := map[string]any{}
 	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
-		text := strings.Clone(
-			values.Get(name),
-		) // it may be cached, and would keep the whole query string in memory
+		// The text may be cached, and must not keep the whole query string in memory.
+		text := strings.Clone(values.Get(name))
+
 		switch {
 		case len(values[name]) > 1:
 			return nil, badInput("The query string has " + name + " more than once.")
@@ -125,6 +138,7 @@ func decodeQueryString(raw []byte) (map[string]any, *schema.Error) {
 		case text == "":
 			continue
 		}
+
 		members[name] = text
 		if name == "variables" || name == "extensions" {
 			if members[name], err = strictjson.Decode([]byte(text)); err != nil {

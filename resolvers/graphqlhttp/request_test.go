@@ -15,6 +15,7 @@ import (
 func TestNegotiation(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
+
 	for accept, want := range map[string]string{
 		"":                                typeJSON,
 		"*/*":                             typeJSON,
@@ -48,10 +49,12 @@ func TestNegotiation(t *testing.T) {
 			}
 			continue
 		}
+
 		if ct := got.header.Get("Content-Type"); got.status != http.StatusOK || ct != want+"; charset=utf-8" {
 			t.Errorf("Accept %q: %d %q", accept, got.status, ct)
 		}
 	}
+
 	header := http.Header{"Content-Type": {typeJSON}, "Accept": {"text/html", typeGraphQL}}
 	got := d.do(t, http.MethodPost, "", header, strings.NewReader(`{"query":"{ __typename }"}`))
 	if ct := got.header.Get("Content-Type"); ct != typeGraphQL+"; charset=utf-8" {
@@ -62,15 +65,15 @@ func TestNegotiation(t *testing.T) {
 func TestAcceptedContentTypes(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	for _, ct := range []string{"application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON",
-		"application/json; charset=utf8"} {
-		got := d.do(
-			t,
-			http.MethodPost,
-			"",
-			http.Header{"Content-Type": {ct}},
-			strings.NewReader(`{"query":"{ __typename }"}`),
-		)
+
+	for _, ct := range []string{
+		"application/json; charset=utf-8",
+		"application/json;charset=UTF-8",
+		"Application/JSON",
+		"application/json; charset=utf8",
+	} {
+		got := d.do(t, http.MethodPost, "", http.Header{"Content-Type": {ct}},
+			strings.NewReader(`{"query":"{ __typename }"}`))
 		if got.status != http.StatusOK {
 			t.Errorf("%s: %d", ct, got.status)
 		}
@@ -82,12 +85,14 @@ func TestErrorsOfExecution(t *testing.T) {
 	d := newEndpoint(t, func(s *setup) {
 		s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "The content is away."}
 	})
+
 	for _, accept := range []string{typeJSON, typeGraphQL} {
 		got := d.ask(t, accept, phoneQuery)
 		want := `{"data":{"SiteSettings":null},"errors":[{"message":"The content is away."`
 		if got.status != http.StatusOK || !strings.HasPrefix(got.body, want) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
+
 		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Operation != "query" ||
 			said.Cached {
 			t.Errorf("summary %+v", said)
@@ -99,68 +104,71 @@ func TestMutationsSeeTheirCallerAndBody(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	body := asBody(t, map[string]any{"query": `mutation { clearCache(all: true) { cleared } }`})
-	got := d.do(
-		t,
-		http.MethodPost,
-		"",
+
+	got := d.do(t, http.MethodPost, "",
 		http.Header{"Content-Type": {typeJSON}, "Authorization": {"Bearer secret"}},
-		strings.NewReader(body),
-	)
+		strings.NewReader(body))
 	if got.body != `{"data":{"clearCache":{"cleared":3}}}` {
 		t.Errorf("with a token: %s", got.body)
 	}
+
 	if seen := <-d.bodies; string(seen) != body {
 		t.Errorf("the mutation saw %q", seen)
 	}
+
 	if got := d.post(t, "", body); !strings.Contains(got.body, `"UNAUTHENTICATED"`) {
 		t.Errorf("without a token: %s", got.body)
 	}
 }
 
-// The executor words mistakes in values, since it reports all of them with their paths.
+// The executor reports mistakes in values, since it finds all of them with their paths.
 func TestWrongValuesAreLeftToTheExecutor(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
-	got := d.ask(
-		t,
-		typeGraphQL,
-		`mutation { trackQuote(input: {sessionId: 7, estimate: {min: "x"}}) { success } }`,
-	)
+
+	got := d.ask(t, typeGraphQL,
+		`mutation { trackQuote(input: {sessionId: 7, estimate: {min: "x"}}) { success } }`)
 	if got.status != http.StatusBadRequest || strings.Count(got.body, `"message"`) != 2 ||
 		d.runs.Load() != 0 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
+
 	if said := <-d.said; said.Operation != "mutation" || fmt.Sprint(said.RootFields) != "[trackQuote]" ||
 		said.Code != schema.CodeBadUserInput {
 		t.Errorf("summary %+v", said)
 	}
+
 	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {}) { nothing } }`)
 	if message, _ := got.firstError(t); !strings.HasPrefix(message, "Cannot query field") &&
-		!strings.Contains(got.body,
-			"Cannot query field") {
+		!strings.Contains(got.body, "Cannot query field") {
 		t.Errorf("got %s", got.body)
 	}
 }
 
 func TestWriteError(t *testing.T) {
 	t.Parallel()
-	for accept, want := range map[string]string{"": typeJSON, typeGraphQL: typeGraphQL, "text/html": typeJSON} {
+
+	for accept, want := range map[string]string{
+		"":          typeJSON,
+		typeGraphQL: typeGraphQL,
+		"text/html": typeJSON,
+	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 		r.Header.Set("Accept", accept)
-		graphqlhttp.WriteError(
-			w,
+
+		graphqlhttp.WriteError(w,
 			r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "req-1"})),
 			&schema.Error{
 				Code:       schema.CodeRateLimited,
 				Message:    `Too "many".`,
 				RetryAfter: 1500 * time.Millisecond,
-			},
-		)
-		const body = `{"errors":[{"message":"Too \"many\".","extensions":{"code":"RATE_LIMITED","requestId":"req-1","retryAfter":2}}]}`
+			})
+
+		const body = `{"errors":[{"message":"Too \"many\".",` +
+			`"extensions":{"code":"RATE_LIMITED","requestId":"req-1","retryAfter":2}}]}`
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" ||
-			w.Body.String() != body ||
-			w.Header().Get("Content-Type") != want+"; charset=utf-8" {
+			w.Body.String() != body || w.Header().Get("Content-Type") != want+"; charset=utf-8" {
 			t.Errorf("Accept %q: %d %v %s", accept, w.Code, w.Header(), w.Body)
 		}
 	}

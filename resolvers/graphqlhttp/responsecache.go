@@ -7,18 +7,20 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// responseCache stores finished responses of public queries by the exact bytes of their requests. A response is
-// used only while the content it was made from is current: the revisions of the content are read before the
-// operation runs and compared before each use. An invalidated locale has no revision, so its responses are not used.
+// responseCache stores finished responses of public queries by the exact bytes of their
+// requests. A response is used only while the content it was made from is current: the
+// revisions of the content are read before the operation runs and compared before each
+// use. An invalidated locale has no revision, so its responses are not used.
 //
-// The schema decides what can be in here (@cacheControl with a locale), so a response never depends on the caller. The
-// cache admits by frequency: rare requests do not evict frequent ones.
+// The schema decides which responses are stored (@cacheControl with a locale), so a
+// response never depends on the caller. The cache admits by frequency: rare requests do
+// not evict frequent ones.
 type responseCache struct {
 	revision func(locale string) (string, bool)
 	cache    *otter.Cache[responseKey, *cachedResponse]
 }
 
-// responseKey is a request and the media type it is answered with.
+// responseKey identifies a request and the media type of its response.
 type responseKey struct {
 	media   mediaType
 	get     bool
@@ -30,7 +32,8 @@ type revision struct{ locale, name string }
 
 type cachedResponse struct {
 	response
-	name       string // of the operation
+
+	name       string // name of the operation
 	rootFields []string
 	revisions  []revision
 }
@@ -73,24 +76,27 @@ func (c *responseCache) current(revisions []revision) bool {
 	return true
 }
 
-// revisions returns the present revisions of the content that an operation is made from, or nil if its
-// response cannot be cached.
+// revisions returns the current revisions of the content that an operation is made from,
+// or nil if its response cannot be cached.
 func (c *responseCache) revisions(op *operation, variables map[string]any) []revision {
 	if !op.cache.cacheable || op.cache.private {
 		return nil
 	}
+
 	var list []revision
 	for _, source := range op.locales {
-		value, _ := source.Value(variables) // an enum, or a variable that has been checked
+		value, _ := source.Value(variables) // cannot fail: an enum, or a variable that has been checked
 		locale, _ := value.(string)
 		if slices.ContainsFunc(list, func(r revision) bool { return r.locale == locale }) {
 			continue
 		}
+
 		name, ok := c.revision(locale)
 		if !ok {
 			return nil
 		}
 		list = append(list, revision{strings.Clone(locale), name})
 	}
+
 	return list
 }

@@ -26,22 +26,25 @@ func TestHotResponseIsCached(t *testing.T) {
 		fmt.Sprint(said.RootFields) != "[SiteSettings]" {
 		t.Errorf("the first request: %+v", said)
 	}
+
 	for range 3 {
 		got := d.ask(t, "", phoneQuery)
 		if said := <-d.said; !said.Cached || said.Operation != "query" ||
-			fmt.Sprint(said.RootFields) != "[SiteSettings]" ||
-			said.Code != "" {
+			fmt.Sprint(said.RootFields) != "[SiteSettings]" || said.Code != "" {
 			t.Errorf("the next: %+v", said)
 		}
+
 		got.header.Del("Date")
 		first.header.Del("Date")
 		if got.body != phoneAnswer("+1 555 0100") || fmt.Sprint(got.header) != fmt.Sprint(first.header) {
 			t.Errorf("got %s %v, first %v", got.body, got.header, first.header)
 		}
 	}
+
 	if runs := d.runs.Load(); runs != 1 {
 		t.Errorf("executed %d times, want once", runs)
 	}
+
 	// The same text for a client of the other media type is another answer.
 	if got := d.ask(t, typeGraphQL, phoneQuery); got.header.Get("ETag") == first.header.Get("ETag") {
 		t.Error("two media types share an entity tag")
@@ -54,9 +57,11 @@ func TestChangeWhileTheOperationRuns(t *testing.T) {
 	d := newEndpoint(t, func(s *setup) {
 		s.site.during = func(context.Context) error { once.Do(func() { s.site.set("new") }); return nil }
 	})
+
 	if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer("+1 555 0100") {
 		t.Fatalf("the answer in between: %s", got.body)
 	}
+
 	for range 3 {
 		if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer("new") {
 			t.Errorf("after the change: %s", got.body)
@@ -68,6 +73,7 @@ func TestConcurrentReadsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	d.set("0")
+
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -75,21 +81,24 @@ func TestConcurrentReadsNeverGoBack(t *testing.T) {
 			for range 300 {
 				got := d.ask(t, "", phoneQuery)
 				var n int
-				if _, err := fmt.Sscanf(got.body, `{"data":{"SiteSettings":{"contactPhone":"%d"}}}`, &n); err != nil ||
-					n < last {
+				if _, err := fmt.Sscanf(got.body,
+					`{"data":{"SiteSettings":{"contactPhone":"%d"}}}`, &n); err != nil || n < last {
 					t.Errorf("after %d came %s (%v)", last, got.body, err)
 					return
 				}
+
 				last = n
 			}
 		})
 	}
+
 	for i := 1; i <= 100; i++ {
 		d.set(fmt.Sprint(i))
 		if got := d.ask(t, "", phoneQuery); got.body != phoneAnswer(fmt.Sprint(i)) {
 			t.Errorf("right after change %d: %s", i, got.body)
 		}
 	}
+
 	group.Wait()
 }
 
@@ -113,18 +122,19 @@ func TestWhatIsNeverCached(t *testing.T) {
 			func(s *setup) { s.documents.Introspection = true },
 		},
 		{"an error", phoneQuery, func(s *setup) {
-			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable,
-				Message: "Away."}
+			s.site.fails = &schema.Error{Code: schema.CodeUpstreamUnavailable, Message: "Away."}
 		}},
 		{"an invalid document", `{ nothing }`, nil},
 		{"content without a revision", phoneQuery, func(s *setup) {
 			s.options.Revision = func(string) (string, bool) { return "", false }
 		}},
 	}
+
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newEndpoint(t, c.adjust)
+
 			for range 4 {
 				d.ask(t, "", c.query)
 				if said := <-d.said; said.Cached {
@@ -138,26 +148,28 @@ func TestWhatIsNeverCached(t *testing.T) {
 func TestContentByLocale(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
+
 	query := `query Q($l: Locale!) {
 		a: content(documentType: "hero") { fields }
 		b: content(documentType: "hero", locale: es) { fields }
 		c: content(documentType: "hero", locale: $l) { fields } }`
 	body := asBody(t, map[string]any{"query": query, "variables": map[string]any{"l": "ro"}})
+
 	for revision := 1; revision <= 2; revision++ {
 		for range 2 {
-			want := fmt.Sprintf(
-				`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],"b":[{"fields":{"title":"es (%[1]d)"}}],`+
-					`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`,
-				revision,
-			)
+			want := fmt.Sprintf(`{"data":{"a":[{"fields":{"title":"en (%[1]d)"}}],`+
+				`"b":[{"fields":{"title":"es (%[1]d)"}}],`+
+				`"c":[{"fields":{"title":"ro (%[1]d)"}}]}}`, revision)
 			if got := d.post(t, "", body); got.body != want {
 				t.Errorf("got %s, want %s", got.body, want)
 			}
 		}
+
 		<-d.said
 		if said := <-d.said; !said.Cached {
 			t.Errorf("the same request again: %+v", said)
 		}
+
 		d.revision.Add(1)
 	}
 }
@@ -166,46 +178,52 @@ func TestHeadersForCaches(t *testing.T) {
 	t.Parallel()
 	public := "public, max-age=0, must-revalidate"
 	d := newEndpoint(t, nil)
+
 	get := func(q string, header http.Header) reply {
 		return d.do(t, http.MethodGet, url.Values{"query": {q}}.Encode(), header, nil)
 	}
-	for range 2 { // executed, cached
+
+	for range 2 { // executed, then cached
 		page := get(phoneQuery, nil)
 		etag := page.header.Get("ETag")
 		if page.header.Get("Cache-Control") != public || page.header.Get("Vary") != "Accept" ||
 			!strings.HasPrefix(etag, `"`) {
 			t.Fatalf("headers %v", page.header)
 		}
+
 		for _, match := range []string{etag, "W/" + etag, `"other", ` + etag, "*"} {
 			got := get(phoneQuery, http.Header{"If-None-Match": {match}})
 			if got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != etag ||
-				got.header.Get(
-					"Cache-Control",
-				) != public || got.header.Get("Vary") != "Accept" || got.header.Get("Content-Type") != "" {
+				got.header.Get("Cache-Control") != public || got.header.Get("Vary") != "Accept" ||
+				got.header.Get("Content-Type") != "" {
 				t.Errorf("If-None-Match %s: %d %q %v", match, got.status, got.body, got.header)
 			}
 		}
+
 		if got := get(phoneQuery, http.Header{"If-None-Match": {`"other"`}}); got.status != http.StatusOK {
 			t.Errorf("another tag: %d", got.status)
 		}
 	}
+
 	before := get(phoneQuery, nil).header.Get("ETag")
 	d.set("new")
 	if got := get(phoneQuery, http.Header{"If-None-Match": {before}}); got.status != http.StatusOK ||
 		got.body != phoneAnswer("new") {
 		t.Errorf("after a change: %d %s", got.status, got.body)
 	}
+
 	if got := d.ask(t, "", phoneQuery); got.header.Get("Cache-Control") != public ||
-		got.header.Get("ETag") == "" ||
-		got.header.Get("Vary") != "" {
+		got.header.Get("ETag") == "" || got.header.Get("Vary") != "" {
 		t.Errorf("POST: %v", got.header)
 	}
-	// A condition on a POST is not for reading.
+
+	// A condition has no effect on a POST.
 	header := http.Header{"Content-Type": {typeJSON}, "If-None-Match": {"*"}}
-	if got := d.do(t, http.MethodPost, "", header, strings.NewReader(asBody(t,
-		map[string]any{"query": phoneQuery}))); got.status != http.StatusOK {
+	if got := d.do(t, http.MethodPost, "", header,
+		strings.NewReader(asBody(t, map[string]any{"query": phoneQuery}))); got.status != http.StatusOK {
 		t.Errorf("POST with a condition: %d", got.status)
 	}
+
 	for name, query := range map[string]string{
 		"no hint":  `{ cacheStats { success } }`,
 		"an error": `{ quotePdf(id: "x") { fileName } }`,
@@ -216,6 +234,7 @@ func TestHeadersForCaches(t *testing.T) {
 			t.Errorf("%s: %v", name, got.header)
 		}
 	}
+
 	got := d.ask(t, "", `mutation { trackQuote(input: {sessionId: "a"}) { success } }`)
 	if got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
 		t.Errorf("mutation: %v", got.header)
@@ -227,21 +246,20 @@ func TestFillingTheResponseCache(t *testing.T) {
 	d := newEndpoint(t, nil)
 	padding := strings.Repeat("x", 256<<10)
 	cached, asked := 0, 0
-	for i := range 200 { // three times what fits, each once
-		d.post(
-			t,
-			"",
-			asBody(
-				t,
-				map[string]any{"query": phoneQuery, "extensions": map[string]any{"n": i, "padding": padding}},
-			),
-		)
+
+	for i := range 200 { // three times as many as fit, each sent once
+		d.post(t, "", asBody(t, map[string]any{
+			"query":      phoneQuery,
+			"extensions": map[string]any{"n": i, "padding": padding},
+		}))
 		<-d.said
-		d.ask(t, "", phoneQuery) // and one that is used
+
+		d.ask(t, "", phoneQuery) // the response in use
 		if asked++; (<-d.said).Cached {
 			cached++
 		}
 	}
+
 	if cached < asked*9/10 {
 		t.Errorf("the response in use was cached %d times of %d", cached, asked)
 	}

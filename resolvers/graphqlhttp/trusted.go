@@ -14,17 +14,22 @@ import (
 
 // TrustedDocument is a document that clients may name by its id.
 type TrustedDocument struct {
-	IDs  []string // what clients send, usually the lower-case hexadecimal SHA-256 of Text
-	Name string   // where the document is from, for errors
+	// IDs are what clients send, usually the lower-case hexadecimal SHA-256 of Text.
+	IDs []string
+
+	// Name says where the document is from, for errors.
+	Name string
+
 	Text string
 }
 
 // ReadTrusted reads trusted documents from a folder or a manifest.
 //
-// A folder is searched for *.graphql and *.gql files at any depth. Each is one document; its id is the SHA-256 of its
-// text, with or without the white space around it, since editors end a file with a new line and clients send none. A
-// manifest is a JSON file, either in Apollo's format or an object from id to document, as graphql-codegen and Relay
-// write it.
+// A folder is searched for *.graphql and *.gql files at any depth. Each file is one
+// document. Its ids are the SHA-256 of its text with and without the white space around
+// it, since editors end a file with a new line and clients send none. A manifest is a
+// JSON file, either in Apollo's format or an object from id to document, as
+// graphql-codegen and Relay write it.
 func ReadTrusted(path string) (list []TrustedDocument, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -34,6 +39,7 @@ func ReadTrusted(path string) (list []TrustedDocument, err error) {
 	default:
 		list, err = readManifest(path)
 	}
+
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s holds none", path)
 	}
@@ -49,10 +55,12 @@ func readTrustedFolder(root string) ([]TrustedDocument, error) {
 		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".graphql" && ext != ".gql" {
 			return err
 		}
+
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+
 		text := string(data)
 		ids := []string{hashText(text), hashText(strings.TrimSpace(text))}
 		list = append(list, TrustedDocument{ids, path, text})
@@ -68,6 +76,7 @@ func readManifest(path string) ([]TrustedDocument, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []TrustedDocument
 	if bytes.Contains(data, []byte(apolloFormat)) {
 		var manifest struct {
@@ -79,32 +88,34 @@ func readManifest(path string) ([]TrustedDocument, error) {
 				Name string `json:"name"`
 			} `json:"operations"`
 		}
+
 		if err := json.Unmarshal(data, &manifest); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if manifest.Format != apolloFormat || manifest.Version != 1 {
 			return nil, fmt.Errorf("%s: only version 1 of %s can be read", path, apolloFormat)
 		}
+
 		for _, op := range manifest.Operations {
-			list = append(
-				list,
-				TrustedDocument{IDs: []string{op.ID}, Name: path + ": " + op.Name, Text: op.Body},
-			)
+			list = append(list, TrustedDocument{
+				IDs:  []string{op.ID},
+				Name: path + ": " + op.Name,
+				Text: op.Body,
+			})
 		}
 		return list, nil
 	}
+
 	var texts map[string]string
 	if err := json.Unmarshal(data, &texts); err != nil {
-		return nil, fmt.Errorf(
-			"%s: neither %s nor an object from id to document: %w",
-			path,
-			apolloFormat,
-			err,
-		)
+		return nil, fmt.Errorf("%s: neither %s nor an object from id to document: %w",
+			path, apolloFormat, err)
 	}
+
 	for id, text := range texts {
 		list = append(list, TrustedDocument{IDs: []string{id}, Name: path + ": " + id, Text: text})
 	}
+
 	slices.SortFunc(list, func(a, b TrustedDocument) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -118,9 +129,11 @@ func (d *Documents) addTrusted() error {
 			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
 		}
 	}
+
 	if d.TrustedOnly && len(d.Trusted) == 0 {
 		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
 	}
+
 	return errors.Join(problems...)
 }
 
@@ -132,12 +145,14 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 	if errs := d.check(parsed); len(errs) > 0 {
 		return errs[0]
 	}
+
 	for _, id := range t.IDs {
 		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
 			return fmt.Errorf("its id %q is missing or belongs to another document", id)
 		}
 		d.byID[id] = t.Text
 	}
+
 	d.trusted[canonical(parsed.ast)] = true
 	return nil
 }

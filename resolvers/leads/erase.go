@@ -15,17 +15,18 @@ import (
 	"siteapi/schema"
 )
 
-// attemptTime is how long an erasure waits for deliveries that are being tried: longer than an attempt may take.
+// attemptTime is how long an erasure waits for running attempts. It is longer than an
+// attempt may take.
 const attemptTime = 45 * time.Second
 
 // States of a receipt's entry.
 const (
 	stateUnknown = "unknown"
 	stateNothing = "nothing there"
-	stateFound   = "found" // and not erased
+	stateFound   = "found" // something is there and was not erased
 	stateErased  = "erased"
-	stateFailed  = "failed" // could not be searched, or not erased
-	stateKept    = "kept"   // because another entry failed, and a repetition needs it
+	stateFailed  = "failed" // searching or erasing failed
+	stateKept    = "kept"   // kept for a repetition, because another entry failed
 )
 
 // erasure removes everything that is stored about an address.
@@ -34,46 +35,51 @@ type erasure struct {
 	email   string
 	receipt *schema.ErasureReceipt
 	stored  []string // ids of the leads in the database
-	known   []string // those, and the ones that only the CMS has
+	known   []string // ids of the leads in the database or the CMS
 }
 
-// Erase looks everywhere for what is stored about an e-mail address and, unless this is a dry run, erases it. The
-// receipt reports failures. An erasure that is interrupted can be repeated: deliveries end first, so that nothing is sent
-// after it was erased; then come the CMS and the CRM, then the database, which has the ids to look for, and last the cache,
-// so that no request fills it again.
+// Erase looks everywhere for data about an e-mail address and, unless this is a dry run,
+// erases it. The receipt reports failures.
+//
+// An interrupted erasure can be repeated. Deliveries end first, so that nothing is sent
+// after it was erased. The CMS and the CRM follow, then the database, which has the ids
+// to look for, and last the cache, so that no request fills it again.
 func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email)}
 	e.receipt = &schema.ErasureReceipt{
 		Email:  e.email,
 		DryRun: dryRun,
 		Remains: []string{
-			"backups and folders before-restore-…: they keep it until they are removed; after a restore, erase again",
-			"copies that people made: exports, downloaded PDFs, e-mails; what the receiver at LEAD_WEBHOOK_URL keeps",
-			"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, and its archived WAL",
+			"backups and folders before-restore-…: they keep it until they are removed; " +
+				"after a restore, erase again",
+			"copies that people made: exports, downloaded PDFs, e-mails; " +
+				"what the receiver at LEAD_WEBHOOK_URL keeps",
+			"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, " +
+				"and its archived WAL",
 			"PDFs in the memory of other instances, for an hour at most",
 		},
 	}
+
 	var err error
 	if e.stored, err = e.findLeads(ctx); err != nil {
 		return nil, err
 	}
+
 	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
 	documents := e.search(ctx, "cms", "documents", e.findDocuments)
 	contact := e.search(ctx, "crm", "contacts", e.findContact)
-	submissions := e.search(
-		ctx,
-		"database",
-		"submissions",
-		func(context.Context) (int, error) { return len(e.stored), nil },
-	)
+	submissions := e.search(ctx, "database", "submissions",
+		func(context.Context) (int, error) { return len(e.stored), nil })
 	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
 		n, err := s.Archive.CountHints(ctx, e.email)
 		return int(n), err
 	})
 	pdfs := e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
+
 	if dryRun {
 		return e.receipt, nil
 	}
+
 	erased(deliveries)(e.withdraw(ctx))
 	if documents.State != stateFailed {
 		erased(documents)(*documents.Found, s.CMS.Erase(ctx, e.known))
@@ -81,33 +87,35 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	if contact.State != stateFailed {
 		erased(contact)(*contact.Found, s.CRM.Erase(ctx, e.email))
 	}
+
 	if e.failed() {
 		submissions.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
 		return e.receipt, nil
 	}
+
 	erased(submissions)(e.eraseLeads(ctx))
+
+	// The log of the database holds the erased data until it is truncated.
 	n, err := s.Archive.EraseHints(ctx, e.email)
-	err = errors.Join(
-		err,
-		e.Truncate(ctx),
-	) // what was erased before is overwritten in the log only
+	err = errors.Join(err, e.Truncate(ctx))
 	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
 	erased(pdfs)(s.ClearPDFs(ctx, pdfPattern(e.known)))
+
 	e.receipt.Complete = !e.failed()
 	return e.receipt, nil
 }
 
-// search adds a place to the receipt, with what find counts there.
+// search adds an entry for a place to the receipt, with the number of items that find
+// counts there. The state remains unknown if find is nil.
 func (e *erasure) search(
-	ctx context.Context,
-	place, unit string,
-	find func(context.Context) (int, error),
+	ctx context.Context, place, unit string, find func(context.Context) (int, error),
 ) *schema.ErasurePlace {
 	p := &schema.ErasurePlace{Place: place, Unit: unit, State: stateUnknown}
 	e.receipt.Places = append(e.receipt.Places, p)
 	if find == nil {
 		return p
 	}
+
 	n, err := find(ctx)
 	switch {
 	case err != nil:
@@ -122,7 +130,8 @@ func (e *erasure) search(
 	return p
 }
 
-// erased returns a function that records the number of removed items, or a failure.
+// erased returns a function that records in an entry how many items were removed, or why
+// removing them failed.
 func erased(p *schema.ErasurePlace) func(n int, err error) {
 	return func(n int, err error) {
 		if err != nil {
@@ -144,10 +153,8 @@ func fail(p *schema.ErasurePlace, err error) {
 }
 
 func (e *erasure) failed() bool {
-	return slices.ContainsFunc(
-		e.receipt.Places,
-		func(p *schema.ErasurePlace) bool { return p.State == stateFailed },
-	)
+	return slices.ContainsFunc(e.receipt.Places,
+		func(p *schema.ErasurePlace) bool { return p.State == stateFailed })
 }
 
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
@@ -168,8 +175,8 @@ func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
 	return len(list), err
 }
 
-// findDocuments looks by the ids in the database, since an editor may have changed an address, and by the address,
-// since the database may have erased the lead already.
+// findDocuments searches by the ids in the database, since an editor may have changed an
+// address, and by the address, since the database may have erased the lead already.
 func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
 	found, err := e.CMS.Find(ctx, e.email)
 	if err != nil {
@@ -179,6 +186,7 @@ func (e *erasure) findDocuments(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	e.known = slices.Compact(slices.Sorted(slices.Values(slices.Concat(found, e.stored))))
 	for _, id := range e.known {
 		if slices.Contains(found, id) || !slices.Contains(missing, id) {
@@ -193,13 +201,15 @@ func (e *erasure) findContact(ctx context.Context) (int, error) {
 	return 1 - len(missing), err
 }
 
-// withdraw ends the deliveries and waits for those that are being tried. An attempt that still runs after
-// attemptTime belongs to a process that crashed; it is an error if ctx ends before.
+// withdraw ends the deliveries and waits for attempts that are running. An attempt that
+// still runs after attemptTime belongs to a process that crashed. If ctx ends earlier, an
+// attempt that is still running is an error.
 func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 	until, patient := time.Now().Add(attemptTime), true
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
 		until, patient = time.Now().Add(time.Until(end)/2), false // leave time for the other steps
 	}
+
 	for {
 		running := 0
 		for _, id := range e.stored {
@@ -209,12 +219,14 @@ func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 			}
 			removed, running = removed+n, running+busy
 		}
+
 		switch late := time.Now().After(until); {
 		case running == 0, late && patient:
 			return removed, nil
 		case late:
 			return removed, errors.New("a delivery is being tried: erase again in a minute")
 		}
+
 		select {
 		case <-ctx.Done():
 			return removed, ctx.Err()
@@ -230,6 +242,7 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 		}
 		n++
 	}
+
 	left, err := e.findLeads(ctx)
 	if err == nil && len(left) > 0 {
 		err = errors.New("a submission arrived in the meantime: erase again")
@@ -237,8 +250,9 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// pdfPattern matches the cached PDFs of one lead. Of several, or of none, it matches all PDFs: those of others are
-// drawn again, and an earlier erasure may have ended after it had removed the ids.
+// pdfPattern matches the cached PDFs of one lead. For several leads, or none, it matches
+// all PDFs: those of other leads are drawn again, and an earlier erasure may have been
+// interrupted after it had removed the ids.
 func pdfPattern(ids []string) cache.Pattern {
 	const prefix = "quote:pdf:"
 	if len(ids) != 1 {

@@ -15,38 +15,36 @@ import (
 )
 
 const (
-	choicesCounted = 10_000 // different values of a field that are counted, since clients may send any
-	choicesShown   = 50     // of a field
+	choicesCounted = 10_000 // values that are counted per field, since clients may send any
+	choicesShown   = 50     // values that are shown per field
 )
 
-// report is a funnel while sessions are counted.
+// report is a funnel that is being counted.
 type report struct {
 	*schema.Funnel
 	locale  *schema.Locale
 	within  func(time.Time) bool
-	leads   map[string]lead // by session
+	leads   map[string]lead // key: session id
 	reached [5]int
 	weeks   map[week]*[5]int
-	choices map[string]map[string]*schema.FunnelChoice // by field and value
+	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
 }
 
-// lead is what a funnel needs to know of the leads of a session.
+// lead sums up the leads of one session.
 type lead struct {
 	locale schema.Locale
-	within int // how many were submitted in the time of the report
+	within int // leads submitted within the period of the report
 }
 
-// week is the key of a week: its Monday, and the language of the leads.
+// week identifies a week by its Monday and the locale of the leads.
 type week struct {
 	start  time.Time
 	locale schema.Locale
 }
 
-// Funnel reads all leads and sessions once. Zero times don't narrow.
+// Funnel reads all leads and sessions once. Zero times do not limit the period.
 func (s *Service) Funnel(
-	ctx context.Context,
-	since, until time.Time,
-	locale *schema.Locale,
+	ctx context.Context, since, until time.Time, locale *schema.Locale,
 ) (*schema.Funnel, error) {
 	r := &report{
 		Funnel:  &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}},
@@ -56,23 +54,28 @@ func (s *Service) Funnel(
 		weeks:   map[week]*[5]int{},
 		choices: map[string]map[string]*schema.FunnelChoice{},
 	}
+
 	f := store.Filter{}
 	if locale != nil {
 		f.Locale = string(*locale)
 	}
+
 	for submission, err := range s.Archive.Submissions(ctx, f) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
 		}
 		r.addLead(submission)
 	}
-	r.Untracked = r.Submissions // until their sessions are seen
+
+	// A submission counts as untracked until its session is read.
+	r.Untracked = r.Submissions
 	for session, err := range s.Archive.Sessions(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the sessions: %w", err)
 		}
 		r.addSession(session)
 	}
+
 	r.finish()
 	return r.Funnel, nil
 }
@@ -85,6 +88,7 @@ func (r *report) addLead(s quote.Submission) {
 		}
 		return
 	}
+
 	l := r.leads[s.SessionID]
 	l.locale = schema.Locale(s.Locale)
 	if inTime {
@@ -100,15 +104,19 @@ func (r *report) addSession(s quote.Session) {
 	if !r.within(s.LastSeen) || r.locale != nil && !converted {
 		return
 	}
+
+	// A week begins on Monday.
 	seen := s.LastSeen.UTC().Truncate(24 * time.Hour)
 	key := week{seen.AddDate(0, 0, -(int(seen.Weekday())+6)%7), l.locale}
 	if r.weeks[key] == nil {
 		r.weeks[key] = new([5]int)
 	}
+
 	for i := range lastStep(s, converted) + 1 {
 		r.reached[i]++
 		r.weeks[key][i]++
 	}
+
 	r.choose("projectType", converted, s.Selections.ProjectType)
 	r.choose("features", converted, s.Selections.Features...)
 	r.choose("complexity", converted, s.Selections.Complexity)
@@ -118,8 +126,13 @@ func (r *report) addSession(s quote.Session) {
 // lastStep returns the index of the last step that a session shows.
 func lastStep(s quote.Session, converted bool) int {
 	shown := []bool{
-		true, s.Selections.ProjectType != "", s.Estimate.Min != nil || s.Estimate.Max != nil, s.Hints != (quote.Hints{}), converted,
+		true,
+		s.Selections.ProjectType != "",
+		s.Estimate.Min != nil || s.Estimate.Max != nil,
+		s.Hints != (quote.Hints{}),
+		converted,
 	}
+
 	last := len(shown) - 1
 	for !shown[last] {
 		last--
@@ -127,22 +140,26 @@ func lastStep(s quote.Session, converted bool) int {
 	return last
 }
 
+// choose counts the values of a field. Values beyond choicesCounted are counted together.
 func (r *report) choose(field string, converted bool, values ...string) {
 	counts := r.choices[field]
 	if counts == nil {
 		counts = map[string]*schema.FunnelChoice{}
 		r.choices[field] = counts
 	}
+
 	for _, value := range values {
 		if value == "" {
 			continue
 		}
+
 		if counts[value] == nil && len(counts) >= choicesCounted {
 			value = "(others)"
 		}
 		if counts[value] == nil {
 			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
 		}
+
 		counts[value].Count++
 		if converted {
 			counts[value].Submitted++
@@ -152,6 +169,7 @@ func (r *report) choose(field string, converted bool, values ...string) {
 
 func (r *report) finish() {
 	r.Steps = steps(r.reached)
+
 	weeks := slices.SortedFunc(maps.Keys(r.weeks), func(a, b week) int {
 		return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.locale, b.locale))
 	})
@@ -162,11 +180,13 @@ func (r *report) finish() {
 			Start: key.start,
 			Steps: steps(*r.weeks[key]),
 		}
+
 		if key.locale != "" {
 			w.Locale = &key.locale
 		}
 		r.Weeks = append(r.Weeks, w)
 	}
+
 	for _, field := range []string{"projectType", "features", "complexity", "timeline"} {
 		list := slices.SortedFunc(maps.Values(r.choices[field]), func(a, b *schema.FunnelChoice) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))

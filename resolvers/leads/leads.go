@@ -1,5 +1,5 @@
-// Package leads implements what operators do with leads and their deliveries, for the schema's operator fields and the
-// commands.
+// Package leads implements what operators do with leads and their deliveries, for the
+// operator fields of the schema and for the commands.
 package leads
 
 import (
@@ -25,19 +25,23 @@ type Service struct {
 	Archive    store.Archive
 	Deliveries *queue.Queue
 
-	CMS       CMS
-	CRM       CRM
-	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error) // from the cache
-	Truncate  func(ctx context.Context) error                               // removes deleted data from the database's log
+	CMS CMS
+	CRM CRM
+
+	// ClearPDFs removes rendered documents from the cache.
+	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error)
+
+	// Truncate removes deleted data from the database's log.
+	Truncate func(ctx context.Context) error
 }
 
-// CMS is what an erasure needs of the CMS's driver.
+// CMS is the part of the CMS driver that erasing and verifying leads needs.
 type CMS interface {
 	cms.Lookup
 	cms.Eraser
 }
 
-// CRM is what an erasure needs of the CRM's driver.
+// CRM is the part of the CRM driver that erasing and verifying leads needs.
 type CRM interface {
 	crm.Lookup
 	crm.Eraser
@@ -46,7 +50,8 @@ type CRM interface {
 // referenceLength is the number of characters of a PDF's reference.
 const referenceLength = 8
 
-// fewLeads is how many leads are selected by their ids; for more it is faster to filter page by page.
+// fewLeads is the largest number of leads that are selected by their ids. Beyond it,
+// filtering page by page is faster.
 const fewLeads = 2000
 
 // Undelivered lists the states of deliveries that have not arrived.
@@ -54,24 +59,28 @@ func Undelivered() []queue.State {
 	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
 }
 
-// Leads returns the leads that a filter selects, up to its limit, and whether there are more. An empty state is any.
-// The deliveries of the leads are left out.
+// Leads returns the leads that a filter selects, up to its limit, and whether there are
+// more. An empty state selects any. The deliveries of the leads are not filled in.
 func (s *Service) Leads(
 	ctx context.Context, f store.Filter, state schema.LeadState,
 ) (leads []*schema.Lead, more bool, err error) {
 	var states map[string]schema.LeadState
 	f.InReview, f.Rejected = state == schema.LeadStateInReview, state == schema.LeadStateRejected
+
+	// These states are not stored with the leads but follow from their deliveries.
 	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed ||
 		state == schema.LeadStateDelivered {
 		if states, err = s.undelivered(ctx, nil); err != nil {
 			return nil, false, err
 		}
+
 		if state != schema.LeadStateDelivered && len(states) <= fewLeads {
 			if f.IDs = slices.Collect(maps.Keys(states)); len(f.IDs) == 0 {
 				return nil, false, nil
 			}
 		}
 	}
+
 	var found []quote.Submission
 	most := f.Limit
 	for submission, err := range s.Archive.Submissions(ctx, f) {
@@ -81,16 +90,19 @@ func (s *Service) Leads(
 		if states != nil && leadState(submission, states) != state {
 			continue
 		}
+
 		if more = most > 0 && len(found) == most; more {
 			break
 		}
 		found = append(found, submission)
 	}
+
 	if states == nil {
 		if states, err = s.undelivered(ctx, found); err != nil {
 			return nil, false, err
 		}
 	}
+
 	leads = make([]*schema.Lead, len(found))
 	for i, submission := range found {
 		leads[i] = New(submission, leadState(submission, states))
@@ -98,15 +110,16 @@ func (s *Service) Leads(
 	return leads, more, nil
 }
 
-// undelivered returns the state of each lead with a delivery that has not arrived: of some leads, or of all.
+// undelivered returns the state of each lead that has a delivery which has not arrived.
+// It covers the given leads, or all if the list is empty.
 func (s *Service) undelivered(
-	ctx context.Context,
-	of []quote.Submission,
+	ctx context.Context, of []quote.Submission,
 ) (map[string]schema.LeadState, error) {
 	f := queue.Filter{States: Undelivered()}
 	for _, submission := range of {
 		f.Submissions = append(f.Submissions, submission.ID)
 	}
+
 	states := map[string]schema.LeadState{}
 	list, err := s.Deliveries.List(ctx, f)
 	for _, d := range list {
@@ -116,6 +129,7 @@ func (s *Service) undelivered(
 			states[d.SubmissionID] = schema.LeadStateUnderWay
 		}
 	}
+
 	return states, err
 }
 
@@ -131,11 +145,13 @@ func leadState(s quote.Submission, undelivered map[string]schema.LeadState) sche
 	return schema.LeadStateDelivered
 }
 
-// Find returns a lead by its id or its PDF's reference, with its deliveries, or [store.ErrNotFound].
+// Find returns the lead with this id or PDF reference, with its deliveries, or
+// [store.ErrNotFound].
 func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
 	if len(name) < referenceLength {
 		return nil, store.ErrNotFound
 	}
+
 	leads, _, err := s.Leads(ctx, store.Filter{Reference: name, Limit: 1}, "")
 	if err == nil && len(leads) == 0 {
 		err = store.ErrNotFound
@@ -146,7 +162,8 @@ func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
 	return leads[0], s.AddDeliveries(ctx, leads...)
 }
 
-// AddDeliveries adds the deliveries of some leads, each once; nil stands for one that was erased.
+// AddDeliveries fills in the deliveries of the leads. It ignores repetitions of a lead,
+// and nil, which stands for a lead that was erased.
 func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) error {
 	byID, f := map[string]*schema.Lead{}, queue.Filter{}
 	for _, lead := range leads {
@@ -157,6 +174,7 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 	if len(byID) == 0 {
 		return nil
 	}
+
 	list, err := s.Deliveries.List(ctx, f)
 	for _, d := range list {
 		lead := byID[d.SubmissionID]
@@ -165,14 +183,15 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 	return err
 }
 
-// Errors of what can't be done to a lead, besides [store.ErrNotFound].
+// Errors of changes that the state of a lead does not allow. A lead that does not exist
+// is [store.ErrNotFound].
 var (
 	ErrNotInReview = errors.New("the lead is not in review")
 	ErrUnreleased  = errors.New("the lead is in review or was rejected: release it first")
 )
 
-// Reject ends the review of a lead so that it is never delivered. The error of one that is not in review is
-// [ErrNotInReview].
+// Reject ends the review of a lead so that it is never delivered. It returns
+// [ErrNotInReview] if the lead is not in review.
 func (s *Service) Reject(ctx context.Context, id string) error {
 	rejected, err := s.Archive.Reject(ctx, id)
 	if err == nil && !rejected {
@@ -193,10 +212,10 @@ func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Ta
 	return err
 }
 
-// DeliveryPage returns deliveries with their leads, up to the limit of a filter, and whether there are more.
+// DeliveryPage returns deliveries with their leads, up to the limit of the filter, and
+// whether there are more.
 func (s *Service) DeliveryPage(
-	ctx context.Context,
-	f queue.Filter,
+	ctx context.Context, f queue.Filter,
 ) (page []*schema.Delivery, more bool, err error) {
 	most := f.Limit
 	f.Limit++
@@ -204,18 +223,21 @@ func (s *Service) DeliveryPage(
 	if err != nil {
 		return nil, false, err
 	}
+
 	if more = len(list) > most; more {
 		list = list[:most]
 	}
 	if len(list) == 0 {
 		return nil, false, nil
 	}
+
 	var of store.Filter
 	for _, d := range list {
 		of.IDs = append(of.IDs, d.SubmissionID)
 	}
 	leads, _, err := s.Leads(ctx, of, "")
-	byID := map[string]*schema.Lead{} // those that were erased left out
+
+	byID := map[string]*schema.Lead{} // leads that were erased are missing
 	for _, lead := range leads {
 		byID[lead.ID] = lead
 	}
@@ -255,12 +277,15 @@ func New(s quote.Submission, state schema.LeadState) *schema.Lead {
 		Signals:    []schema.LeadSignal{},
 		Deliveries: []*schema.Delivery{},
 	}
+
 	if locale, ok := schema.ParseLocale(s.Locale); ok {
 		lead.Locale = &locale
 	}
+
 	for _, signal := range s.Signals {
 		lead.Signals = append(lead.Signals, schema.LeadSignal(signal))
 	}
+
 	return lead
 }
 
@@ -275,10 +300,12 @@ func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 		MaxAttempts:  d.MaxAttempts,
 		Lead:         lead,
 	}
+
 	for _, e := range d.Errors {
 		delivery.Attempts = append(delivery.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
 		delivery.Reason = optional(e.Error)
 	}
+
 	if d.Paused != "" {
 		delivery.Reason = &d.Paused
 	}
@@ -288,6 +315,7 @@ func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 	if d.State == queue.Delivered {
 		delivery.DeliveredAt, delivery.Reason = &d.FinishedAt, nil
 	}
+
 	return delivery
 }
 

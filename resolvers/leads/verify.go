@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	verifyBatch = 100             // leads that are asked about at a time
-	settleTime  = 5 * time.Second // until queries of a CMS or CRM find what it has just stored
+	verifyBatch = 100             // leads per query
+	settleTime  = 5 * time.Second // time until a CMS or CRM finds what it has just stored
 )
 
 // Verification compares stored leads with what the CMS and the CRM hold.
 type Verification struct {
-	Submissions int               `json:"submissions"` // compared
+	Submissions int               `json:"submissions"` // number of leads compared
 	Targets     []*VerifiedTarget `json:"targets"`
 
 	rules *Service
@@ -31,27 +31,30 @@ type Verification struct {
 type VerifiedTarget struct {
 	Target   queue.Target `json:"target"`
 	Present  int          `json:"present"`
-	UnderWay int          `json:"underWay"` // not there, and under way or just delivered
-	Missing  int          `json:"missing"`  // not there, and not under way
-	Resent   int          `json:"resent"`   // of those missing
+	UnderWay int          `json:"underWay"` // absent, and under way or just delivered
+	Missing  int          `json:"missing"`  // absent, and not under way
+	Resent   int          `json:"resent"`   // missing leads that were sent again
 	Error    string       `json:"error,omitempty"`
 
-	key     func(s quote.Submission) string // the name of a lead at the target
+	// key names a lead at the target; missing returns the keys that the target lacks.
+	key     func(s quote.Submission) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
-// Verify looks for the leads submitted since a time at one target, or at both, and with fix sends again what is missing.
+// Verify looks for the leads submitted since a time, at one target or, if only is empty,
+// at both. With fix, it sends the missing ones again.
 func (s *Service) Verify(
-	ctx context.Context,
-	since time.Time,
-	only queue.Target,
-	fix bool,
+	ctx context.Context, since time.Time, only queue.Target, fix bool,
 ) (*Verification, error) {
 	v := &Verification{
 		rules: s,
 		fix:   fix,
 		Targets: []*VerifiedTarget{
-			{Target: queue.CMS, key: func(s quote.Submission) string { return s.ID }, missing: s.CMS.Missing},
+			{
+				Target:  queue.CMS,
+				key:     func(s quote.Submission) string { return s.ID },
+				missing: s.CMS.Missing,
+			},
 			{
 				Target:  queue.CRM,
 				key:     func(s quote.Submission) string { return crm.Address(s.Contact.Email) },
@@ -59,10 +62,10 @@ func (s *Service) Verify(
 			},
 		},
 	}
-	v.Targets = slices.DeleteFunc(
-		v.Targets,
-		func(t *VerifiedTarget) bool { return only != "" && t.Target != only },
-	)
+	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool {
+		return only != "" && t.Target != only
+	})
+
 	var batch []quote.Submission
 	compare := func() error {
 		for _, t := range v.Targets {
@@ -70,10 +73,12 @@ func (s *Service) Verify(
 				return err
 			}
 		}
+
 		v.Submissions += len(batch)
 		batch = batch[:0]
 		return ctx.Err()
 	}
+
 	for submission, err := range s.Archive.Submissions(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
@@ -81,29 +86,35 @@ func (s *Service) Verify(
 		if submission.InReview || submission.Rejected {
 			continue // it has no deliveries until it is released
 		}
+
 		if batch = append(batch, submission); len(batch) == verifyBatch {
 			if err := compare(); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return v, compare()
 }
 
-// compare looks for a batch at one target. If the target fails, that is reported and it is not queried again.
+// compare looks for a batch of leads at one target. If the target fails, the error is
+// reported and the target is not queried again.
 func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []quote.Submission) error {
 	if t.Error != "" || len(batch) == 0 {
 		return nil
 	}
+
 	asked, keys := time.Now(), make([]string, len(batch))
 	for i, s := range batch {
 		keys[i] = t.key(s)
 	}
+
 	absent, err := t.missing(ctx, slices.Compact(slices.Sorted(slices.Values(keys))))
 	if err != nil {
 		t.Error = err.Error()
 		return nil //nolint:nilerr // reported, and the other target is still queried
 	}
+
 	for i, s := range batch {
 		if !slices.Contains(absent, keys[i]) {
 			t.Present++
@@ -114,20 +125,19 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []q
 	return nil
 }
 
-// absent decides what to do about a lead that a target does not have. One that is under way is left alone.
+// absent decides what to do about a lead that a target does not have. A lead with a
+// delivery under way is left alone.
 func (v *Verification) absent(
-	ctx context.Context,
-	t *VerifiedTarget,
-	submission string,
-	asked time.Time,
+	ctx context.Context, t *VerifiedTarget, submission string, asked time.Time,
 ) error {
-	list, err := v.rules.Deliveries.List(
-		ctx,
-		queue.Filter{Submissions: []string{submission}, Target: t.Target},
-	)
+	list, err := v.rules.Deliveries.List(ctx, queue.Filter{
+		Submissions: []string{submission},
+		Target:      t.Target,
+	})
 	if err != nil {
 		return err
 	}
+
 	var failed int64
 	for _, d := range list {
 		switch {
@@ -138,15 +148,18 @@ func (v *Verification) absent(
 			return nil
 		}
 	}
+
 	t.Missing++
 	if !v.fix {
 		return nil
 	}
+
 	if failed != 0 {
 		err = v.rules.Deliveries.Retry(ctx, failed)
 	} else {
 		err = v.rules.Deliveries.Resend(ctx, submission, t.Target)
 	}
+
 	switch {
 	case errors.Is(err, queue.ErrUnderWay), errors.Is(err, store.ErrNotFound):
 		return nil // resent by another command, or erased
