@@ -31,10 +31,10 @@ import (
 	"siteapi/schema"
 )
 
-// pageFile is what the baseline "page" answers with.
+// pageFile is the file whose bytes the baseline "page" answers with.
 const pageFile = "page"
 
-// serve serves one of the baselines, which works in a folder, and prints its address.
+// serve runs a baseline on a free port, with dir for its files, and prints its address.
 func serve(ctx context.Context, role, dir string) {
 	var h http.Handler
 	switch role {
@@ -46,7 +46,8 @@ func serve(ctx context.Context, role, dir string) {
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "bare.db"), 256))
 	case "track-single":
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "single.db"), 1))
-	case "gqlgen": // its own server with its own caches over the same resolvers
+	case "gqlgen":
+		// gqlgen's own server runs with its own caches over the same resolvers.
 		s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver(dir)}))
 		s.AddTransport(transport.POST{})
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
@@ -55,6 +56,7 @@ func serve(ctx context.Context, role, dir string) {
 		exec := resolvers.NewExecutor(newResolver(dir), resolvers.ExecutorOptions{})
 		h = harness.Must(rest.New(exec, ""))
 	}
+
 	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	fmt.Println(l.Addr())
 	harness.Check((&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l))
@@ -66,6 +68,7 @@ func barePage(page []byte) http.Handler {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return
 		}
+
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 		_, _ = w.Write(page)
@@ -88,10 +91,12 @@ func bareTrack(put func(trackState) error) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		if err := put(state); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
+
 		answer, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
@@ -99,7 +104,7 @@ func bareTrack(put func(trackState) error) http.Handler {
 	})
 }
 
-// The table and statement of a service written by hand.
+// table and upsert are the SQL of a service written by hand.
 const (
 	table = `CREATE TABLE visits (id TEXT PRIMARY KEY NOT NULL, state TEXT NOT NULL,
   first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, visits INTEGER NOT NULL)`
@@ -115,18 +120,16 @@ type visit struct {
 }
 
 // groupCommit is a minimal group commit: a channel and one goroutine with a connection as
-// durable as the service's, without deadlines or recovery. With a limit of 1 each state is a
-// transaction of its own.
+// durable as the service's, without deadlines or recovery. With a limit of 1 each state
+// is a transaction of its own.
 func groupCommit(ctx context.Context, path string, limit int) func(trackState) error {
-	db := harness.Must(
-		sql.Open(
-			"sqlite",
-			"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
-		),
-	)
+	db := harness.Must(sql.Open("sqlite",
+		"file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"))
+
 	conn := harness.Must(db.Conn(ctx))
 	harness.Must(conn.ExecContext(ctx, table))
 	stmt := harness.Must(conn.PrepareContext(ctx, upsert))
+
 	queue := make(chan visit, 1024)
 	go func() {
 		for first := range queue {
@@ -134,14 +137,16 @@ func groupCommit(ctx context.Context, path string, limit int) func(trackState) e
 			for len(batch) < limit && len(queue) > 0 {
 				batch = append(batch, <-queue)
 			}
+
 			err := commit(ctx, conn, stmt, batch)
 			for _, v := range batch {
 				v.done <- err
 			}
 		}
 	}()
+
 	return func(s trackState) error {
-		state, _ := json.Marshal(s) // as it was decoded
+		state, _ := json.Marshal(s) // cannot fail: it was decoded from JSON
 		v := visit{s.SessionID, string(state), time.Now().UnixMilli(), make(chan error, 1)}
 		queue <- v
 		return <-v.done
@@ -154,6 +159,7 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) 
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
+
 	for _, v := range batch {
 		if _, err := stmt.ExecContext(ctx, v.session, v.state, v.at); err != nil {
 			return err
@@ -162,10 +168,12 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) 
 	return tx.Commit()
 }
 
-// newResolver returns the service's resolvers over content in memory and a store that discards everything.
+// newResolver returns the service's resolvers over content in memory and a store that
+// discards everything.
 func newResolver(dir string) *resolvers.Resolver {
 	content := filepath.Join(dir, "baseline.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
+
 	return resolvers.New(resolvers.Deps{
 		CMS:         harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})),
 		Cache:       memory.New(),
@@ -180,5 +188,5 @@ func newResolver(dir string) *resolvers.Resolver {
 // discarding is a store that accepts everything and stores nothing.
 type discarding struct{ store.Quotes }
 
-// Track takes a visit.
+// Track discards a visit.
 func (discarding) Track(context.Context, quote.Visit) error { return nil }

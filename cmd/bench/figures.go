@@ -16,22 +16,23 @@ import (
 )
 
 // settings asks for every field of the site settings, as a page's header and footer do.
-const settings = `{"variables":{"id":"siteSettings"},"query":"query SiteSettings($id: ID!) { SiteSettings(id: $id) { ` +
-	`contactPhones { number label { en es ro } displayLocation } contactPhone contactEmail logo { asset { url } } ` +
-	`socialLinks { facebook twitter linkedin instagram github } address { street city state zipCode country } ` +
+const settings = `{"variables":{"id":"siteSettings"},"query":"query SiteSettings($id: ID!) { ` +
+	`SiteSettings(id: $id) { contactPhones { number label { en es ro } displayLocation } ` +
+	`contactPhone contactEmail logo { asset { url } } ` +
+	`socialLinks { facebook twitter linkedin instagram github } ` +
+	`address { street city state zipCode country } ` +
 	`businessHours { monday tuesday wednesday thursday friday saturday sunday } } }"}`
 
-// trackRequest is what the calculator sends of a session.
+// trackRequest is the calculator's request to track a session.
 func trackRequest(session int) []byte {
-	return post(
-		"/api/quote/track",
+	return post("/api/quote/track",
 		`{"sessionId":"bench-`+strconv.Itoa(session)+`","selections":{"projectType":"web-app",
 		"features":["blog","multilingual","payments"],"complexity":"medium","timeline":"1-3-months"},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"},"formData":{"email":"ana@example.com","firstName":"Ana"}}`,
-	)
+		"estimate":{"min":9000,"max":14000,"currency":"EUR"},`+
+			`"formData":{"email":"ana@example.com","firstName":"Ana"}}`)
 }
 
-// cycle returns requests one after the other, again and again.
+// cycle returns the requests in turn, without end.
 func cycle(requests ...[]byte) func() []byte {
 	var n atomic.Int64
 	return func() []byte { return requests[int(n.Add(1))%len(requests)] }
@@ -50,34 +51,37 @@ func readVsNetHTTP(ctx context.Context, b *bench) {
 	b.versusPage(ctx, b.service(ctx, b.dir).Base, "read-vs-nethttp", "≥ 0.75", post("/graphql", settings))
 }
 
-// readMissVsGqlgen compares queries that no cached response fits with gqlgen's own
-// server over the same data.
+// readMissVsGqlgen compares queries that miss the response cache with gqlgen's own server
+// over the same data.
 func readMissVsGqlgen(ctx context.Context, b *bench) {
 	var sent atomic.Int64
-	next := func() []byte { // no two requests have the same bytes
-		return post(
-			"/graphql",
-			fmt.Sprintf(`%s,"extensions":{"n":%d}}`, strings.TrimSuffix(settings, "}"), sent.Add(1)),
-		)
+	// No two requests have the same bytes.
+	next := func() []byte {
+		return post("/graphql",
+			fmt.Sprintf(`%s,"extensions":{"n":%d}}`, strings.TrimSuffix(settings, "}"), sent.Add(1)))
 	}
+
 	rates, _ := b.pair(ctx, b.baseline(ctx, "gqlgen"), b.service(ctx, b.dir).Base, next)
 	report("read-miss-vs-gqlgen", "requests/s", "≥ 1.0", rates)
 }
 
-// readLarge compares the bytes per second of a cached response of 1 MB with those of 10 KB.
+// readLarge compares the throughput of a cached response of 1 MB with that of 10 KB.
 func readLarge(ctx context.Context, b *bench) {
 	text := strings.Repeat("Sitios web que se ganan su lugar. ", 300)
 	docs := []map[string]string{{"_id": "small", "_type": "small", "text": text}}
 	for i := range 99 {
 		docs = append(docs, map[string]string{"_id": fmt.Sprint("large", i), "_type": "large", "text": text})
 	}
+
 	path := filepath.Join(b.dir, "content.json")
 	harness.Check(os.WriteFile(path, harness.Must(json.Marshal(docs)), 0o600))
+
 	service := b.service(ctx, b.dir, "CMS_FILE="+path, "CONTENT_TYPES=small,large")
 	report("read-1mb-vs-10kb", "MiB/s", "≥ 0.80", inTurn(b.rounds, func(side int) float64 {
 		kind := []string{"small", "large"}[side]
 		request := post("/graphql", `{"query":"{ content(documentType: \"`+kind+`\") { id fields } }"}`)
 		size := len(ask(ctx, service.Base, request))
+
 		rate, _ := load(ctx, service.Base, b.each, cycle(request))
 		return rate * float64(size) / (1 << 20)
 	}))
@@ -98,8 +102,8 @@ func track(ctx context.Context, b *bench) {
 	report("track-p99-vs-bare", "ms", "≤ 2.0", p99s)
 }
 
-// trackVsSingle compares it with one transaction a request. What the group commit saves
-// is flushes, so it is measured where these cost something.
+// trackVsSingle compares tracking with one transaction per request. The group commit
+// saves flushes, so it is measured where they cost something.
 func trackVsSingle(ctx context.Context, b *bench) {
 	rates, _ := b.trackPair(ctx, "track-single")
 	report("track-vs-single", "requests/s", "≥ 3.5", rates)
@@ -117,59 +121,62 @@ func (b *bench) trackPair(ctx context.Context, baseline string) (rates, p99s [2]
 // pdfCached measures a PDF that was drawn before.
 func pdfCached(ctx context.Context, b *bench) {
 	service := b.service(ctx, b.dir).Base
+
 	var answer struct{ PdfURL string }
-	harness.Check(
-		json.Unmarshal(ask(ctx, service, post("/api/quote/submit", `{"sessionId":"bench","locale":"ro",
+	harness.Check(json.Unmarshal(ask(ctx, service, post("/api/quote/submit",
+		`{"sessionId":"bench","locale":"ro",
 		"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},
 		"selections":{"projectType":"web-app","features":["blog","payments"]},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"}}`)), &answer),
-	)
+		"estimate":{"min":9000,"max":14000,"currency":"EUR"}}`)), &answer))
+
 	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
 }
 
-// valkeyRead compares a cached read with the content in a shared Valkey with one from memory.
+// valkeyRead compares cached reads of an instance on a shared Valkey and one on memory.
 func valkeyRead(ctx context.Context, b *bench) {
 	valkey := harness.Must(valkeyserver.New(b.dir))
 	harness.Check(valkey.Start())
 	b.stops = append(b.stops, valkey.Stop)
+
 	memory := b.service(ctx, filepath.Join(b.dir, "memory"))
 	shared := b.service(ctx, filepath.Join(b.dir, "shared"), "CACHE_URL="+valkey.URL())
+
 	rates, _ := b.pair(ctx, memory.Base, shared.Base, cycle(post("/graphql", settings)))
 	report("valkey-read-vs-memory", "requests/s", "≥ 0.90", rates)
 }
 
-// start measures the time from starting the service on an existing database, which the first
-// round makes, to its first answer.
+// start measures the time from starting the service on an existing database, which the
+// first round makes, to its first answer.
 func start(ctx context.Context, b *bench) {
 	harness.Check(os.WriteFile(filepath.Join(b.dir, pageFile), []byte("x"), 0o600))
-	report(
-		"start-to-first-answer-vs-nethttp",
-		"ms",
-		"value < 100 ms",
+	report("start-to-first-answer-vs-nethttp", "ms", "value < 100 ms",
 		inTurn(b.rounds, func(side int) float64 {
 			defer b.stop()
 			began := time.Now()
+
 			base := ""
 			if side == 0 {
 				base = b.baseline(ctx, "page")
 			} else {
 				base = b.service(ctx, b.dir).Base
 			}
+
 			ask(ctx, base, get("/api/cache/clear"))
 			return time.Since(began).Seconds() * 1000
-		}),
-	)
+		}))
 }
 
-// residentMemory measures what the service holds after a minute of mixed load at full speed,
-// in a shorter run in proportion.
+// residentMemory measures the service's resident memory after a minute of mixed load at
+// full speed; a run with fewer or shorter rounds loads it for proportionally less time.
 func residentMemory(ctx context.Context, b *bench) {
 	s := b.service(ctx, b.dir)
 	idle := s.Memory("VmRSS")
+
 	var requests [][]byte
 	for i := range 32_000 {
 		requests = append(requests, trackRequest(i), post("/graphql", settings))
 	}
+
 	load(ctx, s.Base, time.Duration(b.rounds)*b.each*60/9, cycle(requests...))
 	report("memory-loaded-vs-idle", "MiB", "value < 80 MiB", [2][]float64{{idle}, {s.Memory("VmRSS")}})
 }

@@ -16,10 +16,10 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// connections is how many the load comes over.
+// connections is the number of connections that carry the load.
 const connections = 32
 
-// get and post make HTTP requests as bytes, ready to be sent again and again.
+// get and post build HTTP requests as bytes, ready to be sent again and again.
 func get(path string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n", path)
 }
@@ -29,17 +29,17 @@ func post(path, body string) []byte {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// load sends the requests of next, one after the other on every connection, for a while. It
-// does not use net/http's client, which takes three times as much on a request as the service
-// does on a cached read, so that the figure would be the client's. The time of the slowest hundredth is in ms.
+// load sends requests from next, one after the other on every connection, for a while. It
+// returns their rate and the 99th percentile of their times in milliseconds.
+//
+// It does not use net/http's client, which takes three times as much on a request as the
+// service does on a cached read: the figure would be the client's.
 func load(
-	ctx context.Context,
-	base string,
-	duration time.Duration,
-	next func() []byte,
+	ctx context.Context, base string, duration time.Duration, next func() []byte,
 ) (perSecond, p99 float64) {
 	times := make([][]time.Duration, connections)
 	began := time.Now()
+
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range times {
 		group.Go(func() error {
@@ -48,6 +48,7 @@ func load(
 				return err
 			}
 			defer func() { _ = conn.Close() }()
+
 			for sent := time.Now(); sent.Sub(began) < duration && ctx.Err() == nil; sent = time.Now() {
 				length, err := roundTrip(conn, in, next())
 				if err != nil {
@@ -56,14 +57,17 @@ func load(
 				if _, err := in.Discard(int(length)); err != nil {
 					return err
 				}
+
 				times[i] = append(times[i], time.Since(sent))
 			}
 			return ctx.Err()
 		})
 	}
+
 	err := group.Wait()
 	spent := time.Since(began)
 	harness.Check(err)
+
 	all := slices.Sorted(slices.Values(slices.Concat(times...)))
 	return float64(len(all)) / spent.Seconds(), all[len(all)*99/100].Seconds() * 1000
 }
@@ -89,10 +93,12 @@ func roundTrip(conn net.Conn, in *bufio.Reader, request []byte) (length int64, e
 	if _, err := conn.Write(request); err != nil {
 		return 0, err
 	}
+
 	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // the caller reads it from in
 	if err != nil {
 		return 0, err
 	}
+
 	if resp.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
 	}

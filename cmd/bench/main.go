@@ -1,13 +1,13 @@
 // Command bench measures the service against baselines, both in the same run and in
-// turn, and prints one line a figure:
+// turn, and prints one line per figure:
 //
 //	name ratio baseline-value value unit (goal)
 //
 // The ratio is value to baseline, the median of the rounds. For reads each server has
-// one processor to itself and the load comes from the other, over 32 connections; what
-// waits for the disk has both. The disk is that of the folder for temporary files; for
-// track-vs-single both sides' flushes are slowed by a millisecond with strace. Absolute
-// values say something about the machine; the ratios should hold on any.
+// one processor to itself and the load comes from the other, over 32 connections;
+// figures that wait for the disk use both. Data is written to the folder for temporary
+// files; for track-vs-single both sides' flushes are slowed by a millisecond with strace.
+// Absolute values say something about the machine; the ratios should hold on any.
 package main
 
 import (
@@ -27,9 +27,9 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(
-		400,
-	) // the service's own setting, so that garbage collection does not distort the ratios
+	// The service has the same setting, so garbage collection distorts no ratio.
+	debug.SetGCPercent(400)
+
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		harness.Main("bench", func(ctx context.Context) { serve(ctx, os.Args[2], os.Args[3]) })
 		return
@@ -42,10 +42,11 @@ type bench struct {
 	binary string
 	rounds int
 	each   time.Duration
-	// Of the figure that is being measured:
-	prefix string   // the command that its servers are started with
-	dir    string   // for data
-	stops  []func() // of its servers
+
+	// The following fields belong to the figure that is being measured.
+	prefix string   // command that its servers are started with
+	dir    string   // data folder
+	stops  []func() // functions that stop its servers
 }
 
 // stop stops the servers of a figure.
@@ -63,8 +64,10 @@ func run(ctx context.Context) {
 	flag.DurationVar(&b.each, "each", time.Second, "length of one measurement")
 	only := flag.String("only", "", "regular expression of the figures to measure")
 	flag.Parse()
+
 	wanted := harness.Must(regexp.Compile(*only))
 	fmt.Println("# name ratio baseline-value value unit (goal)")
+
 	for _, f := range []struct {
 		name, prefix string
 		measure      func(ctx context.Context, b *bench)
@@ -84,12 +87,14 @@ func run(ctx context.Context) {
 		if !wanted.MatchString(f.name) {
 			continue
 		}
+
 		b.prefix, b.dir = f.prefix, harness.Must(os.MkdirTemp("", "siteapi-bench-"))
 		useProcessors(f.prefix == alone)
 		err := harness.Run(func() { f.measure(ctx, &b) })
 		b.stop()
 		useProcessors(false)
 		_ = os.RemoveAll(b.dir)
+
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, valkeyserver.ErrNoBinary) {
 			fmt.Fprintf(os.Stderr, "# %s is left out: %v\n", f.name, err)
 		} else {
@@ -98,23 +103,18 @@ func run(ctx context.Context) {
 	}
 }
 
-// report prints a figure of measurements taken in turn, the baseline first. The ratio is the
-// median of the ratios pair by pair, which holds while the machine's speed drifts.
+// report prints a figure from measurements taken in turn, the baseline's first. The ratio
+// is the median of the pairwise ratios, which holds while the machine's speed drifts.
 func report(name, unit, goal string, values [2][]float64) {
 	baseline, value := values[0], values[1]
+
 	ratios := make([]float64, len(value))
 	for i := range value {
 		ratios[i] = value[i] / baseline[i]
 	}
-	fmt.Printf(
-		"%s %.3f %.4g %.4g %s (goal %s)\n",
-		name,
-		median(ratios),
-		median(baseline),
-		median(value),
-		unit,
-		goal,
-	)
+
+	fmt.Printf("%s %.3f %.4g %.4g %s (goal %s)\n",
+		name, median(ratios), median(baseline), median(value), unit, goal)
 }
 
 func median(values []float64) float64 {

@@ -15,50 +15,53 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// attacks runs three attacks of one address at once against the default limits: large
+// attacks runs three attacks from one address at once against the default limits: large
 // invalid input, webhooks without a token, and bodies that never end. A visitor at
 // another address must be answered with 200 all the time.
 func attacks(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "RATE_LIMITS=on", "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
+
 	running, stop := context.WithTimeout(ctx, time.Duration(t.times(30, 10))*time.Second)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
+
 	for range 30 {
 		group.Go(func() { repeat(running, s.Base+"/graphql", invalidInput()) })
-		group.Go(
-			func() { repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]") },
-		)
+		group.Go(func() {
+			repeat(running, s.Base+"/api/webhooks/cms", "["+strings.Repeat(`{"":0},`, 140_000)+"0]")
+		})
 	}
+
 	for range 1290 {
 		group.Go(func() { halfBody(running, s.Base) })
 	}
+
 	elsewhere := &http.Client{
 		Timeout: 5 * time.Second,
 		Transport: &http.Transport{
 			DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext,
 		},
 	}
+
 	visits, most := 0, 0.0
 	for ; running.Err() == nil; visits++ {
-		resp, err := elsewhere.Post(
-			s.Base+"/graphql",
-			"application/json",
-			strings.NewReader(readQuery),
-		) //nolint:noctx // ends in time
+		resp, err := elsewhere.Post( //nolint:noctx // ends in time
+			s.Base+"/graphql", "application/json", strings.NewReader(readQuery))
 		harness.Check(err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
+
 		most = max(most, s.Memory("VmRSS"))
 		if resp.StatusCode != http.StatusOK || most > 256 {
-			harness.Check(
-				fmt.Errorf("visit %d got %s, the service takes %.0f MiB", visits, resp.Status, most),
-			)
+			harness.Check(fmt.Errorf("visit %d got %s, the service takes %.0f MiB",
+				visits, resp.Status, most))
 		}
 		sleep(running, 50*time.Millisecond)
 	}
+
 	return fmt.Sprintf("%d visits from another address, %.0f MiB at most", visits, most)
 }
 
@@ -69,31 +72,33 @@ func invalidInput() string {
 	for i := range 4 {
 		fmt.Fprintf(&fields, "s%d: submitQuote(input: $i) { success } ", i)
 	}
+
 	query, _ := json.Marshal("mutation($i: SubmitQuoteInput!) { " + fields.String() + "}")
 	return fmt.Sprintf(
 		`{"query":%s,"variables":{"i":{"sessionId":"x","contact":{"firstName":"","lastName":"","email":""},
 		"selections":{"projectType":"","features":[%s]},"estimate":{"min":0,"max":0,"currency":""}}}}`,
-		query,
-		features,
-	)
+		query, features)
 }
 
 // repeat posts the same body again and again.
 func repeat(ctx context.Context, url, body string) {
 	for ; ctx.Err() == nil; sleep(ctx, 20*time.Millisecond) {
-		_, _, _ = harness.Do(ctx, http.MethodPost, url, "", body) // refused or cut off: both are right
+		// The service may refuse the request or cut it off.
+		_, _, _ = harness.Do(ctx, http.MethodPost, url, "", body)
 	}
 }
 
-// halfBody opens a connection and sends half of a body, and does so again when that is ended.
+// halfBody sends half of a body over a connection, again whenever the service ends it.
 func halfBody(ctx context.Context, base string) {
 	for ; ctx.Err() == nil; sleep(ctx, 100*time.Millisecond) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(base, "http://"))
 		if err != nil {
 			continue
 		}
+
 		_, _ = io.WriteString(conn, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
 			"Content-Length: 1000\r\n\r\n{")
+
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		_, _ = io.Copy(io.Discard, conn)
 		stop()

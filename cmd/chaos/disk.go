@@ -22,24 +22,30 @@ func diskFull(ctx context.Context, t *trial) string {
 	harness.Check(os.MkdirAll(data, 0o750))
 	needs(command(ctx, "mount", "-t", "tmpfs", "-o", "size=48m", "siteapi-chaos", data))
 	defer func() { _ = command(context.WithoutCancel(ctx), "umount", "-l", data) }()
+
 	ballast := filepath.Join(data, "ballast")
 	fill := func() error {
-		_ = command(ctx, "dd", "if=/dev/zero", "of="+ballast, "bs=64k") // until nothing fits any more
+		_ = command(ctx, "dd", "if=/dev/zero", "of="+ballast, "bs=64k") // ends when the disk is full
 		return nil
 	}
+
 	return t.withoutStorage(ctx, fill, func() error { return os.Remove(ballast) })
 }
 
-// readOnly makes the data folder immutable under the service, and before a start.
+// readOnly makes the data folder immutable under a running service, then before a start.
 func readOnly(ctx context.Context, t *trial) string {
 	data := filepath.Join(t.dir, "data")
 	harness.Check(os.MkdirAll(data, 0o750))
+
 	freeze := func() error { return command(ctx, "chattr", "-R", "+i", data) }
 	thaw := func() error { return command(context.WithoutCancel(ctx), "chattr", "-R", "-i", data) }
+
 	needs(freeze())
 	defer func() { _ = thaw() }()
 	harness.Check(thaw())
+
 	summary := t.withoutStorage(ctx, freeze, thaw)
+
 	harness.Check(freeze())
 	s := harness.New(t.binary, t.dir)
 	s.Start()
@@ -52,11 +58,12 @@ func readOnly(ctx context.Context, t *trial) string {
 	return summary + "; a start says so and ends"
 }
 
-// withoutStorage makes all writes of the service fail for a while. Submissions must get 503
-// and not be stored, while content is still served.
+// withoutStorage makes all writes of the service fail for a while. Submissions must get
+// 503 and not be stored, while content is still served.
 func (t *trial) withoutStorage(ctx context.Context, take, give func() error) string {
 	s, u, v, end := t.begin(ctx)
 	defer end()
+
 	n := t.times(3, 1)
 	for range n {
 		v.await(ctx, v.statuses, http.StatusOK, 20)
@@ -65,12 +72,15 @@ func (t *trial) withoutStorage(ctx context.Context, take, give func() error) str
 		harness.Check(errors.Join(err, give()))
 		v.await(ctx, v.statuses, http.StatusOK, 1)
 	}
+
 	v.end(ctx, u)
 	checkStatuses(v.statuses, http.StatusOK, http.StatusServiceUnavailable)
 	checkStatuses(v.reads, http.StatusOK)
+
 	s.Stop(syscall.SIGTERM)
 	_, _, err := sqlite.Check(ctx, filepath.Join(t.dir, "data", "siteapi.db"))
 	harness.Check(err)
+
 	return fmt.Sprintf("%d times, %d leads acknowledged, %d refused with 503 and taken later",
 		n, len(v.acked), v.statuses[http.StatusServiceUnavailable])
 }

@@ -15,19 +15,15 @@ import (
 	"siteapi/cmd/internal/harness"
 )
 
-// load is the result of sending requests.
+// load is the result of an attack.
 type load struct {
 	all      vegeta.Metrics
-	admitted vegeta.LatencyMetrics // of those answered with 200
+	admitted vegeta.LatencyMetrics // latencies of the requests answered with 200
 }
 
-// attack sends requests at a rate, 0 for as fast as the workers can.
+// attack sends requests at a rate per second; 0 means as fast as the workers can.
 func attack(
-	ctx context.Context,
-	targeter vegeta.Targeter,
-	workers uint64,
-	perSecond int,
-	length time.Duration,
+	ctx context.Context, targeter vegeta.Targeter, workers uint64, perSecond int, length time.Duration,
 ) (l load) {
 	attacker := vegeta.NewAttacker(
 		vegeta.MaxWorkers(workers),
@@ -35,12 +31,16 @@ func attack(
 		vegeta.Timeout(20*time.Second),
 	)
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
-	for result := range attacker.Attack(targeter, vegeta.Rate{Freq: perSecond, Per: time.Second}, length, "chaos") {
+
+	for result := range attacker.Attack(
+		targeter, vegeta.Rate{Freq: perSecond, Per: time.Second}, length, "chaos",
+	) {
 		l.all.Add(result)
 		if result.Code == http.StatusOK {
 			l.admitted.Add(result.Latency)
 		}
 	}
+
 	l.all.Close()
 	return l
 }
@@ -49,29 +49,28 @@ func post(url, token, body string) vegeta.Target {
 	return vegeta.Target{Method: http.MethodPost, URL: url, Body: []byte(body), Header: harness.Header(token)}
 }
 
-// overload offers ten times as many submissions, then PDFs, as the service can take. The bounds
-// hold on a small machine that is busy with the load itself and other things.
+// overload offers ten times as many submissions, then PDFs, as the service can take. The
+// bounds hold on a small machine that is busy with the load itself and other things.
 func overload(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "GOMAXPROCS=1", "CONTENT_TYPES=heroSection")
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGKILL)
 	id, _ := send(ctx, s, 0)
+
 	var number atomic.Int64
 	submissions := func(target *vegeta.Target) error {
 		*target = post(s.Base+"/api/quote/submit", "", submission(int(number.Add(1))))
 		return nil
 	}
-	documents := func(target *vegeta.Target) error { // each is drawn
+
+	// The cache is cleared before each request, so every document is drawn.
+	documents := func(target *vegeta.Target) error {
 		*target = vegeta.Target{Method: http.MethodGet, URL: s.Base + "/api/quote/pdf?id=" + id}
-		_, _, err := harness.Do(
-			ctx,
-			http.MethodPost,
-			s.Base+"/api/cache/clear?pattern=quote:pdf:*",
-			harness.CacheToken,
-			"",
-		)
+		_, _, err := harness.Do(ctx, http.MethodPost,
+			s.Base+"/api/cache/clear?pattern=quote:pdf:*", harness.CacheToken, "")
 		return err
 	}
+
 	length := time.Duration(t.times(15, 3)) * time.Second
 	var summary string
 	for _, kind := range []struct {
@@ -82,25 +81,24 @@ func overload(ctx context.Context, t *trial) string {
 		capacity := float64(calm.all.StatusCodes["200"]) / (length / 3).Seconds()
 		rough := attack(ctx, kind.targeter, 2000, int(10*capacity)+1, length)
 		p99, codes := rough.admitted.Quantile(0.99), rough.all.StatusCodes
+
 		began := time.Now()
 		status, _, err := harness.Do(ctx, http.MethodPost, s.Base+"/graphql", "", readQuery)
 		harness.Check(err)
 		read := time.Since(began)
-		summary += fmt.Sprintf(
-			"%s: capacity %.0f/s, offered %.0f/s, %v, 99%% of the admitted within %v, a read afterwards within %v; ",
-			kind.name,
-			capacity,
-			rough.all.Rate,
-			codes,
-			p99.Round(time.Millisecond),
-			read.Round(time.Millisecond),
-		)
+
+		summary += fmt.Sprintf("%s: capacity %.0f/s, offered %.0f/s, %v, "+
+			"99%% of the admitted within %v, a read afterwards within %v; ",
+			kind.name, capacity, rough.all.Rate, codes,
+			p99.Round(time.Millisecond), read.Round(time.Millisecond))
+
 		others := rough.all.Requests - uint64(codes["0"]+codes["200"]+codes["429"]+codes["503"])
-		if others > 0 || codes["200"] == 0 || p99 > 10*time.Second || status != http.StatusOK ||
-			read > time.Second {
+		if others > 0 || codes["200"] == 0 || p99 > 10*time.Second ||
+			status != http.StatusOK || read > time.Second {
 			harness.Check(errors.New(summary))
 		}
 	}
+
 	most := s.Memory("VmHWM")
 	if summary += fmt.Sprintf("%.0f MiB at most", most); most > 512 {
 		harness.Check(errors.New(summary))
@@ -108,26 +106,22 @@ func overload(ctx context.Context, t *trial) string {
 	return summary
 }
 
-// soak mixes everything for minutes and compares what the service takes after a third with
-// what it takes at the end: memory, goroutines and file descriptors must not grow.
+// soak mixes all kinds of requests for minutes and compares the service's resources after
+// a third of the time with those at the end. Memory, goroutines and file descriptors must
+// not grow.
 func soak(ctx context.Context, t *trial) string {
 	s, u, v, end := t.begin(ctx)
 	defer end()
+
 	var number atomic.Int64
 	mix := func(target *vegeta.Target) error {
 		switch n := number.Add(1); n % 10 {
 		case 0:
-			*target = post(
-				s.Base+"/api/webhooks/cms",
-				harness.WebhookToken,
-				`{"_id":"x","_type":"heroSection","language":"ro"}`,
-			)
+			*target = post(s.Base+"/api/webhooks/cms", harness.WebhookToken,
+				`{"_id":"x","_type":"heroSection","language":"ro"}`)
 		case 1, 2:
-			*target = post(
-				s.Base+"/api/quote/submit",
-				"",
-				`{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`,
-			)
+			*target = post(s.Base+"/api/quote/submit", "",
+				`{"sessionId":"bad","contact":{"email":"@"},"estimate":{"min":-1}}`)
 		case 3, 4, 5, 6:
 			body := fmt.Sprintf(`{"sessionId":"soak-%d","selections":{"projectType":"web-app"}}`, n%5000)
 			*target = post(s.Base+"/api/quote/track", "", body)
@@ -136,14 +130,17 @@ func soak(ctx context.Context, t *trial) string {
 		}
 		return nil
 	}
+
 	length := time.Duration(t.times(int(t.soak), int(15*time.Second)))
 	attacked := make(chan map[string]int)
 	go func() { attacked <- attack(ctx, mix, 64, 300, length).all.StatusCodes }()
+
 	sleep(ctx, length/3)
 	before := resources(ctx, s)
 	if codes := <-attacked; codes["0"]+codes["500"]+codes["503"] > 0 {
 		harness.Check(fmt.Errorf("answers: %v", codes))
 	}
+
 	v.end(ctx, u)
 	for deadline := time.Now().Add(time.Minute); ; sleep(ctx, time.Second) {
 		after := resources(ctx, s)
@@ -162,11 +159,13 @@ func soak(ctx context.Context, t *trial) string {
 func resources(ctx context.Context, s *harness.Service) (sample []float64) {
 	_, metrics, err := harness.Do(ctx, http.MethodGet, s.Admin+"/metrics", "", "")
 	harness.Check(err)
+
 	for _, name := range []string{"go_goroutines", "process_open_fds"} {
 		_, value, _ := strings.Cut(string(metrics), "\n"+name+" ")
 		var number float64
 		harness.Must(fmt.Sscan(value, &number))
 		sample = append(sample, number)
 	}
+
 	return append(sample, s.Memory("VmRSS"))
 }

@@ -5,7 +5,7 @@
 //
 //	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [soak]
 //
-// runs the scenarios that are named, or all but the soak.
+// It runs the scenarios that are named, by default all but the soak.
 package main
 
 import (
@@ -23,12 +23,12 @@ import (
 // trial is the environment of a scenario.
 type trial struct {
 	binary string
-	dir    string // of this scenario, for data and logs
+	dir    string // data and logs of this scenario
 	short  bool
 	soak   time.Duration
 }
 
-// times picks how often something is done.
+// times returns how often a scenario repeats something, which depends on -short.
 func (t *trial) times(full, short int) int {
 	if t.short {
 		return short
@@ -39,7 +39,7 @@ func (t *trial) times(full, short int) int {
 // errNotRun says that this machine lacks what a scenario needs.
 var errNotRun = errors.New("not run")
 
-// needs ends a scenario as one that this machine can't run.
+// needs ends the scenario as one that this machine cannot run, unless err is nil.
 func needs(err error) {
 	if err != nil {
 		harness.Check(fmt.Errorf("%w: %w", errNotRun, err))
@@ -49,7 +49,8 @@ func needs(err error) {
 func main() { harness.Main("chaos", run) }
 
 func run(ctx context.Context) {
-	// A scenario returns a summary of what was done and what was seen. It fails through harness.Check.
+	// A scenario returns a summary of what was done and what was seen. It fails through
+	// harness.Check.
 	scenarios := map[string]func(ctx context.Context, t *trial) string{
 		"kills":     kills,
 		"disk-full": diskFull,
@@ -59,15 +60,18 @@ func run(ctx context.Context) {
 		"overload":  overload,
 		"soak":      soak,
 	}
+
 	var t trial
 	flag.StringVar(&t.binary, "binary", "bin/siteapi", "the service")
 	flag.BoolVar(&t.short, "short", false, "seconds instead of minutes")
 	flag.DurationVar(&t.soak, "soak", 5*time.Minute, "length of the soak")
 	flag.Parse()
+
 	names := flag.Args()
 	if len(names) == 0 {
 		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload"}
 	}
+
 	dir := harness.Must(os.MkdirTemp("", "siteapi-chaos-"))
 	var failed []string
 	for _, name := range names {
@@ -75,7 +79,9 @@ func run(ctx context.Context) {
 		if scenario == nil {
 			harness.Check(fmt.Errorf("there is no scenario %q", name))
 		}
+
 		t.dir = filepath.Join(dir, name)
+
 		began, result, summary := time.Now(), "passed", ""
 		err := harness.Run(func() { summary = scenario(ctx, &t) })
 		switch {
@@ -86,6 +92,7 @@ func run(ctx context.Context) {
 			result, summary = "FAILED", err.Error()
 			failed = append(failed, name)
 		}
+
 		fmt.Printf("%-9s  %s  %v  %s\n", name, result, time.Since(began).Round(time.Second), summary)
 		harness.Check(ctx.Err())
 	}

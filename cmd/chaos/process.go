@@ -15,18 +15,17 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// begin starts stubs of both vendors, a service with them, and visitors, until end is called.
+// begin starts stubs of both vendors, a service that uses them, and visitors; end stops
+// them all.
 func (t *trial) begin(
-	ctx context.Context,
-	env ...string,
+	ctx context.Context, env ...string,
 ) (s *harness.Service, u *upstreams, v *visitors, end func()) {
 	u = newUpstreams()
-	s = harness.New(
-		t.binary,
-		t.dir,
+	s = harness.New(t.binary, t.dir,
 		append(u.env(), append([]string{"CONTENT_TYPES=heroSection"}, env...)...)...)
 	s.Command(ctx, "crm", "setup")
 	s.Run(ctx)
+
 	v = newVisitors(ctx, s)
 	v.await(ctx, v.reads, http.StatusOK, 1)
 	return s, u, v, func() {
@@ -37,28 +36,32 @@ func (t *trial) begin(
 	}
 }
 
-// kills ends the process without warning, again and again, some of the times while it
+// kills ends the process without warning again and again, every fourth time while it
 // starts, while half of all calls to CMS and CRM fail.
 func kills(ctx context.Context, t *trial) string {
 	s, u, v, end := t.begin(ctx)
 	defer end()
 	u.failRandomly()
+
 	n := t.times(100, 6)
 	for i := range n {
 		life := rand.N(1500 * time.Millisecond)
-		if i%4 == 3 { // during the start
+		if i%4 == 3 { // still starting
 			life /= 5
 		} else {
 			s.Ready(ctx)
 		}
+
 		sleep(ctx, life)
 		s.Stop(syscall.SIGKILL)
 		harness.Check(ctx.Err())
 		s.Start()
 	}
+
 	s.Ready(ctx)
 	u.cms.Recover()
 	u.crm.Recover()
+
 	v.end(ctx, u)
 	return fmt.Sprintf("%d kills, %d leads acknowledged and delivered", n, len(v.acked))
 }
@@ -69,12 +72,15 @@ func flapping(ctx context.Context, t *trial) string {
 	valkey, err2 := valkeyserver.New(t.dir)
 	needs(errors.Join(err, err2))
 	defer func() { _ = pg.Remove() }()
+
 	harness.Check(os.MkdirAll(t.dir, 0o750))
 	harness.Check(pg.Up())
 	harness.Check(valkey.Start())
 	defer valkey.Stop()
+
 	_, u, v, end := t.begin(ctx, "DATABASE_URL="+pg.URL("postgres"), "CACHE_URL="+valkey.URL())
 	defer end()
+
 	n := t.times(20, 3)
 	for i := range n {
 		if i%3 != 1 {
@@ -83,13 +89,16 @@ func flapping(ctx context.Context, t *trial) string {
 		if i%3 != 0 {
 			harness.Check(pg.End([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}[i%2]))
 		}
+
 		sleep(ctx, time.Second)
 		harness.Check(valkey.Start())
 		if i%3 != 0 {
 			harness.Check(pg.Up())
 		}
+
 		v.await(ctx, v.statuses, http.StatusOK, 10)
 	}
+
 	v.end(ctx, u)
 	checkStatuses(v.reads, http.StatusOK)
 	return fmt.Sprintf("%d times stopped and started, %d leads acknowledged, all %d reads answered",

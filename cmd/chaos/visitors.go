@@ -17,36 +17,38 @@ import (
 const readQuery = `{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } ` +
 	`content(documentType: \"heroSection\") { id } }"}`
 
-// visitors submit leads, each again with the same content until it is acknowledged,
-// and read content meanwhile.
+// visitors submit leads, each again with the same content until it is acknowledged, and
+// read content meanwhile.
 type visitors struct {
 	service *harness.Service
 	stop    context.CancelFunc
 	group   sync.WaitGroup
 
-	leads    atomic.Int64 // that were begun
+	leads    atomic.Int64 // number of leads begun
 	mu       sync.Mutex
-	acked    map[string]int // lead by the id it was acknowledged with
-	statuses map[int]int    // of submissions; 0: no answer
-	reads    map[int]int    // of content
+	acked    map[string]int // acknowledged leads by submission id
+	statuses map[int]int    // answers to submissions by status; 0 is no answer
+	reads    map[int]int    // answers to reads of content by status
 }
 
 func email(lead int) string { return fmt.Sprintf("visitor-%05d@example.com", lead) }
 
-// submission is the body of a lead, unlike any other.
+// submission returns the body of a lead, which differs from all others.
 func submission(lead int) string {
 	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s",
-		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},"selections":{"projectType":"shop"},
+		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},`+
+		`"selections":{"projectType":"shop"},
 		"estimate":{"min":%d,"max":%d,"currency":"EUR"}}`,
 		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
 }
 
-// newVisitors lets 8 visitors submit and 2 read until they are stopped. A visitor whose lead
-// is not accepted retries for a minute at most.
+// newVisitors lets 8 visitors submit and 2 read until they are stopped. A visitor whose
+// lead is not accepted retries for a minute at most.
 func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	v := &visitors{service: s, acked: map[string]int{}, statuses: map[int]int{}, reads: map[int]int{}}
 	running, stop := context.WithCancel(ctx)
 	v.stop = stop
+
 	for range 8 {
 		v.group.Go(func() {
 			for ; running.Err() == nil; sleep(running, 20*time.Millisecond) {
@@ -57,6 +59,7 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 			}
 		})
 	}
+
 	for range 2 {
 		v.group.Go(func() {
 			for ; running.Err() == nil; sleep(running, 20*time.Millisecond) {
@@ -67,12 +70,14 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 			}
 		})
 	}
+
 	return v
 }
 
 // submit sends a lead once, records the result and reports whether it was accepted.
 func (v *visitors) submit(ctx context.Context, lead int) bool {
 	id, status := send(ctx, v.service, lead)
+
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.statuses[status]++
@@ -82,33 +87,36 @@ func (v *visitors) submit(ctx context.Context, lead int) bool {
 	return id != ""
 }
 
-// send sends a lead once. The status is 0 where there was no whole answer.
+// send sends a lead once. The status is 0 if there was no complete answer.
 func send(ctx context.Context, s *harness.Service, lead int) (id string, status int) {
 	status, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/quote/submit", "", submission(lead))
 	if err != nil {
 		return "", 0
 	}
+
 	var answer struct{ SubmissionID string }
-	_ = json.Unmarshal(body, &answer) // an error has no id
+	_ = json.Unmarshal(body, &answer) // a problem document has no submission id
 	return answer.SubmissionID, status
 }
 
-// await waits until a status was given so many more times.
+// await waits until a status was answered so many more times.
 func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) {
 	have := func() int {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		return in[status]
 	}
-	for from, deadline := have(), time.Now().Add(time.Minute); have() < from+more; sleep(ctx, 5*time.Millisecond) {
+
+	for from, deadline := have(), time.Now().Add(time.Minute); have() < from+more; sleep(
+		ctx, 5*time.Millisecond) {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			harness.Check(fmt.Errorf("waited in vain for answers with %d", status))
 		}
 	}
 }
 
-// end stops the visitors when every lead is accepted, and checks that each is there once: in
-// the service, in the CMS and in the CRM.
+// end stops the visitors when every lead is accepted, and checks that the service, the
+// CMS and the CRM hold each lead once.
 func (v *visitors) end(ctx context.Context, u *upstreams) {
 	v.stop()
 	v.group.Wait()
@@ -116,6 +124,7 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 	if begun := int(v.leads.Load()); len(v.acked) != begun {
 		harness.Check(fmt.Errorf("%d of %d leads were taken", len(v.acked), begun))
 	}
+
 	submitted := map[string]string{}
 	for id, lead := range v.acked {
 		submitted[id] = email(lead)
@@ -123,14 +132,16 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 			harness.Check(fmt.Errorf("lead %d was acknowledged as %s and is now %q", lead, id, again))
 		}
 	}
+
 	err := u.check(submitted)
-	for deadline := time.Now().Add(90 * time.Second); err != nil && time.Now().Before(deadline); sleep(ctx, 200*time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); err != nil &&
+		time.Now().Before(deadline); sleep(ctx, 200*time.Millisecond) {
 		err = u.check(submitted)
 	}
 	harness.Check(err)
 }
 
-// checkStatuses fails if any status but the given ones was answered.
+// checkStatuses fails if any status but the allowed ones was answered.
 func checkStatuses(in map[int]int, allowed ...int) {
 	for status := range in {
 		if !slices.Contains(allowed, status) {

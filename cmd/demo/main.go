@@ -27,21 +27,19 @@ func main() { harness.Main("demo", play) }
 func play(ctx context.Context) {
 	binary := flag.String("binary", "bin/siteapi", "the service")
 	flag.Parse()
+
 	dir := harness.Must(os.MkdirTemp("", "siteapi-demo-"))
 	content := filepath.Join(dir, "content.json")
 	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
+
 	s := harness.New(*binary, dir, "CONTENT_TYPES=heroSection", "CMS_FILE="+content)
 	s.Run(ctx)
 	defer s.Stop(syscall.SIGTERM)
 
 	fmt.Println("== The site's settings, as the frontend reads them")
-	send(
-		ctx,
-		http.MethodPost,
-		s.Base+"/graphql",
-		"",
-		`{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`,
-	)
+	send(ctx, http.MethodPost, s.Base+"/graphql", "",
+		`{"query":"{ SiteSettings(id: \"siteSettings\") { contactEmail } }"}`)
+
 	for locale, contact := range map[string]string{
 		"en": `"firstName":"Grace","lastName":"Okafor","email":"grace.okafor@example.com"`,
 		"es": `"firstName":"Íñigo","lastName":"Muñoz Peña","email":"inigo.munoz@example.com"`,
@@ -50,46 +48,42 @@ func play(ctx context.Context) {
 		fmt.Printf("\n== A visitor uses the calculator (%s)\n", locale)
 		choices := fmt.Sprintf(
 			`"sessionId":"demo-%s","selections":{"projectType":"web-app","features":["blog","multilingual"]},
-  "estimate":{"min":9000,"max":14000,"currency":"EUR"}`,
-			locale,
-		)
+  "estimate":{"min":9000,"max":14000,"currency":"EUR"}`, locale)
 		send(ctx, http.MethodPost, s.Base+"/api/quote/track", "", "{"+choices+"}")
+
 		answer := send(ctx, http.MethodPost, s.Base+"/api/quote/submit", "",
 			fmt.Sprintf(`{%s,"locale":"%s","contact":{%s}}`, choices, locale, contact))
 		var submitted struct{ PdfURL string }
 		harness.Check(json.Unmarshal(answer, &submitted))
+
 		pdf := send(ctx, http.MethodGet, s.Base+submitted.PdfURL, "", "")
 		harness.Check(os.WriteFile(filepath.Join(dir, "quote-"+locale+".pdf"), pdf, 0o600))
 	}
+
 	fmt.Println("\n== An editor changes a title, and the CMS calls the webhook")
-	harness.Check(
-		os.WriteFile(
-			content+".new",
-			bytes.ReplaceAll(cmsfile.Sample(), []byte("Sitios web"), []byte("Páginas")),
-			0o600,
-		),
-	)
+	harness.Check(os.WriteFile(content+".new",
+		bytes.ReplaceAll(cmsfile.Sample(), []byte("Sitios web"), []byte("Páginas")), 0o600))
 	harness.Check(os.Rename(content+".new", content))
-	send(
-		ctx,
-		http.MethodPost,
-		s.Base+"/api/webhooks/cms",
-		harness.WebhookToken,
-		`{"_type":"heroSection","language":"es"}`,
-	)
+	send(ctx, http.MethodPost, s.Base+"/api/webhooks/cms", harness.WebhookToken,
+		`{"_type":"heroSection","language":"es"}`)
+
 	const query = `{"query":"{ content(documentType: \"heroSection\", locale: es) { fields } }"}`
 	if !bytes.Contains(send(ctx, http.MethodPost, s.Base+"/graphql", "", query), []byte("Páginas")) {
 		harness.Check(errors.New("the new title is not in the first answer after the webhook"))
 	}
+
 	fmt.Println("\n== An operator clears the cache, and the leads arrive")
 	send(ctx, http.MethodPost, s.Base+"/api/cache/clear?pattern=content:*", harness.CacheToken, "")
+
 	left := "?"
-	for deadline := time.Now().Add(time.Minute); left != "[]" && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); left != "[]" &&
+		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		left = strings.TrimSpace(string(s.Command(ctx, "deliveries", "list", "--json")))
 	}
 	if left != "[]" {
 		harness.Check(fmt.Errorf("not every lead was delivered: %s", left))
 	}
+
 	fmt.Printf("\nevery lead is stored and delivered to the CMS and the CRM: see %s\n", dir)
 }
 
@@ -97,10 +91,12 @@ func play(ctx context.Context) {
 func send(ctx context.Context, method, url, token, body string) []byte {
 	status, answer, err := harness.Do(ctx, method, url, token, body)
 	harness.Check(err)
+
 	shown := string(answer)
 	if bytes.HasPrefix(answer, []byte("%PDF-")) {
 		shown = fmt.Sprintf("a PDF of %d bytes", len(answer))
 	}
+
 	fmt.Printf("\n→ %s %s\n  %s\n← %d  %.600s\n", method, url, body, status, shown)
 	if status != http.StatusOK {
 		harness.Check(fmt.Errorf("%s %s answered %d", method, url, status))

@@ -26,17 +26,18 @@ func (r *running) accessEvents(id string) (found []map[string]any) {
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
+
 	tests := []struct {
 		id, path, body string
 		status         float64
-		want           map[string]string // as JSON
+		want           map[string]string // fields of the event, as JSON
 	}{
 		{
 			"graphql-invalid",
 			"/graphql",
-			`{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } ` +
-				`}","variables":{"i":` +
-				`{"sessionId":"s","hush@example.com":1,"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
+			`{"query":"mutation($i: SubmitQuoteInput!) { submitQuote(input: $i) { success } }",` +
+				`"variables":{"i":{"sessionId":"s","hush@example.com":1,` +
+				`"contact":{"firstName":"Hush","lastName":"Hush","email":"hush@"},` +
 				`"selections":{"projectType":"HUSH"},"estimate":{"min":1,"max":2,"currency":"EUR"}}}}`,
 			200,
 			map[string]string{
@@ -68,13 +69,8 @@ func TestAccessLog(t *testing.T) {
 				"code":           `"BAD_USER_INPUT"`,
 			},
 		},
-		{
-			"graphql-syntax",
-			"/graphql",
-			`{"query":"{ hush"}`,
-			200,
-			map[string]string{"code": `"BAD_USER_INPUT"`},
-		},
+		{"graphql-syntax", "/graphql", `{"query":"{ hush"}`, 200,
+			map[string]string{"code": `"BAD_USER_INPUT"`}},
 		{"rest-invalid", "/api/quote/track", `{"sessionId":"hush hush"}`, 400, map[string]string{
 			"operation":      `"mutation"`,
 			"operation_name": `"TrackQuote"`,
@@ -82,19 +78,15 @@ func TestAccessLog(t *testing.T) {
 			"code":           `"BAD_USER_INPUT"`,
 			"invalid_fields": `["sessionId"]`,
 		}},
-		{
-			"rest-token",
-			"/api/cache/clear?all=true",
-			``,
-			401,
-			map[string]string{"root_fields": `["clearCache"]`,
-				"code": `"UNAUTHENTICATED"`},
-		},
+		{"rest-token", "/api/cache/clear?all=true", ``, 401,
+			map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
 		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
 	}
+
 	for _, tt := range tests {
 		r.do(http.MethodPost, tt.path, tt.body, "X-Request-Id: "+tt.id)
 		eventually(t, "the request is logged", func() bool { return len(r.accessEvents(tt.id)) == 1 })
+
 		event := r.accessEvents(tt.id)[0]
 		if event["status"] != tt.status {
 			t.Errorf("%s: status %v", tt.id, event["status"])
@@ -105,26 +97,20 @@ func TestAccessLog(t *testing.T) {
 			}
 		}
 	}
-	r.do(
-		http.MethodPost,
-		"/api/cache/clear?pattern=quote:pdf:hush:*",
-		"",
-		"Authorization: Bearer "+config.DevCacheToken,
-	)
-	r.do(
-		http.MethodPost,
-		"/api/webhooks/cms",
+
+	r.do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "",
+		"Authorization: Bearer "+config.DevCacheToken)
+	r.do(http.MethodPost, "/api/webhooks/cms",
 		`{"_type":"quoteSubmission","_id":"drafts.quoteSubmission.hush"}`,
-		"Authorization: Bearer "+config.DevWebhookSecret,
-	)
+		"Authorization: Bearer "+config.DevWebhookSecret)
+
 	eventually(t, "both are logged", func() bool {
 		return strings.Contains(r.log.String(), "cache cleared") &&
 			strings.Contains(r.log.String(), "webhook received")
 	})
+
 	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(
-		strings.ToLower(log),
-		"hush",
-	) {
+		strings.ToLower(log), "hush") {
 		t.Errorf("the log repeats what was sent:\n%s", log)
 	}
 }

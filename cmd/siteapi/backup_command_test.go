@@ -23,10 +23,11 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// contents returns every file of the data folder but the locks, with what it holds.
+// contents returns the contents of every file of the data folder but the locks, by path.
 func (s *site) contents() map[string]string {
 	s.t.Helper()
 	files := map[string]string{}
+
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -70,6 +71,7 @@ func (s *site) arrived(n int) {
 func TestBackupWhileVisitorsWrite(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
+
 	var mu sync.Mutex
 	var acknowledged []string
 	known := func() []string {
@@ -77,6 +79,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 		defer mu.Unlock()
 		return slices.Clone(acknowledged)
 	}
+
 	done := make(chan struct{})
 	var visitors sync.WaitGroup
 	for v := range 4 {
@@ -87,44 +90,54 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 					return
 				default:
 				}
+
 				status, reply := s.post("/api/quote/submit", lead(fmt.Sprintf("v%d-%d", v, i)))
 				if status != 200 {
 					t.Errorf("submit beside a backup: %d %v", status, reply)
 					return
 				}
+
 				mu.Lock()
 				acknowledged = append(acknowledged, reply["submissionId"].(string))
 				mu.Unlock()
 			}
 		})
 	}
+
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	eventually(t, "visitors write", func() bool { return len(known()) > 40 })
+
 	before := known()
 	out, code := s.run("backup", "--output", path)
 	close(done)
 	visitors.Wait()
+
 	if info, err := os.Stat(path); code != 0 || err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%d %s %v", code, out, err)
 	}
+
 	s.stop(t)
 	fresh := newSite(t)
-	fresh.says(said{"restore --from " + path, []string{"restored the backup of 20", "deliveries verify"},
-		[]string{"before-restore"}})
+	fresh.says(said{"restore --from " + path,
+		[]string{"restored the backup of 20", "deliveries verify"}, []string{"before-restore"}})
+
 	held := fresh.stored()
 	for _, id := range before {
 		if !slices.Contains(held, id) {
 			t.Errorf("the lead %s was acknowledged before the backup and is missing", id)
 		}
 	}
+
 	fresh.start()
 	if status := fresh.pdf(before[0]); status != 200 {
 		t.Errorf("the PDF of a restored lead answers %d", status)
 	}
+
 	var deliveries []listedDelivery
 	if fresh.json(&deliveries, "deliveries", "list", "--state", "all"); len(deliveries) != 2*len(held) {
 		t.Errorf("%d leads were restored with %d deliveries", len(held), len(deliveries))
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
@@ -135,32 +148,42 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 	s := newSite(t).start()
 	first := s.submit("first")
 	s.arrived(1)
+
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	s.says(said{"backup -o " + path, []string{": 1 submissions, 0 sessions"}, nil})
 	s.refuses(map[string]string{"backup -o " + path: "--overwrite"})
+
 	content := filepath.Join(s.dir, "content.json")
 	then, _ := os.ReadFile(content)
-	if err := os.WriteFile(content, bytes.Replace(then, []byte("hello@"), []byte("later@"), 1), 0o600); err != nil {
+	if err := os.WriteFile(content,
+		bytes.Replace(then, []byte("hello@"), []byte("later@"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	second := s.submit("second")
 	s.arrived(2)
 	s.says(said{"backup -o " + path + "2", nil, nil})
 	s.refuses(map[string]string{"restore --from " + path: "in use"})
+
 	s.submit("third")
 	s.arrived(3)
-	if err := s.end(syscall.SIGKILL); err == nil { // its log is not copied back, its lock file is left
+
+	// A killed process leaves its write-ahead log and its lock file.
+	if err := s.end(syscall.SIGKILL); err == nil {
 		t.Fatal("not killed")
 	}
+
 	out, code := s.run("restore", "--from", path)
 	if code != 0 || !strings.Contains(out, "1 submissions") ||
 		!strings.Contains(out, "repeat those erasures") {
 		t.Fatalf("%d %s", code, out)
 	}
+
 	s.arrived(1)
 	if now, _ := os.ReadFile(content); !slices.Equal(s.stored(), []string{first}) || !bytes.Equal(now, then) {
 		t.Errorf("restored are %q and other content", s.stored())
 	}
+
 	// The replaced data is complete, including what was only in the write-ahead log.
 	old := newSite(t)
 	old.dir = regexp.MustCompile(`\S*before-restore-[0-9T.Z]+`).FindString(out)
@@ -169,12 +192,14 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 		t.Errorf("kept aside are %q", got)
 	}
 	old.arrived(3)
-	// Once more, by standard input.
+
+	// The second backup is restored from standard input.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `"$0" restore --from - < "$1"`, binary, path+"2")
 	cmd.Env = s.env
 	if out, err := cmd.CombinedOutput(); err != nil || len(s.stored()) != 2 {
 		t.Errorf("%v %s", err, out)
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".siteapi-backup-*")); len(left) != 0 {
 		t.Errorf("left behind are %q", left)
 	}
@@ -182,19 +207,18 @@ func TestRestoreKeepsWhatWasThere(t *testing.T) {
 
 // rebuilt changes the files of a backup and returns it. A nil content drops a file.
 func rebuilt(
-	t *testing.T,
-	archive []byte,
-	change func(name string, data []byte) []byte,
-	more ...tar.Header,
+	t *testing.T, archive []byte, change func(name string, data []byte) []byte, more ...tar.Header,
 ) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	from, to := tar.NewReader(z), tar.NewWriter(w)
+
 	for {
 		h, err := from.Next()
 		if err == io.EOF {
@@ -203,6 +227,7 @@ func rebuilt(
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		data, _ := io.ReadAll(from)
 		if data = change(h.Name, data); data != nil {
 			h.Size = int64(len(data))
@@ -210,10 +235,12 @@ func rebuilt(
 			_, _ = to.Write(data)
 		}
 	}
+
 	for _, h := range more {
 		_ = to.WriteHeader(&h)
 		_, _ = to.Write(bytes.Repeat([]byte("x"), int(h.Size)))
 	}
+
 	if to.Close() != nil || w.Close() != nil {
 		t.Fatal("closing")
 	}
@@ -224,17 +251,20 @@ func rebuilt(
 func TestRestoreRefusesDamage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
+
 	for i := range 20 {
 		s.submit(fmt.Sprint("d-", i))
 	}
 	s.arrived(20)
 	s.stop(t)
+
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	s.says(said{"backup -o " + path, nil, nil})
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	edited := func(name string, edit func([]byte) []byte) []byte {
 		return rebuilt(t, good, func(file string, data []byte) []byte {
 			if file == name {
@@ -243,10 +273,12 @@ func TestRestoreRefusesDamage(t *testing.T) {
 			return data
 		})
 	}
+
 	drop := func([]byte) []byte { return nil }
 	flip := func(at int) func([]byte) []byte {
 		return func(data []byte) []byte { data[at%len(data)] ^= 0x40; return data }
 	}
+
 	extra := func(name string, kind byte) []byte {
 		h := tar.Header{Name: name, Typeflag: kind, Mode: 0o600}
 		if kind == tar.TypeReg {
@@ -256,6 +288,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		}
 		return rebuilt(t, good, func(_ string, data []byte) []byte { return data }, h)
 	}
+
 	before := s.contents()
 	for name, c := range map[string]struct {
 		archive []byte
@@ -278,6 +311,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 		if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if out, code := s.run("restore", "--from", bad); code != 1 || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %d %s, want %q", name, code, out, c.want)
 		}
@@ -287,37 +321,41 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	}
 }
 
-// A database that can't be read any more is the best reason for a restore; one that can't be moved is put back.
+// A restore replaces a database that can't be read any more, and keeps it aside.
 func TestRestoreOverARuin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	id := s.submit("first")
 	s.arrived(1)
 	s.stop(t)
+
 	path := filepath.Join(t.TempDir(), "b.tar.gz")
 	s.says(said{"backup -o " + path, nil, nil})
 	archive, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	earlier := rebuilt(
-		t,
-		archive,
-		func(_ string, data []byte) []byte { return data }, // with the manifest of earlier releases
-		tar.Header{Name: "manifest.json", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3},
-	)
+
+	// Earlier releases wrote a manifest too.
+	earlier := rebuilt(t, archive,
+		func(_ string, data []byte) []byte { return data },
+		tar.Header{Name: "manifest.json", Typeflag: tar.TypeReg, Mode: 0o600, Size: 3})
 	if err := os.WriteFile(path, earlier, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	ruin := strings.Repeat("not a database ", 1000)
 	if err := os.WriteFile(filepath.Join(s.dir, operator.DatabaseFile), []byte(ruin), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, code := s.run("backup", "-o", path+"2"); code != 1 {
 		t.Errorf("a ruin was backed up: %s", out)
 	}
+
 	s.says(said{"restore --from " + path, []string{"1 submissions"}, nil})
 	s.says(said{"doctor", []string{"1 folders before-restore-"}, nil})
+
 	kept, _ := filepath.Glob(filepath.Join(s.dir, "before-restore-*", operator.DatabaseFile))
 	if len(kept) != 1 {
 		t.Fatalf("kept aside: %q", kept)
@@ -325,18 +363,20 @@ func TestRestoreOverARuin(t *testing.T) {
 	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != ruin {
 		t.Errorf("the ruin was not kept: %v", err)
 	}
+
 	if got := s.stored(); !slices.Equal(got, []string{id}) {
 		t.Errorf("restored are %q", got)
 	}
 }
 
-// With PostgreSQL the commands print the lines for its own tools, which work as they are printed.
+// With PostgreSQL the commands print the lines for its own tools, which work as printed.
 func TestBackupOfPostgres(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "DATABASE_URL="+pgserver.Start(t).NewDatabase(t)).start()
 	id := s.submit("dumped")
 	s.arrives(id)
 	folder := t.TempDir()
+
 	shell := func(prefix string, args ...string) {
 		t.Helper()
 		out, code := s.run(args...)
@@ -345,6 +385,7 @@ func TestBackupOfPostgres(t *testing.T) {
 			t.Fatalf("no line in %d %s", code, out)
 		}
 		line, _, _ = strings.Cut(prefix+line, "\n")
+
 		tools, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir, cmd.Env = folder, append(s.env, "PATH="+strings.Join(tools, ":")+":"+os.Getenv("PATH"))
@@ -352,11 +393,13 @@ func TestBackupOfPostgres(t *testing.T) {
 			t.Fatalf("%s: %v %s", line, err, out)
 		}
 	}
+
 	shell("pg_dump ", "backup", "-o", "x")
 	s.run("leads", "erase", "--email", "dumped@example.com", "--yes", "--server", s.base)
 	if len(s.stored()) != 0 {
 		t.Fatal("the lead is not gone")
 	}
+
 	s.stop(t)
 	shell("pg_restore ", "restore", "--from", "x")
 	if got := s.stored(); !slices.Equal(got, []string{id}) {
@@ -369,6 +412,7 @@ func TestBackupRefuses(t *testing.T) {
 	s := newSite(t)
 	s.refuses(map[string]string{"backup -o x": "there is no database"})
 	s.says(said{"migrate", []string{"up to date"}, nil})
+
 	s.refuses(map[string]string{
 		"backup":                    "--output: name the file",
 		"backup -o x y":             "one argument too many",
@@ -376,7 +420,8 @@ func TestBackupRefuses(t *testing.T) {
 		"restore":                   "--from: name the backup",
 		"restore --from /nowhere/b": "--from: ",
 	})
-	// What a killed backup left is removed once it is old.
+
+	// The leftovers of a killed backup are removed once they are old.
 	old, young := filepath.Join(s.dir, ".siteapi-backup-old"), filepath.Join(s.dir, ".siteapi-backup-young")
 	for path, age := range map[string]time.Duration{old: 25 * time.Hour, young: time.Hour} {
 		then := time.Now().Add(-age)
@@ -384,6 +429,7 @@ func TestBackupRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if out, code := s.run("backup", "-o", "-"); code != 0 || !strings.HasPrefix(out, "\x1f\x8b") {
 		t.Errorf("the backup on standard output: %d", code)
 	}

@@ -28,13 +28,16 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	binary = filepath.Join(dir, "siteapi")
 	build := exec.Command("go", "build", "-o", binary, ".")
 	build.Stderr = os.Stderr
+
 	code := 1
 	if err := build.Run(); err == nil {
 		code = m.Run()
 	}
+
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -44,7 +47,7 @@ type running struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	base string
-	log  *syncBuffer // what it wrote since it was ready
+	log  *syncBuffer // the output since it was ready
 }
 
 // launch starts the binary on a data folder and waits until it answers.
@@ -52,19 +55,26 @@ func launch(t *testing.T, dataDir string, env ...string) *running {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "serve")
 	cmd.Env = append([]string{
-		"ENVIRONMENT=development", "LOG_FORMAT=json", "RATE_LIMITS=off", "ADMIN_ADDR=off", "LISTEN_ADDR=127.0.0.1:0",
+		"ENVIRONMENT=development",
+		"LOG_FORMAT=json",
+		"RATE_LIMITS=off",
+		"ADMIN_ADDR=off",
+		"LISTEN_ADDR=127.0.0.1:0",
 		"DATA_DIR=" + dataDir,
 	}, env...)
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var event struct{ Message, Address string }
@@ -78,6 +88,7 @@ func launch(t *testing.T, dataDir string, env ...string) *running {
 			return r
 		}
 	}
+
 	t.Fatalf("the service did not get ready: %s", errOut.String())
 	return nil
 }
@@ -101,6 +112,7 @@ func (r *running) post(path string, body any) (int, map[string]any) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	got := r.do(http.MethodPost, path, string(data))
 	var answer map[string]any
 	if err := json.Unmarshal(got.body, &answer); err != nil {
@@ -121,6 +133,7 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := launch(t, dir)
+
 	var ids []string
 	for i := range 5 {
 		status, answer := first.post("/api/quote/submit", validSubmission(fmt.Sprintf("kill-%d", i)))
@@ -129,27 +142,30 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 		}
 		ids = append(ids, answer["submissionId"].(string))
 	}
+
 	if err := first.end(syscall.SIGKILL); err == nil {
 		t.Fatal("the process was not killed")
 	}
+
 	second := launch(t, dir)
 	for i, id := range ids {
 		if pdf := second.do(http.MethodGet, "/api/quote/pdf?id="+id, ""); pdf.status != http.StatusOK ||
 			!bytes.HasPrefix(pdf.body, []byte("%PDF-")) {
 			t.Errorf("after the restart the PDF answers %d %.20q", pdf.status, pdf.body)
 		}
-		if _, again := second.post("/api/quote/submit", validSubmission(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
-			t.Errorf(
-				"the same submission after the restart got the id %v, want %s",
-				again["submissionId"],
-				id,
-			)
+
+		if _, again := second.post("/api/quote/submit",
+			validSubmission(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
+			t.Errorf("the same submission after the restart got the id %v, want %s",
+				again["submissionId"], id)
 		}
+
 		eventually(t, "the delivery to the CMS arrives", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "cms", "quoteSubmission."+id+".json"))
 			return err == nil
 		})
 	}
+
 	s := &service{t: t, dataDir: dir}
 	eventually(t, "the delivery to the CRM arrives", func() bool { return len(s.files("crm")) == 1 })
 	if got := len(s.files("cms")); got != len(ids) {
@@ -161,6 +177,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := launch(t, dir)
+
 	answers := make(chan int, 40)
 	for i := range cap(answers) {
 		go func() {
@@ -174,10 +191,12 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 			answers <- resp.StatusCode
 		}()
 	}
+
 	time.Sleep(5 * time.Millisecond)
 	if err := r.end(syscall.SIGTERM); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
+
 	accepted := 0
 	for range cap(answers) {
 		switch status := <-answers; status {
@@ -188,6 +207,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 			t.Errorf("a request got %d while the service stopped", status)
 		}
 	}
+
 	again := launch(t, dir)
 	s := &service{t: t, dataDir: dir}
 	eventually(t, "every accepted lead is delivered", func() bool { return len(s.files("cms")) >= accepted })
@@ -196,13 +216,15 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// command runs the binary with a few settings and returns what it printed.
+// command runs the binary with a few settings and returns its output and exit code.
 func command(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append([]string{"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=off"}, env...)
+
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -218,21 +240,27 @@ func TestStartRefusesBadSettings(t *testing.T) {
 		env  []string
 		want []string
 	}{
+		{"production without tokens", nil,
+			[]string{"CACHE_API_TOKEN: is required", "CMS_WEBHOOK_SECRET: is required"}},
 		{
-			"production without tokens",
-			nil,
-			[]string{"CACHE_API_TOKEN: is required", "CMS_WEBHOOK_SECRET: is required"},
-		},
-		{"production with the known tokens", []string{"CACHE_API_TOKEN=x," + config.DevCacheToken,
-			"CMS_WEBHOOK_SECRET=" + config.DevWebhookSecret},
+			"production with the known tokens",
+			[]string{
+				"CACHE_API_TOKEN=x," + config.DevCacheToken,
+				"CMS_WEBHOOK_SECRET=" + config.DevWebhookSecret,
+			},
 			[]string{
 				"CACHE_API_TOKEN: holds the well-known value",
 				"CMS_WEBHOOK_SECRET: holds the well-known value",
-			}},
+			},
+		},
 		{
 			"everything at once",
-			[]string{"ENVIRONMENT=prod", "LISTEN_ADDR=8080", "CACHE_API_TOKEN=x," + config.DevCacheToken,
-				"CMS_WEBHOOK_SECRET=,"},
+			[]string{
+				"ENVIRONMENT=prod",
+				"LISTEN_ADDR=8080",
+				"CACHE_API_TOKEN=x," + config.DevCacheToken,
+				"CMS_WEBHOOK_SECRET=,",
+			},
 			[]string{
 				"ENVIRONMENT: must be one of",
 				"LISTEN_ADDR: must be",
@@ -250,6 +278,7 @@ func TestStartRefusesBadSettings(t *testing.T) {
 			},
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -269,14 +298,26 @@ func TestStartRefusesBadSettings(t *testing.T) {
 func TestConfigRedactsSecrets(t *testing.T) {
 	t.Parallel()
 	out, code := command(t, []string{
-		"CACHE_API_TOKEN=hush1,hush2", "CMS_WEBHOOK_SECRET=hush3", "CMS_WEBHOOK_SIGNING_SECRET=hush4", "HUBSPOT_TOKEN=hush5",
-		"SANITY_TOKEN=hush6", "DATABASE_URL=postgres://u:hush7@h/d", "CACHE_URL=valkey://u:hush8@h", "CONTENT_TTL=3m",
+		"CACHE_API_TOKEN=hush1,hush2",
+		"CMS_WEBHOOK_SECRET=hush3",
+		"CMS_WEBHOOK_SIGNING_SECRET=hush4",
+		"HUBSPOT_TOKEN=hush5",
+		"SANITY_TOKEN=hush6",
+		"DATABASE_URL=postgres://u:hush7@h/d",
+		"CACHE_URL=valkey://u:hush8@h",
+		"CONTENT_TTL=3m",
 	}, "config")
+
 	if code != 0 || strings.Contains(out, "hush") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	for _, want := range []string{"CACHE_API_TOKEN=(secret, 2 value(s))", "CONTENT_TTL=3m", "ENVIRONMENT=production",
-		"LISTEN_ADDR=127.0.0.1:0"} {
+
+	for _, want := range []string{
+		"CACHE_API_TOKEN=(secret, 2 value(s))",
+		"CONTENT_TTL=3m",
+		"ENVIRONMENT=production",
+		"LISTEN_ADDR=127.0.0.1:0",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not print %s:\n%s", want, out)
 		}
@@ -286,11 +327,8 @@ func TestConfigRedactsSecrets(t *testing.T) {
 func TestTheAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
-	out, code := command(
-		t,
-		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")},
-		"serve",
-	)
+	out, code := command(t,
+		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")}, "serve")
 	if code == 0 || !strings.Contains(out, "LISTEN_ADDR") {
 		t.Errorf("exit code %d: %s", code, out)
 	}

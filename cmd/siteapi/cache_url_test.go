@@ -16,6 +16,7 @@ func TestEveryFormOfCacheURL(t *testing.T) {
 	t.Parallel()
 	server := valkeyserver.Start(t, "--user", "site", "on", ">p@ss", "~*", "&*", "+@all")
 	encrypted := tlsProxy(t, server.Addr())
+
 	for url, backend := range map[string]string{
 		"memory://":                                    "memory",
 		"valkey://" + server.Addr():                    "valkey",
@@ -40,21 +41,21 @@ func tlsProxy(t *testing.T, plain string) string {
 	t.Helper()
 	certificate := httptest.NewTLSServer(nil)
 	t.Cleanup(certificate.Close)
-	l, err := tls.Listen(
-		"tcp",
-		"127.0.0.1:0",
-		&tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12},
-	)
+
+	l, err := tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: certificate.TLS.Certificates, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+
 	go func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
+
 			go func() {
 				defer func() { _ = client.Close() }()
 				server, err := net.Dial("tcp", plain)
@@ -67,5 +68,6 @@ func tlsProxy(t *testing.T, plain string) string {
 			}()
 		}
 	}()
+
 	return l.Addr().String()
 }

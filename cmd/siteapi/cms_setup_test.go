@@ -17,12 +17,14 @@ func TestCMSSetup(t *testing.T) {
 		mu    sync.Mutex
 		hooks []json.RawMessage
 	)
+
 	created := func(more ...json.RawMessage) []json.RawMessage {
 		mu.Lock()
 		defer mu.Unlock()
 		hooks = append(hooks, more...)
 		return append([]json.RawMessage{}, hooks...)
 	}
+
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/v2021-10-04/hooks/projects/abc123":
@@ -39,10 +41,16 @@ func TestCMSSetup(t *testing.T) {
 		}
 	}))
 	t.Cleanup(stub.Close)
+
 	env := []string{
-		"ENVIRONMENT=development", "CMS_DRIVER=sanity", "SANITY_PROJECT_ID=abc123", "SANITY_DATASET=production",
+		"ENVIRONMENT=development",
+		"CMS_DRIVER=sanity",
+		"SANITY_PROJECT_ID=abc123",
+		"SANITY_DATASET=production",
 		"SANITY_API_URL=" + stub.URL,
-		"SITE_URL=https://api.example", "CMS_WEBHOOK_SECRET=the-token-of-the-webhook", "CMS_WEBHOOK_SIGNING_SECRET=the-signing-secret",
+		"SITE_URL=https://api.example",
+		"CMS_WEBHOOK_SECRET=the-token-of-the-webhook",
+		"CMS_WEBHOOK_SIGNING_SECRET=the-signing-secret",
 	}
 	with := func(more ...string) []string { return append(append([]string{}, env...), more...) }
 
@@ -52,6 +60,7 @@ func TestCMSSetup(t *testing.T) {
 		strings.Contains(out, "the-token") || strings.Contains(out, "the-signing") || len(created()) != 0 {
 		t.Errorf("%d %s", code, out)
 	}
+
 	less := with("SANITY_TOKEN=may-manage", "CMS_WEBHOOK_SIGNING_SECRET=", "SITE_URL=", "CMS_WEBHOOK_SECRET=")
 	out, code = command(t, less, "cms", "setup")
 	if code != 0 || !strings.Contains(out, "missing here: SITE_URL") ||
@@ -59,26 +68,30 @@ func TestCMSSetup(t *testing.T) {
 		!strings.Contains(out, "missing here: CMS_WEBHOOK_SIGNING_SECRET") {
 		t.Errorf("with settings missing: %d %s", code, out)
 	}
+
 	out, code = command(t, with("SANITY_TOKEN=may-write"), "cms", "setup", "--create")
 	if code != 1 || !strings.Contains(out, "create it by hand") || len(created()) != 0 {
 		t.Errorf("a token that may not: %d %s", code, out)
 	}
+
 	for _, want := range []string{"the webhook is created", `the webhook "siteapi" exists already`} {
 		if out, code = command(t, with("SANITY_TOKEN=may-manage"), "cms", "setup", "--create"); code != 0 ||
 			!strings.Contains(out, want) {
 			t.Errorf("%d, want %q: %s", code, want, out)
 		}
 	}
+
 	var hook struct {
 		URL, Secret string
 		Headers     map[string]string
 		Rule        struct{ On []string }
 	}
-	if len(created()) != 1 || json.Unmarshal(created()[0], &hook) != nil || hook.Secret != "the-signing-secret" ||
-		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" ||
-		len(hook.Rule.On) != 3 {
+	if len(created()) != 1 || json.Unmarshal(created()[0], &hook) != nil ||
+		hook.Secret != "the-signing-secret" ||
+		hook.Headers["Authorization"] != "Bearer the-token-of-the-webhook" || len(hook.Rule.On) != 3 {
 		t.Errorf("created %s", created())
 	}
+
 	if out, code = command(t, []string{"ENVIRONMENT=development"}, "cms", "setup"); code != 0 ||
 		!strings.Contains(out, "needs no webhook") {
 		t.Errorf("the file driver: %d %s", code, out)

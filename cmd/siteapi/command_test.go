@@ -25,32 +25,38 @@ import (
 // Every command says what it is for and how it is called.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
+
 	n := 0
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		n++
 		name := c.CommandPath()
+
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: its summary is %q", name, c.Short)
 		}
 		if !strings.Contains(c.Example, name) || !strings.HasPrefix(c.Example, "  ") {
 			t.Errorf("%s has no example of its own:\n%s", name, c.Example)
 		}
+
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" {
 				t.Errorf("%s: the flag %s is not explained", name, f.Name)
 			}
 		})
+
 		for _, sub := range c.Commands() {
 			if sub.Name() != "completion" && sub.Name() != "help" { // the library's own
 				visit(sub)
 			}
 		}
 	}
+
 	visit(newCommand(func(string) string { return "" }, t.Output()))
 	if n < 25 {
 		t.Errorf("only %d commands were found", n)
 	}
+
 	s := newSite(t)
 	s.says(
 		said{"--help", []string{"completion ", "leads"}, nil},
@@ -59,7 +65,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	)
 }
 
-// A mistyped word is refused once, on standard error, with the word that was probably meant.
+// A mistyped word is refused once, on standard error, with the word that was meant.
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -79,18 +85,13 @@ func TestMistypedCommands(t *testing.T) {
 		var out, errOut bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errOut
 		_ = cmd.Run()
+
 		if code := cmd.ProcessState.ExitCode(); code != 1 || out.Len() != 0 ||
 			strings.Count(errOut.String(), "siteapi: ") != 1 ||
 			strings.Count(errOut.String(), "\n") != 1 ||
 			!strings.Contains(errOut.String(), want) {
-			t.Errorf(
-				"%s: exit code %d, %q, want %s on standard error:\n%s",
-				args,
-				code,
-				out.String(),
-				want,
-				errOut.String(),
-			)
+			t.Errorf("%s: exit code %d, %q, want %s on standard error:\n%s",
+				args, code, out.String(), want, errOut.String())
 		}
 	}
 }
@@ -100,18 +101,19 @@ func TestOutputIsLost(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
 	_ = r.Close()
+
 	c := newCommand(
-		func(name string) string { return map[string]string{"ENVIRONMENT": "development"}[name] },
-		w,
-	)
+		func(name string) string { return map[string]string{"ENVIRONMENT": "development"}[name] }, w)
+
 	c.SetArgs([]string{"config"})
 	if err := c.ExecuteContext(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
+
 	c.SetArgs([]string{"ready", "--server", "http://127.0.0.1:1"})
 	found := c.ExecuteContext(t.Context())
-	if code, lost := operator.ExitCode(found), operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 ||
-		lost != 1 {
+	if code, lost := operator.ExitCode(found),
+		operator.ExitCode(errors.Join(found, io.ErrClosedPipe)); code != 2 || lost != 1 {
 		t.Errorf("exit codes %d and, with the output lost, %d for %v", code, lost, found)
 	}
 }
@@ -121,11 +123,14 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	s.arrives(s.submit("lead"))
+
+	// The settings are those of production, without its tokens.
 	s.env = []string{
 		"DATA_DIR=" + s.dir,
 		"CONTENT_TTL=nonsense",
 		"DELIVERY_RETRY_MAX=nonsense",
-	} // production, without its tokens
+	}
+
 	s.says(
 		said{"leads list", []string{"lead@example.com"}, nil},
 		said{"deliveries list", []string{"no deliveries"}, nil},
@@ -136,6 +141,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		said{"crm setup", []string{"needs no preparation"}, nil},
 		said{"cms setup", []string{"needs no webhook"}, nil},
 	)
+
 	if out, code := s.run("doctor"); code != 1 || !strings.Contains(out, "CONTENT_TTL: must be") {
 		t.Errorf("the doctor uses all: %d %s", code, out)
 	}
@@ -145,27 +151,25 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 	}
 }
 
-// On a terminal the lines of a table are as wide as it, and states have colours; elsewhere there are neither.
+// Only on a terminal do the lines of a table fit its width, and do states have colours.
 func TestTablesOnATerminal(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("script is not installed")
 	}
+
 	s := newSite(t)
 	s.keep(nil, odd())
+
 	terminal := func(command string) string {
-		cmd := exec.CommandContext(
-			t.Context(),
-			"script",
-			"-qec",
-			"stty cols 60; exec "+binary+" "+command,
-			"/dev/null",
-		)
+		cmd := exec.CommandContext(t.Context(),
+			"script", "-qec", "stty cols 60; exec "+binary+" "+command, "/dev/null")
 		cmd.Env = append(s.env, "TERM=xterm", "PATH="+os.Getenv("PATH"))
 		cmd.Stdin = strings.NewReader("")
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
+
 	plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\r", "")
 	out := terminal("leads list")
 	for line := range strings.Lines(plain.Replace(out)) {
@@ -173,16 +177,18 @@ func TestTablesOnATerminal(t *testing.T) {
 			t.Errorf("%q is wider than the terminal", line)
 		}
 	}
+
 	if !strings.Contains(out, "\x1b[1m") || !strings.Contains(out, "ODD1ODD2") {
 		t.Errorf("on a terminal it says %q", out)
 	}
 	if out := terminal("doctor"); !strings.Contains(out, "\x1b[32mok") {
 		t.Errorf("on a terminal the doctor says %q", out)
 	}
+
 	s.says(said{"leads list", []string{"odd@example.com"}, []string{"\x1b"}})
 }
 
-// bash completes commands, their commands and their flags, without a service and without settings.
+// bash completes commands, their commands and their flags, without a service or settings.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
@@ -191,13 +197,15 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: %d %s", shell, code, out)
 		}
 	}
+
 	for line, want := range map[string]string{
 		"siteapi le":                   "leads",
 		"siteapi leads er":             "erase",
 		"siteapi deliveries list --st": "--state",
 		"siteapi do":                   "doctor",
 	} {
-		// What readline does: words, the index of the last one, and the name of its function.
+		// The script sets the words and the index of the last one, and calls the
+		// completion function, as readline does.
 		script := `PATH="$(dirname "$0"):$PATH"
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur="${words[cword]}"; }
 compopt() { :; }
@@ -205,6 +213,7 @@ source <(siteapi completion bash)
 COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 __start_siteapi
 echo "${COMPREPLY[@]}"`
+
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, binary, line)
 		cmd.Env = []string{"PATH=/usr/bin:/bin", "DATA_DIR=/nowhere"}
 		out, err := cmd.CombinedOutput()
@@ -222,6 +231,7 @@ func TestSDL(t *testing.T) {
 	if err != nil || code != 0 {
 		t.Fatal(code, err)
 	}
+
 	for name, def := range schema.AST().Types {
 		_, found := printed.Types[name]
 		if hidden := name == "RestMethod" || name == "RestAnswer"; found == hidden {
@@ -233,6 +243,7 @@ func TestSDL(t *testing.T) {
 			}
 		}
 	}
+
 	if strings.Contains(out, "@rest") {
 		t.Error("@rest is printed")
 	}
@@ -243,6 +254,7 @@ func TestCRMSetup(t *testing.T) {
 	setup := func(stubs *vendorStubs, env ...string) (string, int) {
 		return command(t, append(stubs.environ(), env...), "crm", "setup")
 	}
+
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.crm.Fail(
 		hubspottest.Answer(503, nil).On("POST", "/properties/contacts/groups").Times(0),
@@ -251,6 +263,7 @@ func TestCRMSetup(t *testing.T) {
 	if out, code := setup(stubs); code != 1 || !strings.Contains(out, "run the command again") {
 		t.Errorf("away in the middle: %d %s", code, out)
 	}
+
 	stubs.recover()
 	if out, code := setup(stubs); code != 0 || !strings.Contains(out, "quote_pdf_url: created") {
 		t.Errorf("once more: %d %s", code, out)
@@ -258,10 +271,12 @@ func TestCRMSetup(t *testing.T) {
 	if out, code := setup(stubs); code != 0 || strings.Count(out, ": exists already") != 11 {
 		t.Errorf("again: %d %s", code, out)
 	}
+
 	if out, code := setup(stubs, "CRM_DRIVER=file"); code != 0 ||
 		!strings.Contains(out, "needs no preparation") {
 		t.Errorf("of files: %d %s", code, out)
 	}
+
 	unable := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{NoSchemas: true})
 	if out, code := setup(unable); code != 1 || !strings.Contains(out, "crm.schemas.contacts.write") {
 		t.Errorf("a token without the right: %d %s", code, out)

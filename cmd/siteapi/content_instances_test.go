@@ -24,9 +24,11 @@ func (f *vendorStubs) published(title string) {
 
 // cmsDown lets the CMS fail until the stubs recover.
 func (f *vendorStubs) cmsDown() {
-	f.cms.Fail(
-		sanitytest.Fault{Mode: sanitytest.Answer, Status: http.StatusInternalServerError, Times: always},
-	)
+	f.cms.Fail(sanitytest.Fault{
+		Mode:   sanitytest.Answer,
+		Status: http.StatusInternalServerError,
+		Times:  always,
+	})
 }
 
 // serves fails the test unless an instance serves a title at once.
@@ -50,17 +52,19 @@ func (r *running) invalidateAll() {
 	}
 }
 
-// TestFallbackCopyOfWhatWasServed starts an instance on a warm cache. What it served from
-// there is its fallback copy once the CMS fails, also after a restart.
+// TestFallbackCopyOfWhatWasServed starts an instance on a warm cache. The content that it
+// served from there is its fallback copy once the CMS fails, also after a restart.
 func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 	t.Parallel()
 	valkey, stubs := valkeyserver.Start(t), newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 	stubs.published("first title")
 	env := stubs.environ(map[string]string{"CACHE_URL": valkey.URL()})
 	launch(t, t.TempDir(), env...).shows("first title")
+
 	dir := t.TempDir()
 	b := launch(t, dir, env...)
 	b.serves("first title")
+
 	stubs.cmsDown()
 	b.invalidateAll()
 	for range 3 {
@@ -69,6 +73,7 @@ func TestFallbackCopyOfWhatWasServed(t *testing.T) {
 	if !slices.ContainsFunc(stubs.cms.Requests(), func(r sanitytest.Request) bool { return r.Fault != "" }) {
 		t.Error("the CMS was not asked")
 	}
+
 	_ = b.end(9)
 	launch(t, dir, env...).serves("first title")
 }
@@ -81,29 +86,30 @@ func TestWebhooksAtEitherInstance(t *testing.T) {
 	stubs.published("title 0")
 	env := stubs.environ(map[string]string{"CACHE_URL": valkey.URL()})
 	instances := []*running{launch(t, t.TempDir(), env...), launch(t, t.TempDir(), env...)}
+
 	for _, r := range instances {
 		r.shows("title 0")
 	}
+
 	served := "title 0"
 	for i := range 6 {
 		title, down := fmt.Sprintf("title %d", i+1), i == 2 || i == 3
 		if down {
 			stubs.cmsDown()
 		}
+
 		stubs.published(title)
 		if !down {
 			stubs.recover()
 			served = title
 		}
-		got := instances[i%2].do(
-			"POST",
-			"/api/webhooks/cms",
-			`{"_id":"h","_type":"heroSection","language":"es"}`,
-			hookAuth,
-		)
+
+		got := instances[i%2].do("POST", "/api/webhooks/cms",
+			`{"_id":"h","_type":"heroSection","language":"es"}`, hookAuth)
 		if got.status != 200 {
 			t.Fatalf("webhook %d: %d %s", i, got.status, got.body)
 		}
+
 		for _, r := range instances {
 			r.shows(served)
 		}

@@ -44,7 +44,7 @@ func TestContractTrack(t *testing.T) {
 	tests := []struct {
 		name   string
 		input  object
-		fields []string // nil: accepted
+		fields []string // refused fields, nil if the input is accepted
 	}{
 		{"everything", object{
 			"sessionId":  "s:1",
@@ -53,31 +53,24 @@ func TestContractTrack(t *testing.T) {
 			"formData":   object{"email": "a@b.co", "firstName": "A"},
 		}, nil},
 		{"session only", object{"sessionId": "A-Z_a.z:0-9"}, nil},
-		{
-			"parts missing",
-			object{
-				"sessionId":  "s",
-				"selections": object{},
-				"estimate":   object{"min": 1},
-				"formData":   object{},
-			},
-			nil,
-		},
-		{
-			"parts null",
-			object{"sessionId": "s", "selections": nil, "estimate": object{"min": nil}, "formData": nil},
-			nil,
-		},
-		{
-			"half an address",
-			object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}},
-			nil,
-		},
+		{"parts missing", object{
+			"sessionId":  "s",
+			"selections": object{},
+			"estimate":   object{"min": 1},
+			"formData":   object{},
+		}, nil},
+		{"parts null", object{
+			"sessionId":  "s",
+			"selections": nil,
+			"estimate":   object{"min": nil},
+			"formData":   nil,
+		}, nil},
+		{"half an address",
+			object{"sessionId": "s", "formData": object{"email": "ana@", "firstName": "A"}}, nil},
 		{"values that are not usable yet", object{
-			"sessionId": "s",
-			"selections": object{"projectType": "",
-				"features": []any{"Not A Slug", nil}},
-			"estimate": object{"min": -5, "max": 1e12, "currency": "?"},
+			"sessionId":  "s",
+			"selections": object{"projectType": "", "features": []any{"Not A Slug", nil}},
+			"estimate":   object{"min": -5, "max": 1e12, "currency": "?"},
 		}, nil},
 		{"session of 128", object{"sessionId": strings.Repeat("s", 128)}, nil},
 		{"session of 129", object{"sessionId": strings.Repeat("s", 129)}, []string{"sessionId"}},
@@ -92,11 +85,13 @@ func TestContractTrack(t *testing.T) {
 			"formData":   []any{1},
 		}, nil},
 	}
+
 	s := startService(t, nil)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "trackQuote", object{"input": tt.input})
+
 				if tt.fields != nil {
 					if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), tt.fields) ||
 						endpoint == "REST" && got.status != 400 {
@@ -104,10 +99,9 @@ func TestContractTrack(t *testing.T) {
 					}
 					return
 				}
+
 				if want := (object{"success": true, "sessionId": tt.input["sessionId"]}); !reflect.DeepEqual(
-					got.data,
-					want,
-				) {
+					got.data, want) {
 					t.Errorf("got %s", got.raw)
 				}
 			})
@@ -118,8 +112,13 @@ func TestContractTrack(t *testing.T) {
 func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	for _, state := range []object{
-		{"sessionId": "v-1", "selections": object{"projectType": "web-app"}, "formData": object{"email": "ana@", "firstName": "Ana"}},
+		{
+			"sessionId":  "v-1",
+			"selections": object{"projectType": "web-app"},
+			"formData":   object{"email": "ana@", "firstName": "Ana"},
+		},
 		{
 			"sessionId":  "v-1",
 			"selections": object{"projectType": "shop", "features": []any{"blog", "Bad One", "blog"}},
@@ -129,15 +128,16 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	} {
 		s.through("REST", "trackQuote", object{"input": state})
 	}
+
 	got, err := s.app.data.Quotes.Session(t.Context(), "v-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Visits != 2 || got.Selections.ProjectType != "shop" || !slices.Equal(got.Selections.Features, []string{"blog"}) ||
-		got.Estimate.Min == nil || *got.Estimate.Min != 10 ||
-		got.Estimate.Max != nil ||
-		got.Hints.Email != "ana@example.com" ||
-		got.LastSeen.Before(got.FirstSeen) {
+
+	if got.Visits != 2 || got.Selections.ProjectType != "shop" ||
+		!slices.Equal(got.Selections.Features, []string{"blog"}) ||
+		got.Estimate.Min == nil || *got.Estimate.Min != 10 || got.Estimate.Max != nil ||
+		got.Hints.Email != "ana@example.com" || got.LastSeen.Before(got.FirstSeen) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -147,6 +147,7 @@ var submissionIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
 func TestContractSubmit(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		got := s.through(endpoint, "submitQuote", object{"input": validSubmission("s-" + endpoint)})
 		id, _ := got.data["submissionId"].(string)
@@ -154,15 +155,18 @@ func TestContractSubmit(t *testing.T) {
 		if !submissionIDForm.MatchString(id) || !reflect.DeepEqual(got.data, want) {
 			t.Fatalf("got %s", got.raw)
 		}
+
 		eventually(t, "both deliveries arrive", func() bool {
 			return slices.Contains(s.files("cms"), "quoteSubmission."+id+".json") && len(s.files("crm")) == 1
 		})
+
 		stored, err := os.ReadFile(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months",
-			"9000.5"} {
+		for _, part := range []string{
+			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "9000.5",
+		} {
 			if !bytes.Contains(stored, []byte(part)) {
 				t.Errorf("the stored document lacks %s: %s", part, stored)
 			}
@@ -173,18 +177,30 @@ func TestContractSubmit(t *testing.T) {
 func TestContractSubmitReportsEveryField(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	cases := map[string]struct {
 		input  object
 		fields []string
 	}{
 		"nothing": {object{}, []string{
-			"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
-			"selections.projectType", "sessionId",
+			"contact.email",
+			"contact.firstName",
+			"contact.lastName",
+			"estimate.currency",
+			"estimate.max",
+			"estimate.min",
+			"selections.projectType",
+			"sessionId",
 		}},
 		"empty objects": {
 			object{"sessionId": "s", "contact": object{}, "selections": object{}, "estimate": object{}},
 			[]string{
-				"contact.email", "contact.firstName", "contact.lastName", "estimate.currency", "estimate.max", "estimate.min",
+				"contact.email",
+				"contact.firstName",
+				"contact.lastName",
+				"estimate.currency",
+				"estimate.max",
+				"estimate.min",
 				"selections.projectType",
 			},
 		},
@@ -206,23 +222,34 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 			},
 			"estimate": object{"min": 10, "max": 5, "currency": "euro"},
 		}, []string{
-			"contact.company", "contact.email", "contact.firstName", "contact.lastName", "contact.phone", "estimate.currency",
+			"contact.company",
+			"contact.email",
+			"contact.firstName",
+			"contact.lastName",
+			"contact.phone",
+			"estimate.currency",
 			"estimate.min",
-			"locale", "selections.complexity", "selections.features[1]", "selections.projectType", "selections.timeline", "sessionId",
+			"locale",
+			"selections.complexity",
+			"selections.features[1]",
+			"selections.projectType",
+			"selections.timeline",
+			"sessionId",
 		}},
 	}
+
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				got := s.through(endpoint, "submitQuote", object{"input": c.input})
 				if got.code != "BAD_USER_INPUT" || !slices.Equal(got.fieldNames(), c.fields) ||
-					got.requestID == "" ||
-					endpoint == "REST" && got.status != 400 {
+					got.requestID == "" || endpoint == "REST" && got.status != 400 {
 					t.Errorf("got %d %s\nwant %v", got.status, got.raw, c.fields)
 				}
 			})
 		})
 	}
+
 	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions are stored after refused requests, %v", n, err)
 	}
@@ -233,13 +260,12 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	s := startService(t, nil)
 	input := validSubmission("s")
 	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
+
 	if got := s.through("REST", "submitQuote", object{"input": input}); got.status != 200 {
 		t.Errorf("REST: %d %s", got.status, got.raw)
 	}
 	if got := s.through("GraphQL", "submitQuote", object{"input": input}); strings.Count(
-		got.raw,
-		`"code":"unknown_field"`,
-	) != 2 {
+		got.raw, `"code":"unknown_field"`) != 2 {
 		t.Errorf("GraphQL: %s", got.raw)
 	}
 }
@@ -247,6 +273,7 @@ func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	submit := func(endpoint string, change func(object), headers ...string) string {
 		t.Helper()
 		input := validSubmission("same")
@@ -258,20 +285,26 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		}
 		return id
 	}
+
 	same := func(object) {}
 	other := func(o object) { o["estimate"].(object)["max"] = 12000 }
+
 	first := submit("REST", same)
 	if again := submit("GraphQL", same); again != first {
 		t.Errorf("the same content again got %s, want %s", again, first)
 	}
+
 	second := submit("REST", other)
 	if second == first {
 		t.Error("other content got the same id")
 	}
+
 	third := submit("REST", func(o object) { o["locale"] = "en" }, `Idempotency-Key: "key-1"`)
-	if again := submit("GraphQL", func(o object) { o["locale"] = "en" }, "Idempotency-Key: key-1"); again != third {
+	if again := submit("GraphQL", func(o object) { o["locale"] = "en" },
+		"Idempotency-Key: key-1"); again != third {
 		t.Error("a repeated Idempotency-Key with the same content got another id")
 	}
+
 	spanish := validSubmission("same")
 	spanish["locale"] = "es"
 	for _, endpoint := range []string{"GraphQL", "REST"} {
@@ -282,12 +315,15 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 			t.Errorf("%s: the key with other content: %d %s", endpoint, got.status, got.raw)
 		}
 	}
-	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" }, `Idempotency-Key: "key-1"`); elsewhere == third {
+
+	if elsewhere := submit("REST", func(o object) { o["sessionId"] = "else" },
+		`Idempotency-Key: "key-1"`); elsewhere == third {
 		t.Error("the lead of another session with the same key was lost")
 	}
 	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d submissions are stored, want 4, %v", n, err)
 	}
+
 	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")},
 		"Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
 		t.Errorf("a key of 256 characters: %s", got.raw)
@@ -297,24 +333,25 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 func TestContractPDF(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
+	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).
+		data["submissionId"].(string)
 	path := "/api/quote/pdf?id=" + id
+
 	got := s.do("GET", path, "", "Accept-Language: es")
 	if got.status != 200 || got.header.Get("Content-Type") != "application/pdf" ||
 		!bytes.HasPrefix(got.body, []byte("%PDF-")) {
 		t.Fatalf("got %d %s %.40q", got.status, got.header.Get("Content-Type"), got.body)
 	}
+
 	if name := "quote-" + id[:8] + ".pdf"; !strings.Contains(got.header.Get("Content-Disposition"), name) ||
 		!strings.HasPrefix(got.header.Get("Content-Disposition"), "attachment") {
-		t.Errorf(
-			"Content-Disposition is %q, want an attachment named %s",
-			got.header.Get("Content-Disposition"),
-			name,
-		)
+		t.Errorf("Content-Disposition is %q, want an attachment named %s",
+			got.header.Get("Content-Disposition"), name)
 	}
 	if got.header.Get("Content-Language") != "ro" {
 		t.Errorf("the language is %q, want the submission's", got.header.Get("Content-Language"))
 	}
+
 	for header, want := range map[string]string{
 		"X-Robots-Tag":   "noindex",
 		"Content-Length": fmt.Sprint(len(got.body)),
@@ -325,28 +362,29 @@ func TestContractPDF(t *testing.T) {
 			t.Errorf("%s is %q, want %q", header, got.header.Get(header), want)
 		}
 	}
+
 	etag := got.header.Get("ETag")
 	if again := s.do("GET", path, "", "If-None-Match: "+etag); etag == "" || again.status != 304 ||
 		len(again.body) != 0 {
 		t.Errorf("If-None-Match %s: %d with %d bytes", etag, again.status, len(again.body))
 	}
+
 	if head := s.do("HEAD", path, ""); head.status != 200 || len(head.body) != 0 ||
 		head.header.Get("Content-Length") != got.header.Get("Content-Length") {
-		t.Errorf(
-			"HEAD: %d, %d bytes, Content-Length %s",
-			head.status,
-			len(head.body),
-			head.header.Get("Content-Length"),
-		)
+		t.Errorf("HEAD: %d, %d bytes, Content-Length %s",
+			head.status, len(head.body), head.header.Get("Content-Length"))
 	}
+
 	if es := s.do("GET", path+"&locale=es", ""); es.header.Get("Content-Language") != "es" ||
 		bytes.Equal(es.body, got.body) {
 		t.Error("locale=es is not another document")
 	}
+
 	answer := s.query(
 		`query($id: ID!) { quotePdf(id: $id) { fileName contentType size etag locale content } }`,
 		object{"id": id},
 	)
+
 	var decoded struct {
 		Data struct {
 			QuotePdf struct {
@@ -359,23 +397,22 @@ func TestContractPDF(t *testing.T) {
 	if err := json.Unmarshal(answer.body, &decoded); err != nil {
 		t.Fatal(err)
 	}
+
 	if q := decoded.Data.QuotePdf; !bytes.Equal(q.Content, got.body) || q.Size != len(got.body) ||
-		q.Etag != etag ||
-		q.Locale != "ro" ||
-		q.ContentType != "application/pdf" {
+		q.Etag != etag || q.Locale != "ro" || q.ContentType != "application/pdf" {
 		t.Error("the GraphQL field does not give the same document")
 	}
+
 	s.writeContent("[]")
-	eventually(
-		t,
-		"a document without the site settings",
-		func() bool { return s.do("GET", path, "").header.Get("ETag") != etag },
-	)
+	eventually(t, "a document without the site settings", func() bool {
+		return s.do("GET", path, "").header.Get("ETag") != etag
+	})
 }
 
 func TestContractPDFErrors(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	tests := []struct {
 		path   string
 		status int
@@ -392,13 +429,16 @@ func TestContractPDFErrors(t *testing.T) {
 		{"/api/quote/pdf?id=x&locale=xx", 400, "BAD_USER_INPUT", "locale"},
 		{"/api/quote/pdf?id=%00", 400, "BAD_USER_INPUT", "id"},
 	}
+
 	for _, tt := range tests {
 		got := s.restOutcome(s.do("GET", tt.path, ""))
 		if got.status != tt.status || got.code != tt.code || strings.Join(got.fieldNames(), " ") != tt.field {
 			t.Errorf("%s: %d %s", tt.path, got.status, got.raw)
 		}
 	}
-	if got := s.graphQLOutcome(operation{}, s.query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.code != "NOT_FOUND" {
+
+	if got := s.graphQLOutcome(operation{},
+		s.query(`{ quotePdf(id: "unknown") { size } }`, nil)); got.code != "NOT_FOUND" {
 		t.Errorf("GraphQL: %s", got.raw)
 	}
 }
@@ -409,6 +449,7 @@ func TestContractPDFLanguage(t *testing.T) {
 	input := validSubmission("s")
 	delete(input, "locale")
 	id := s.through("REST", "submitQuote", object{"input": input}).data["submissionId"].(string)
+
 	for accept, want := range map[string]string{
 		"":                        "en",
 		"es-MX,es;q=0.9,en;q=0.8": "es",
@@ -422,6 +463,7 @@ func TestContractPDFLanguage(t *testing.T) {
 		if got.Get("Content-Language") != want || got.Get("Vary") != "Accept-Language" {
 			t.Errorf("Accept-Language %q: %v, want %s", accept, got, want)
 		}
+
 		got = s.do("GET", "/api/quote/pdf?locale=es&id="+id, "", "Accept-Language: "+accept).header
 		if got.Get("Content-Language") != "es" {
 			t.Errorf("asked for es, Accept-Language %q: %v", accept, got)
@@ -441,24 +483,23 @@ func TestContractMethods(t *testing.T) {
 		"/api/quote/pdf":        {"GET", "HEAD", "OPTIONS"},
 		"/api/openapi.json":     {"GET", "HEAD", "OPTIONS"},
 	}
+
 	for _, path := range slices.Sorted(maps.Keys(allow)) {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		for _, method := range []string{
+			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
+		} {
 			if slices.Contains(allow[path], method) {
 				continue
 			}
+
 			got := s.restOutcome(s.do(method, path, ""))
 			if got.status != 405 || got.code != "METHOD_NOT_ALLOWED" ||
 				!sameSet(got.header.Get("Allow"), allow[path]) {
-				t.Errorf(
-					"%s %s: %d %s, Allow %q",
-					method,
-					path,
-					got.status,
-					got.code,
-					got.header.Get("Allow"),
-				)
+				t.Errorf("%s %s: %d %s, Allow %q",
+					method, path, got.status, got.code, got.header.Get("Allow"))
 			}
 		}
+
 		if got := s.do(http.MethodOptions, path, ""); got.status != 204 ||
 			!sameSet(got.header.Get("Allow"), allow[path]) {
 			t.Errorf("OPTIONS %s: %d, Allow %q", path, got.status, got.header.Get("Allow"))
@@ -479,26 +520,28 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		"CACHE_API_TOKEN":    "sekret-cache",
 		"CMS_WEBHOOK_SECRET": "sekret-hook",
 	})
-	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).data["submissionId"].(string)
-	s.through("REST", "trackQuote", object{"input": object{"sessionId": "s",
-		"formData": object{"email": "ana@example.com", "firstName": "Ana"}}})
-	s.through(
-		"GraphQL",
-		"submitQuote",
-		object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}},
-	)
+
+	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).
+		data["submissionId"].(string)
+	s.through("REST", "trackQuote", object{"input": object{
+		"sessionId": "s",
+		"formData":  object{"email": "ana@example.com", "firstName": "Ana"},
+	}})
+	s.through("GraphQL", "submitQuote",
+		object{"input": object{"contact": object{"email": "ana@", "lastName": "Ionescu"}}})
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-cache")
 	s.do("POST", "/api/cache/clear?all=true", "", "Authorization: Bearer sekret-wrong")
 	s.do("GET", "/api/quote/pdf?id="+id+"&email=ana@example.com", "")
-	eventually(
-		t,
-		"both deliveries arrive",
-		func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 },
-	)
+
+	eventually(t, "both deliveries arrive", func() bool {
+		return len(s.files("cms")) == 1 && len(s.files("crm")) == 1
+	})
+
 	log := s.log.String()
 	if !strings.Contains(log, `"path":"/api/quote/submit"`) {
 		t.Fatal("the requests are not in the log")
 	}
+
 	// The id of a submission is all it takes to read its PDF.
 	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret", id} {
 		if i := strings.Index(log, secret); i >= 0 {
@@ -510,19 +553,25 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: my-id.1").header.Get("X-Request-Id"); got != "my-id.1" {
+	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: my-id.1").
+		header.Get("X-Request-Id"); got != "my-id.1" {
 		t.Errorf("an id from outside came back as %q", got)
 	}
-	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").header.Get("X-Request-Id"); got == "" ||
-		strings.Contains(got, " ") {
+
+	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").
+		header.Get("X-Request-Id"); got == "" || strings.Contains(got, " ") {
 		t.Errorf("an id that can't be used came back as %q", got)
 	}
-	if got := s.restOutcome(s.do("GET", "/api/none", "", "X-Request-Id: my-id.2")); got.requestID != "my-id.2" {
+
+	if got := s.restOutcome(
+		s.do("GET", "/api/none", "", "X-Request-Id: my-id.2")); got.requestID != "my-id.2" {
 		t.Errorf("the problem has the id %q", got.requestID)
 	}
-	if got := s.graphQLOutcome(operation{}, s.query(`{ nothing }`, nil, "X-Request-Id: my-id.3")); got.requestID != "my-id.3" {
+	if got := s.graphQLOutcome(operation{},
+		s.query(`{ nothing }`, nil, "X-Request-Id: my-id.3")); got.requestID != "my-id.3" {
 		t.Errorf("the GraphQL error has the id %q: %s", got.requestID, got.raw)
 	}
+
 	if n := strings.Count(s.log.String(), `"request_id":"my-id.1"`); n != 1 {
 		t.Errorf("a request made %d log events, want 1", n)
 	}

@@ -12,20 +12,24 @@ import (
 	"siteapi/integrations/pdf"
 )
 
-// troubled is a site with a lead that arrived, one that the CMS has rejected, and one that waits because the CRM is away.
+// troubled starts a site with a lead that arrived, one that the CMS has rejected, and one
+// that waits because the CRM is away.
 func troubled(t *testing.T) (s *site, arrived, rejected, waiting string) {
 	t.Helper()
 	s = newFarSite(t).start()
 	arrived = s.submit("arrived")
 	s.arrives(arrived)
+
 	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 400, On: "mutate"})
 	rejected = s.submit("rejected")
 	s.reaches(rejected, "cms", "failed")
 	s.reaches(rejected, "crm", "delivered")
+
 	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	waiting = s.submit("waiting")
 	s.reaches(waiting, "cms", "delivered")
 	s.reaches(waiting, "crm", "retrying")
+
 	return s, arrived, rejected, waiting
 }
 
@@ -34,15 +38,20 @@ func TestDeliveriesCommands(t *testing.T) {
 	s, arrived, rejected, waiting := troubled(t)
 	number := func(id, target string) string { return fmt.Sprint(s.deliveriesOf(id)[target].ID) }
 	failed, done := number(rejected, "cms"), number(arrived, "crm")
+
 	for _, a := range []said{
-		{"deliveries list", []string{"ID", "TARGET", rejected, "HTTP 400", waiting, "HTTP 503"}, []string{arrived}},
+		{"deliveries list",
+			[]string{"ID", "TARGET", rejected, "HTTP 400", waiting, "HTTP 503"}, []string{arrived}},
 		{"deliveries list --state all", []string{arrived, rejected, waiting}, nil},
 		{"deliveries list --state failed", []string{rejected}, []string{waiting, arrived}},
-		{"deliveries list --state failed --state retrying,running", []string{rejected, waiting}, []string{arrived}},
-		{"deliveries list --state failed,retrying,running --target crm", []string{waiting}, []string{rejected}},
+		{"deliveries list --state failed --state retrying,running",
+			[]string{rejected, waiting}, []string{arrived}},
+		{"deliveries list --state failed,retrying,running --target crm",
+			[]string{waiting}, []string{rejected}},
 		{"deliveries list --state delivered --limit 1", []string{arrived, "the 1 oldest"}, []string{waiting}},
 		{"deliveries list --submission " + arrived, []string{"delivered"}, []string{rejected}},
-		{"deliveries list --state failed --json", []string{`"submission": "` + rejected + `"`, `"number": 1`}, []string{waiting}},
+		{"deliveries list --state failed --json",
+			[]string{`"submission": "` + rejected + `"`, `"number": 1`}, []string{waiting}},
 		{"deliveries list --submission none", []string{"no deliveries"}, nil},
 		{"deliveries list --submission none --json", []string{"[]"}, nil},
 		{"deliveries list --submission " + pdf.Reference(rejected), []string{"crm"}, []string{arrived}},
@@ -55,8 +64,10 @@ func TestDeliveriesCommands(t *testing.T) {
 			noPersonalData(t, out)
 		}
 	}
+
 	s.refuses(map[string]string{
-		"deliveries list --state lost":                       "must be one of pending, running, retrying, delivered, failed, all",
+		"deliveries list --state lost": "must be one of pending, running, retrying, " +
+			"delivered, failed, all",
 		"deliveries list --target fax":                       "must be one of cms, crm, webhook",
 		"deliveries list failed":                             "one argument too many",
 		"deliveries retry":                                   "give <delivery> … | --all",
@@ -73,34 +84,27 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.says(
 		said{"deliveries retry " + failed, []string{"1 deliveries are due now"}, nil},
 		said{"deliveries retry --all --target cms", []string{"deliveries are due now"}, nil},
-		said{
-			"deliveries retry " + done,
-			[]string{"1 deliveries are due now"},
-			nil,
-		}, // it changes nothing at the CRM
+		// A repeated delivery changes nothing at the CRM.
+		said{"deliveries retry " + done, []string{"1 deliveries are due now"}, nil},
 	)
+
 	s.arrives(rejected)
 	s.arrives(waiting)
 	s.arrives(arrived)
+
 	s.stubs.crm.Remove("arrived@example.com")
-	s.says(
-		said{
-			"deliveries resend " + pdf.Reference(arrived) + " --target crm",
-			[]string{"is due for the crm"},
-			nil,
-		},
-	)
-	eventually(
-		t,
-		"it is sent again",
-		func() bool { return len(s.stubs.contacts("arrived@example.com")) == 1 },
-	)
+	s.says(said{"deliveries resend " + pdf.Reference(arrived) + " --target crm",
+		[]string{"is due for the crm"}, nil})
+	eventually(t, "it is sent again", func() bool {
+		return len(s.stubs.contacts("arrived@example.com")) == 1
+	})
+
 	for session, id := range map[string]string{"arrived": arrived, "rejected": rejected, "waiting": waiting} {
 		s.stubs.checkLead(t, session, id)
 	}
 }
 
-// verified is what `deliveries verify` reports.
+// verified is the report of `deliveries verify`.
 type verified struct {
 	Submissions int
 	Targets     []struct {
@@ -120,22 +124,25 @@ func TestDeliveriesVerify(t *testing.T) {
 		noPersonalData(t, out)
 		return v, code
 	}
+
 	s.stubs.recover()
-	// What failed is missing; what waits is under way or has arrived by now.
+	// A failed delivery is missing; a waiting one is under way or has arrived by now.
 	v, code := verify()
-	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 || cms.Present != 2 ||
-		cms.Missing != 1 ||
-		crm.Present+crm.UnderWay != 3 {
+	if cms, crm := v.Targets[0], v.Targets[1]; code != 2 || v.Submissions != 3 ||
+		cms.Present != 2 || cms.Missing != 1 || crm.Present+crm.UnderWay != 3 {
 		t.Errorf("%d %+v", code, v)
 	}
+
 	if v, code := verify("--target", "crm"); len(v.Targets) != 1 || code != 0 {
 		t.Errorf("the CRM alone: %d %+v", code, v)
 	}
-	if v, code := verify("--since", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 ||
-		code != 0 {
+	if v, code := verify("--since",
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); v.Submissions != 0 || code != 0 {
 		t.Errorf("since later: %d %+v", code, v)
 	}
-	// The targets lose what had arrived. A lead that was delivered a moment ago may not be visible yet, and is not resent.
+
+	// The targets lose what had arrived. A lead that was delivered a moment ago may not
+	// be visible yet, and is not resent.
 	docs := s.stubs.cms.Documents()
 	delete(docs, "quoteSubmission."+arrived)
 	var left []json.RawMessage
@@ -145,41 +152,46 @@ func TestDeliveriesVerify(t *testing.T) {
 	if err := s.stubs.cms.Replace(left...); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "it is found missing", func() bool {
 		v, code = verify()
 		return code == 2 && v.Targets[0].Missing == 2 && v.Targets[1].Present == 3
 	})
+
 	if out, code := s.run("deliveries", "verify"); code != 2 ||
-		!strings.Contains(out, "3 submissions compared") ||
-		!strings.Contains(out, "--fix") {
+		!strings.Contains(out, "3 submissions compared") || !strings.Contains(out, "--fix") {
 		t.Errorf("the table: %d %s", code, out)
 	}
+
 	if v, code := verify("--fix"); code != 2 || v.Targets[0].Missing != 2 || v.Targets[0].Resent != 2 {
 		t.Errorf("fixing: %d %+v", code, v)
 	}
+
 	eventually(t, "it is repaired", func() bool { _, code := verify(); return code == 0 })
 	s.arrives(arrived)
 	s.arrives(rejected)
-	// A target that can't answer is an error, not a finding, and the other target is still reported.
+
+	// A target that can't answer is an error, not a finding, and the other target is
+	// still reported.
 	s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, Times: always})
 	if v, code := verify(); code != 1 || v.Targets[0].Error == "" || v.Targets[1].Present != 3 {
 		t.Errorf("with the CMS away: %d %+v", code, v)
 	}
 }
 
-// More leads than fit into one question to a target are compared too.
+// More leads than fit into one request to a target are compared too.
 func TestVerifyInBatches(t *testing.T) {
 	t.Parallel()
 	const leads = 230
 	s := newSite(t).start()
+
 	for i := range leads {
 		s.submit(fmt.Sprintf("batch-%d", i))
 	}
+
 	files := &service{t: t, dataDir: s.dir}
-	eventually(
-		t,
-		"all arrive",
-		func() bool { return len(files.files("cms")) == leads && len(files.files("crm")) == leads },
-	)
+	eventually(t, "all arrive", func() bool {
+		return len(files.files("cms")) == leads && len(files.files("crm")) == leads
+	})
 	s.says(said{"deliveries verify", []string{fmt.Sprintf("%d submissions compared", leads)}, nil})
 }

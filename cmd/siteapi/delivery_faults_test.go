@@ -10,7 +10,7 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// fault is one way of both targets to fail, which lasts until they recover.
+// fault is one way in which both targets fail until they recover.
 type fault struct {
 	name string
 	cms  sanitytest.Fault
@@ -19,19 +19,23 @@ type fault struct {
 	byHand bool
 }
 
-// always is how often a persistent fault is met.
+// always is the number of times that a persistent fault occurs.
 const always = 1_000_000
 
 func faultTable() []fault {
-	cmsAnswer := func(status int) sanitytest.Fault { return sanitytest.Fault{Mode: sanitytest.Answer, Status: status} }
+	cmsAnswer := func(status int) sanitytest.Fault {
+		return sanitytest.Fault{Mode: sanitytest.Answer, Status: status}
+	}
 	cmsMode := func(mode sanitytest.Mode) sanitytest.Fault { return sanitytest.Fault{Mode: mode} }
 	stored := func(f sanitytest.Fault) sanitytest.Fault { f.Acted = true; return f }
 	answer := func(status int) hubspottest.Fault { return hubspottest.Answer(status, nil) }
 	limited := func(wait string) sanitytest.Fault {
 		return sanitytest.Fault{Mode: sanitytest.Answer, Status: 429, RetryAfter: wait}
 	}
-	// What claims success without showing it.
+
+	// The answer claims success without showing it.
 	nothing := func() hubspottest.Fault { return hubspottest.Answer(200, []byte(`{}`)) }
+
 	return []fault{
 		{"timeout", cmsMode(sanitytest.Hang), hubspottest.Hang(), false},
 		{"timeout after storing", stored(cmsMode(sanitytest.Hang)), hubspottest.Hang().AfterStoring(), false},
@@ -55,19 +59,11 @@ func faultTable() []fault {
 		{"503", cmsAnswer(503), answer(503), false},
 		{"slow drip", cmsMode(sanitytest.Drip), hubspottest.Drip(5 * time.Millisecond), false},
 		{"invalid JSON", cmsMode(sanitytest.BrokenJSON), hubspottest.Garbage(), false},
-		{
-			"invalid JSON after storing",
-			stored(cmsMode(sanitytest.BrokenJSON)),
-			hubspottest.Garbage().AfterStoring(),
-			false,
-		},
+		{"invalid JSON after storing", stored(cmsMode(sanitytest.BrokenJSON)),
+			hubspottest.Garbage().AfterStoring(), false},
 		{"partial success", cmsMode(sanitytest.Partial), nothing(), false},
-		{
-			"partial success after storing",
-			stored(cmsMode(sanitytest.Partial)),
-			nothing().AfterStoring(),
-			false,
-		},
+		{"partial success after storing", stored(cmsMode(sanitytest.Partial)),
+			nothing().AfterStoring(), false},
 	}
 }
 
@@ -86,23 +82,17 @@ func columns() []column {
 			row.cms.On, row.cms.Times = "mutate", always
 			f.cms.Fail(row.cms)
 		}, nil},
-		{
-			"CRM reading",
-			"crm",
-			func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1)) },
-			map[string]bool{"404": true},
-		}, // there is no such contact yet
-		{
-			"CRM writing",
-			"crm",
-			func(f *vendorStubs, row fault) { f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1)) },
-			nil,
-		},
+		{"CRM reading", "crm", func(f *vendorStubs, row fault) {
+			f.crm.Fail(row.crm.On("GET", "/objects/contacts/").Times(-1))
+		}, map[string]bool{"404": true}}, // there is no such contact yet
+		{"CRM writing", "crm", func(f *vendorStubs, row fault) {
+			f.crm.Fail(row.crm.On("POST", "/objects/contacts").Times(-1))
+		}, nil},
 	}
 }
 
-// TestFaultTable lets each call fail in each way through the whole service. Once the target
-// has recovered there is one document and one contact.
+// TestFaultTable lets each call fail in each way through the whole service. Once the
+// target has recovered there is one document and one contact.
 func TestFaultTable(t *testing.T) {
 	t.Parallel()
 	for _, col := range columns() {
@@ -110,9 +100,10 @@ func TestFaultTable(t *testing.T) {
 			t.Parallel()
 			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 			retrying := startService(t, stubs.env(), quick)
-			waiting := startService(t, stubs.env()) // until an operator retries
+			waiting := startService(t, stubs.env()) // retries when an operator asks
+
 			for i, row := range faultTable() {
-				t.Run(row.name, func(t *testing.T) { // one after the other: they share the stubs
+				t.Run(row.name, func(t *testing.T) { // rows run in turn: they share the stubs
 					s := retrying
 					if row.byHand {
 						s = waiting
@@ -128,8 +119,10 @@ func faultCase(t *testing.T, s *service, stubs *vendorStubs, col column, row fau
 	before := met(stubs, col)
 	col.fail(stubs, row)
 	defer stubs.recover()
+
 	id := s.submit(t, session)
 	eventually(t, "the fault is met", func() bool { return met(stubs, col) > before })
+
 	byHand := row.byHand && !col.harmless[row.name]
 	if byHand {
 		eventually(t, "an operator sees why it waits", func() bool {
@@ -137,26 +130,31 @@ func faultCase(t *testing.T, s *service, stubs *vendorStubs, col column, row fau
 			return d.State == "failed" && len(d.Errors) == 1 || d.Paused != ""
 		})
 	}
+
 	stubs.recover()
+
 	// A call that hangs fails after ten seconds.
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		d := s.deliveries(id)
 		if len(d) == 2 && d["cms"].State == "delivered" && d["crm"].State == "delivered" {
 			break
 		}
+
 		if byHand {
 			if out, err := s.siteapi("deliveries", "retry", "--all"); err != nil {
 				t.Errorf("retrying: %v %s", err, out)
 			}
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("both deliveries are to be made: %+v", d)
 		}
 	}
+
 	stubs.checkLead(t, session, id)
 }
 
-// met is how often a column's calls were made to fail.
+// met returns how often a column's calls were made to fail.
 func met(stubs *vendorStubs, col column) int {
 	inCMS, inCRM := stubs.faults()
 	if col.target == "cms" {

@@ -14,7 +14,7 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// checkup is what the doctor says.
+// checkup is the report of the doctor.
 type checkup struct {
 	State  string
 	Checks []struct{ Name, State, Detail, Advice string }
@@ -25,8 +25,10 @@ func (s *site) doctor(env []string, args ...string) (c checkup, code int) {
 	s.t.Helper()
 	changed := *s
 	changed.env = append(append([]string{}, s.env...), env...)
+
 	out, code := changed.run(append([]string{"doctor", "--json"}, args...)...)
 	readJSON(s.t, out, &c)
+
 	for _, secret := range []string{"hush", "@example.com"} {
 		if strings.Contains(out, secret) {
 			s.t.Errorf("%q is in %s", secret, out)
@@ -35,7 +37,7 @@ func (s *site) doctor(env []string, args ...string) (c checkup, code int) {
 	return c, code
 }
 
-// says fails unless a check has that state, with those words, and advice where something is wrong.
+// says fails unless a check has a state and words, and gives advice if it is not OK.
 func (c checkup) says(t *testing.T, check, state, words string) {
 	t.Helper()
 	for _, d := range c.Checks {
@@ -47,23 +49,30 @@ func (c checkup) says(t *testing.T, check, state, words string) {
 	t.Errorf("%s does not say %s: %q, but\n%+v", check, state, words, c.Checks)
 }
 
-// strict are settings for production in which the doctor finds nothing.
+// strict returns settings for production in which the doctor finds nothing.
 func strict() []string {
-	return []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=hush-0123456789-0123456789",
+	return []string{
+		"ENVIRONMENT=production",
+		"CACHE_API_TOKEN=hush-0123456789-0123456789",
 		"CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
-		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555", "RATE_LIMITS=on", "SITE_URL=https://api.example",
-		"TRUSTED_PROXIES=127.0.0.1"}
+		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555",
+		"RATE_LIMITS=on",
+		"SITE_URL=https://api.example",
+		"TRUSTED_PROXIES=127.0.0.1",
+	}
 }
 
 func TestDoctorFindsNothing(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t, strict()...)
 	s.start()
+
 	if err := os.Chmod(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.arrives(s.submit("lead"))
 	documents := len(s.stubs.cms.Documents())
+
 	c, code := s.doctor(nil, "--strict", "--server", s.base)
 	for _, d := range c.Checks {
 		// The disk of a busy machine may be slow.
@@ -71,6 +80,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 			t.Errorf("%d %+v", code, d)
 		}
 	}
+
 	for check, words := range map[string]string{
 		"settings":    "for production",
 		"data folder": "written and synced",
@@ -82,19 +92,17 @@ func TestDoctorFindsNothing(t *testing.T) {
 	} {
 		c.says(t, check, "OK", words)
 	}
+
 	if len(s.stubs.cms.Documents()) != documents || len(s.stubs.crm.Contacts()) != 1 {
 		t.Error("the doctor left something at the CMS or the CRM")
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.dir, ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	s.says(
-		said{
-			"doctor --server " + s.base,
-			[]string{"ok      settings     they can be used", "ok      cms"},
-			[]string{"\x1b"},
-		},
-	)
+
+	s.says(said{"doctor --server " + s.base,
+		[]string{"ok      settings     they can be used", "ok      cms"}, []string{"\x1b"}})
+
 	c, _ = s.doctor(nil, "--server", "http://127.0.0.1:1")
 	c.says(t, "service", "WARNING", "a process has the database open")
 }
@@ -110,22 +118,34 @@ func TestDoctorOnSettings(t *testing.T) {
 		"CORS_ALLOWED_ORIGINS=*",
 		"ADMIN_ADDR=:9090",
 	}
+
 	c, code := s.doctor(risky)
 	if code != 0 || c.State != "WARNING" {
 		t.Errorf("warnings alone: %d %+v", code, c)
 	}
-	for _, words := range []string{"short enough to be guessed", "SITE_URL is not an https", "GRAPHQL_PLAYGROUND",
-		"RATE_LIMITS=off", "CORS_ALLOWED_ORIGINS=*", "ADMIN_ADDR", "CRM_DRIVER=file"} {
+
+	for _, words := range []string{
+		"short enough to be guessed",
+		"SITE_URL is not an https",
+		"GRAPHQL_PLAYGROUND",
+		"RATE_LIMITS=off",
+		"CORS_ALLOWED_ORIGINS=*",
+		"ADMIN_ADDR",
+		"CRM_DRIVER=file",
+	} {
 		c.says(t, "settings", "WARNING", words)
 	}
+
 	if _, code := s.doctor(risky, "--strict"); code != 2 {
 		t.Errorf("warnings, strictly: %d", code)
 	}
+
 	c, code = s.doctor([]string{"TRUSTED_PROXIES=::/0"})
 	if c.says(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
 		t.Errorf("a failure: %d", code)
 	}
-	// Before the first start: nothing is created by looking.
+
+	// Before the first start the doctor creates nothing.
 	fresh := newSite(t)
 	fresh.dir += "/none"
 	c, code = fresh.doctor([]string{"DATA_DIR=" + fresh.dir})
@@ -135,6 +155,7 @@ func TestDoctorOnSettings(t *testing.T) {
 	if _, err := os.Stat(fresh.dir); code != 0 || err == nil {
 		t.Errorf("looking for a folder made it: %d", code)
 	}
+
 	s.refuses(map[string]string{"doctor x": "one argument too many", "doctor --server ftp://x": "--server"})
 }
 
@@ -143,9 +164,13 @@ func TestDoctorOnUpstreams(t *testing.T) {
 	s := newSite(t)
 	s.stubs = newVendorStubs(t, sanitytest.Options{ReadToken: "hush-reader"}, hubspottest.Options{})
 	s.env = append(s.env, s.stubs.environ()...)
+
 	answers := func(status int) func() {
-		return func() { s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always}) }
+		return func() {
+			s.stubs.cms.Fail(sanitytest.Fault{Mode: sanitytest.Answer, Status: status, Times: always})
+		}
 	}
+
 	for _, tt := range []struct {
 		fail                func()
 		env                 string
@@ -154,17 +179,20 @@ func TestDoctorOnUpstreams(t *testing.T) {
 		{nil, "SANITY_API_URL=http://127.0.0.1:1", "cms", "FAILED", "are not lost"},
 		{nil, "SANITY_TOKEN=hush-reader", "cms", "FAILED", "role Editor"},
 		{answers(429), "A=b", "cms", "FAILED", "quota"},
-		{func() { _ = s.stubs.cms.Replace() }, "A=b", "cms", "WARNING", "no published document of type siteSettings"},
+		{func() { _ = s.stubs.cms.Replace() }, "A=b",
+			"cms", "WARNING", "no published document of type siteSettings"},
 		{nil, "HUBSPOT_API_URL=http://127.0.0.1:1", "crm", "FAILED", "are not lost"},
 		{nil, "HUBSPOT_TOKEN=hush-wrong", "crm", "FAILED", "HUBSPOT_TOKEN"},
 	} {
 		if tt.fail != nil {
 			tt.fail()
 		}
+
 		c, _ := s.doctor([]string{tt.env})
 		c.says(t, tt.check, tt.state, tt.words)
 		s.stubs.recover()
 	}
+
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	c, code := s.doctor(nil, "--server", other.URL)
@@ -179,10 +207,12 @@ func TestDoctorOnBackends(t *testing.T) {
 	s := newSite(t, "CACHE_URL="+cache.URL(), "DATABASE_URL="+database.NewDatabase(t))
 	c, _ := s.doctor(nil)
 	c.says(t, "cache", "OK", "valkey: stored, read and removed")
+
 	cache.Stop()
 	c, code := s.doctor([]string{"DATABASE_URL=" + database.URL("nosuch")})
 	c.says(t, "cache", "FAILED", "")
 	c.says(t, "database", "FAILED", "nosuch")
+
 	away, _ := s.doctor([]string{"DATABASE_URL=postgres://u@/db?host=/no/such/folder"})
 	away.says(t, "database", "FAILED", "no such file")
 	if code != 2 {

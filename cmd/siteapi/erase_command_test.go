@@ -30,7 +30,7 @@ type erasedPlace struct {
 	Erased                     int
 }
 
-// at returns what a receipt says of the place where something is counted.
+// at returns the receipt's entry for the place whose contents are counted in a unit.
 func (r erased) at(unit string) erasedPlace {
 	for _, p := range r.Places {
 		if p.Unit == unit {
@@ -44,29 +44,23 @@ func (r erased) at(unit string) erasedPlace {
 func (r erased) says(t *testing.T, unit string, found, removed int, state string) {
 	t.Helper()
 	if p := r.at(unit); p.Found == nil || *p.Found != found || p.Erased != removed || p.State != state {
-		t.Errorf(
-			"the receipt says of %s: %+v, want %d found and %d erased, %s",
-			unit,
-			p,
-			found,
-			removed,
-			state,
-		)
+		t.Errorf("the receipt says of %s: %+v, want %d found and %d erased, %s",
+			unit, p, found, removed, state)
 	}
 }
 
 // erase runs `leads erase` beside the running service.
 func (s *site) erase(args ...string) (r erased, code int) {
 	s.t.Helper()
-	out, code := s.run(
-		append(
-			[]string{"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.base},
-			args...)...)
+	out, code := s.run(append([]string{
+		"leads", "erase", "--json", "--email", "hers@example.com", "--server", s.base,
+	}, args...)...)
 	readJSON(s.t, out, &r)
 	return r, code
 }
 
-// populate stores data of a person everywhere: two leads, PDFs, a session with only a hint; and a lead of another person.
+// populate stores the data of a person everywhere: two leads, their PDFs, and a session
+// with only a hint. It also stores a lead and a session of another person.
 func (s *site) populate() (hers []string, theirs string) {
 	s.t.Helper()
 	again := lead("hers-2")
@@ -74,24 +68,23 @@ func (s *site) populate() (hers []string, theirs string) {
 	_, second := s.post("/api/quote/submit", again)
 	hers = []string{s.submit("hers"), second["submissionId"].(string)}
 	theirs = s.submit("theirs")
-	s.post(
-		"/api/quote/track",
-		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}},
-	)
-	s.post(
-		"/api/quote/track",
-		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}},
-	)
+
+	s.post("/api/quote/track",
+		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}})
+	s.post("/api/quote/track",
+		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
+
 	for _, id := range append([]string{theirs}, hers...) {
 		s.arrives(id)
 		if s.pdf(id) != http.StatusOK {
 			s.t.Error("no PDF")
 		}
 	}
+
 	return hers, theirs
 }
 
-// gone fails if data of the erased address is left at this site, or if data of another is missing.
+// gone fails if the site still has data of the erased address, or lacks data of another.
 func (s *site) gone(hers []string, theirs string) {
 	s.t.Helper()
 	for _, id := range hers {
@@ -102,10 +95,12 @@ func (s *site) gone(hers []string, theirs string) {
 			s.t.Errorf("%s has deliveries", id)
 		}
 	}
+
 	s.says(
 		said{"leads list", []string{"theirs@example.com"}, []string{"ers@example.com ", "HERS"}},
 		said{"leads show " + theirs, []string{"CMS", "CRM"}, nil},
 	)
+
 	if s.pdf(theirs) != http.StatusOK {
 		s.t.Error("somebody else's PDF is gone")
 	}
@@ -122,6 +117,7 @@ func (s *site) clean() {
 		if err != nil || d.IsDir() {
 			return err
 		}
+
 		data, err := os.ReadFile(path)
 		if strings.Contains(strings.ToLower(string(data)), "hers@example") {
 			s.t.Errorf("%s holds the address", path)
@@ -137,58 +133,67 @@ func TestEraseEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
 	hers, theirs := s.populate()
+
 	// A dry run changes nothing.
 	r, code := s.erase("--email", " hers@Example.com ")
 	if code != 2 || !r.DryRun || r.Complete || r.Email != "hers@example.com" {
 		t.Errorf("%d %+v", code, r)
 	}
+
 	counts := map[string]int{"deliveries": 4, "documents": 2, "contacts": 1, "submissions": 2, "sessions": 1}
 	for unit, n := range counts {
 		r.says(t, unit, n, 0, "found")
 	}
+
 	if p := r.at("PDFs"); p.Found != nil || p.State != "unknown" {
 		t.Errorf("the receipt says of the cache: %+v", p)
 	}
 	s.arrives(hers[0])
 
-	s.erase(
-		"--email",
-		"unknown@example.com",
-		"--yes",
-	) // brings the log into the database's file, and forgets all PDFs
+	// This erasure brings the write-ahead log into the database's file, and forgets all
+	// PDFs.
+	s.erase("--email", "unknown@example.com", "--yes")
 	for _, id := range hers {
 		s.pdf(id)
 	}
-	s.refuses(map[string]string{ // before anything is erased
+
+	// The command refuses before anything is erased.
+	s.refuses(map[string]string{
 		"leads erase --email hers@example.com --yes --receipt /nowhere/receipt.json": "writing a file",
 		"leads erase --email hers@example.com --yes --receipt " + s.dir:              "exists",
 	})
+
 	path := filepath.Join(t.TempDir(), "receipt.json")
 	if r, code = s.erase("--yes", "--receipt", path); code != 0 || !r.Complete || len(r.Remains) == 0 {
 		t.Errorf("%d %+v", code, r)
 	}
+
 	for unit, n := range counts {
 		r.says(t, unit, n, n, "erased")
 	}
 	if r.at("PDFs").Erased < 2 {
 		t.Errorf("the receipt says of the cache: %+v", r.at("PDFs"))
 	}
+
 	var filed erased
 	if data, err := os.ReadFile(path); err != nil || json.Unmarshal(data, &filed) != nil || !filed.Complete {
 		t.Errorf("the filed receipt: %v %s", err, data)
 	}
+
 	s.gone(hers, theirs)
 	s.stubs.checkLead(t, "theirs", theirs)
 	s.clean()
 	s.stop(t)
 	s.clean()
-	// Once more, without a service: there is nothing left to do.
+
+	// A repetition without a service finds nothing left to do.
 	if r, code = s.erase("--yes"); code != 0 || !r.Complete {
 		t.Errorf("again: %d %+v", code, r)
 	}
 	for _, p := range r.Places {
 		r.says(t, p.Unit, 0, 0, "nothing there")
 	}
+
 	s.refuses(map[string]string{
 		"leads erase --yes":                           "--email: must be one e-mail address",
 		"leads erase --email a@b.co,c@d.co":           "must be one e-mail address",
@@ -204,15 +209,20 @@ func TestErasePlacesThatFail(t *testing.T) {
 	cms := func(f sanitytest.Fault) func(*vendorStubs) {
 		return func(stubs *vendorStubs) { f.Times = always; stubs.cms.Fail(f) }
 	}
+
 	for _, tt := range []struct {
 		name         string
 		fail         func(stubs *vendorStubs)
 		failed, done string // units
 	}{
-		{"the CMS can't be asked", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
-		{"the CMS does not delete", cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}), "documents", "contacts"},
-		{"the CRM is away", func(stubs *vendorStubs) { stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1)) }, "contacts",
-			"documents"},
+		{"the CMS can't be asked",
+			cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 401}), "documents", "contacts"},
+		{"the CMS does not delete",
+			cms(sanitytest.Fault{Mode: sanitytest.Answer, Status: 503, On: "mutate"}),
+			"documents", "contacts"},
+		{"the CRM is away", func(stubs *vendorStubs) {
+			stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
+		}, "contacts", "documents"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -220,16 +230,19 @@ func TestErasePlacesThatFail(t *testing.T) {
 			s.t = t
 			hers, theirs := s.populate()
 			tt.fail(s.stubs)
+
 			r, code := s.erase("--yes")
-			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" || p.Erased != 0 ||
-				p.Detail == "" ||
-				strings.Contains(p.Detail, "hers@") {
+			if p := r.at(tt.failed); code != 1 || r.Complete || p.State != "failed" ||
+				p.Erased != 0 || p.Detail == "" || strings.Contains(p.Detail, "hers@") {
 				t.Errorf("%d %+v", code, r)
 			}
+
 			if p := r.at(tt.done); p.State != "erased" {
 				t.Errorf("the receipt says %+v", p)
 			}
+
 			r.says(t, "submissions", 2, 0, "kept")
+
 			s.stubs.recover()
 			if r, code := s.erase("--yes"); code != 0 || !r.Complete {
 				t.Errorf("the repetition: %d %+v", code, r)
@@ -239,11 +252,12 @@ func TestErasePlacesThatFail(t *testing.T) {
 	}
 }
 
-// A receipt counts as erased only what was erased, and what could not be asked as unknown.
+// A receipt counts only deleted data as erased, and data out of reach as unknown.
 func TestReceiptWithTheCRMAway(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
 	s.arrives(s.submit("hers"))
+
 	receipt := func(args ...string) (r erased) {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "receipt.json")
@@ -254,6 +268,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 		}
 		return r
 	}
+
 	s.stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	for _, args := range [][]string{nil, {"--yes"}} {
 		r := receipt(args...)
@@ -267,6 +282,7 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 			t.Errorf("%v: of the cache, which was not asked, it says %+v", args, p)
 		}
 	}
+
 	s.stubs.recover()
 	s.stubs.crm.Fail(hubspottest.Answer(403, nil).On("POST", "/gdpr-delete").Times(-1))
 	receipt("--yes").says(t, "contacts", 1, 0, "failed")
@@ -275,16 +291,19 @@ func TestReceiptWithTheCRMAway(t *testing.T) {
 	}
 }
 
-// A delivery that is being tried is waited for, and one that waits never arrives after the erasure.
+// An erasure waits for a delivery that is being tried, and a delivery that waits never
+// arrives after it.
 func TestEraseBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	s := newFarSite(t).start()
 	s.stubs.crm.Fail(hubspottest.Hang().Times(1))
 	id := s.submit("hers")
 	s.reaches(id, "crm", "running")
+
 	if r, code := s.erase("--yes"); code != 0 || !r.Complete {
 		t.Errorf("%d %+v", code, r)
 	}
+
 	s.stubs.recover()
 	s.arrives(s.submit("later"))
 	if len(s.stubs.contacts("hers@example.com"))+len(s.stubs.documents("hers"))+len(s.deliveriesOf(id)) != 0 {
@@ -292,30 +311,40 @@ func TestEraseBeforeDelivery(t *testing.T) {
 	}
 }
 
-// The memory of a running service has to be reached for a complete erasure; the rest does not wait for it.
+// An erasure is complete only if it reaches the memory of the running service; the other
+// places do not wait for that.
 func TestEraseWithoutTheService(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	hers, theirs := s.populate()
+
 	for name, server := range map[string]http.HandlerFunc{
-		"another token":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
-		"another server": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`<html>`)) },
+		"another token": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		},
+		"another server": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`<html>`))
+		},
 	} {
 		other := httptest.NewServer(server)
 		r, code := s.erase("--yes", "--server", other.URL)
 		other.Close()
+
 		if p := r.at("PDFs"); code != 1 || r.Complete || p.State != "failed" ||
 			!strings.Contains(p.Detail, other.URL) {
 			t.Errorf("%s: %d %+v", name, code, p)
 		}
 	}
+
 	if r, code := s.erase("--yes", "--server", "http://127.0.0.1:1"); code != 1 ||
 		r.at("PDFs").State != "failed" {
 		t.Errorf("the service is away: %d %+v", code, r)
 	}
+
 	if r, code := s.erase("--yes"); code != 0 || !r.Complete || r.at("PDFs").Erased < 2 {
 		t.Errorf("the repetition: %d %+v", code, r)
 	}
+
 	s.gone(hers, theirs)
 	s.clean()
 }
@@ -326,10 +355,12 @@ func TestEraseWithPostgresAndValkey(t *testing.T) {
 	database, cache := pgserver.Start(t), valkeyserver.Start(t)
 	s := newSite(t, "DATABASE_URL="+database.NewDatabase(t), "CACHE_URL="+cache.URL()).start()
 	hers, theirs := s.populate()
+
 	out, code := s.run("leads", "erase", "--email", "hers@example.com", "--yes")
 	if code != 0 || !strings.Contains(out, "complete: nothing is left") || !strings.Contains(out, "VACUUM") {
 		t.Errorf("%d %s", code, out)
 	}
+
 	s.gone(hers, theirs)
 	cache.Stop()
 	if r, code := s.erase("--yes"); code != 1 || r.at("PDFs").State != "failed" {
@@ -342,29 +373,31 @@ func TestEraseFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
 	id := s.submit("hers")
+
 	run := func(input string, args ...string) (string, int) {
-		cmd := exec.CommandContext(
-			t.Context(),
-			binary,
-			append([]string{"leads", "erase", "--email", "-", "--server", s.base},
-				args...)...)
+		cmd := exec.CommandContext(t.Context(), binary,
+			append([]string{"leads", "erase", "--email", "-", "--server", s.base}, args...)...)
 		cmd.Env = s.env
 		cmd.Stdin = strings.NewReader(input)
+
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()
 	}
+
 	for _, tt := range []struct {
 		input, want string
 		code        int
 		args        []string
 	}{
-		{"", "must be one e-mail address", 1, nil}, {"hers@example.com\n", "add --yes", 2, nil},
+		{"", "must be one e-mail address", 1, nil},
+		{"hers@example.com\n", "add --yes", 2, nil},
 		{"hers@example.com", "complete", 0, []string{"--yes"}},
 	} {
 		if out, code := run(tt.input, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
 			t.Errorf("%q: %d %s", tt.input, code, out)
 		}
 	}
+
 	if status := s.pdf(id); status != http.StatusNotFound {
 		t.Errorf("the PDF answers %d", status)
 	}

@@ -18,28 +18,32 @@ import (
 
 var (
 	exampleChoice = regexp.MustCompile(
-		`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`,
-	)
+		`"?(?:projectType|features|complexity|timeline)"?: (\[[^]]*\]|"[^"]*")`)
 	exampleSlug = regexp.MustCompile(`"([a-z0-9-]+)"`)
 )
 
-// TestExamplesHaveWordsInTheSampleContent finds every choice that the examples of the playground, the
-// REST operations and the schema make: each has words in all languages.
+// TestExamplesHaveWordsInTheSampleContent finds every choice that the examples of the
+// playground, the REST operations and the schema make: each has words in all languages.
 func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	t.Parallel()
+
 	var slugs []string
 	for _, pattern := range []string{
-		"../../schema/*.graphqls", "../../schema/playground/web/static/operations.js", "../../rest/operations/*.graphql",
+		"../../schema/*.graphqls",
+		"../../schema/playground/web/static/operations.js",
+		"../../rest/operations/*.graphql",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
+
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, choice := range exampleChoice.FindAllSubmatch(text, -1) {
 				for _, slug := range exampleSlug.FindAllSubmatch(choice[1], -1) {
 					slugs = append(slugs, string(slug[1]))
@@ -47,6 +51,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 			}
 		}
 	}
+
 	slices.Sort(slugs)
 	slugs = slices.Compact(slugs)
 	if !slices.Contains(slugs, "auth") || !slices.Contains(slugs, "3-months") {
@@ -57,6 +62,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	for _, doc := range sampleDocuments(t) {
 		labels[doc.Slug.Current] = doc.Label
 	}
+
 	for _, slug := range slugs {
 		for _, locale := range schema.AllLocale {
 			if labels[slug][string(locale)] == "" {
@@ -66,7 +72,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	}
 }
 
-// sampleDocument is what the tests read of a document of the sample content.
+// sampleDocument has the fields of the sample content that the tests read.
 type sampleDocument struct {
 	ID       string `json:"_id"`
 	Type     string `json:"_type"`
@@ -83,14 +89,15 @@ func sampleDocuments(t *testing.T) (docs []sampleDocument) {
 	return docs
 }
 
-// TestEveryLocaleIsComplete names what a locale of the schema lacks: the words of the PDF, a field of LocalizedString, the
-// sample content, the studio.
+// TestEveryLocaleIsComplete names what a locale of the schema lacks: the words of the
+// PDF, a field of LocalizedString, the sample content, the studio.
 func TestEveryLocaleIsComplete(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/locales.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, locale := range schema.AllLocale {
 		if !strings.Contains(string(studio), "{id: '"+string(locale)+"'") {
 			t.Errorf("integrations/cms/sanity/studio/locales.ts lacks %s", locale)
@@ -101,6 +108,7 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 		if schema.AST().Types["LocalizedString"].Fields.ForName(string(locale)) == nil {
 			t.Errorf("LocalizedString in schema/site.graphqls has no field %s", locale)
 		}
+
 		hero := false
 		for _, doc := range sampleDocuments(t) {
 			hero = hero || doc.Type == "heroSection" && doc.Language == string(locale)
@@ -114,43 +122,44 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 	}
 }
 
-// TestEverySettingHasAValue names the fields of SiteSettings that come out as null for the sample content, and those that
-// the studio lacks.
+// TestEverySettingHasAValue names the fields of SiteSettings that come out as null for
+// the sample content, and those that the studio lacks.
 func TestEverySettingHasAValue(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/siteSettings.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var selection func(name string) string
 	selection = func(name string) string {
 		def := schema.AST().Types[name]
 		if def.Kind != ast.Object {
 			return ""
 		}
+
 		fields := "{"
 		for _, f := range def.Fields {
 			if name != "LocalizedString" && name != "ImageAsset" && name != "Logo" &&
 				!regexp.MustCompile(`\b`+f.Name+`\b`).Match(studio) {
-				t.Errorf(
-					"integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
-					f.Name,
-					name,
-				)
+				t.Errorf("integrations/cms/sanity/studio/schemas/siteSettings.ts lacks %s of %s",
+					f.Name, name)
 			}
 			fields += " " + f.Name + selection(f.Type.Name())
 		}
 		return fields + " }"
 	}
+
 	s := startService(t, nil)
 	answer := s.graphQLOutcome(operation{root: "SiteSettings"},
 		s.query(`{ SiteSettings(id: "siteSettings") `+selection("SiteSettings")+` }`, nil))
+
 	var check func(path string, value any)
 	check = func(path string, value any) {
 		switch value := value.(type) {
 		case nil:
-			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, or newSiteSettings in resolvers/site.go "+
-				"leaves it out", path)
+			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, "+
+				"or newSiteSettings in resolvers/site.go leaves it out", path)
 		case map[string]any:
 			if len(value) == 0 {
 				t.Errorf("no settings: %s", answer.raw)
@@ -164,22 +173,25 @@ func TestEverySettingHasAValue(t *testing.T) {
 			}
 		}
 	}
+
 	check("SiteSettings", answer.data)
 }
 
-// TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's quoteSubmission
-// lacks.
+// TestStudioShowsEveryFieldOfALead fails for a field of a lead that the studio's
+// quoteSubmission lacks.
 func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 	t.Parallel()
 	studio, err := os.ReadFile("../../integrations/cms/sanity/studio/schemas/quoteSubmission.ts")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, path := range quotetest.Fields() {
 		name := path[strings.LastIndex(path, ".")+1:]
 		if name == "id" {
 			name = "submissionId"
 		}
+
 		if !strings.Contains(string(studio), "'"+name+"'") && !strings.Contains(string(studio), name+": '") {
 			t.Errorf("integrations/cms/sanity/studio/schemas/quoteSubmission.ts lacks %s", path)
 		}

@@ -12,7 +12,7 @@ import (
 	"siteapi/schema"
 )
 
-// dayOf is noon of a day in January 2026.
+// dayOf returns noon of a day in January 2026.
 func dayOf(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
 
 func TestFunnel(t *testing.T) {
@@ -20,74 +20,95 @@ func TestFunnel(t *testing.T) {
 	s := newSite(t, "TRACK_RETENTION=0s")
 	amount := 5.0
 	estimate := quote.PartialEstimate{Min: &amount}
-	shop, app := quote.Selections{
-		ProjectType: "shop",
-	}, quote.Selections{
-		ProjectType: "web-app",
-		Features:    []string{"blog", "seo"},
-	}
+	shop, app := quote.Selections{ProjectType: "shop"},
+		quote.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
+
 	var visits []quote.Visit
 	for i, v := range []quote.Visit{
 		{}, {}, {}, {}, // four open the calculator and go
 		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
 		{Selections: app}, // one chooses features
-		// One sees an estimate, without features. One begins the contact form, and another without a project type.
+		// One sees an estimate, without features. One begins the contact form, and
+		// another without a project type.
 		{Selections: shop, Estimate: quote.PartialEstimate{Max: &amount}},
 		{Selections: app, Estimate: estimate, Hints: quote.Hints{FirstName: "Ana"}},
-		{Selections: quote.Selections{Features: []string{"blog"}}, Hints: quote.Hints{Email: "a@example.com"}},
-		{Selections: app, Estimate: estimate, Hints: quote.Hints{Email: "submits@example.com"}}, // submits, twice
-		{Selections: shop}, // submits from a state that shows little
+		{
+			Selections: quote.Selections{Features: []string{"blog"}},
+			Hints:      quote.Hints{Email: "a@example.com"},
+		},
+		// One submits, twice, and one submits from a state that shows little.
+		{Selections: app, Estimate: estimate, Hints: quote.Hints{Email: "submits@example.com"}},
+		{Selections: shop},
 	} {
 		v.SessionID, v.At = fmt.Sprint("s", i), dayOf(10)
 		visits = append(visits, v)
 	}
+
 	for session, day := range map[string]int{"early": 1, "late": 20, "review": 20} {
 		visits = append(visits, quote.Visit{SessionID: session, At: dayOf(day), Selections: app})
 	}
+
 	submitted := func(id, session string, at time.Time) quote.Submission {
 		contact := quote.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
 		return quote.Submission{ID: id, SessionID: session, Contact: contact, SubmittedAt: at}
 	}
+
 	review := submitted("l6", "review", dayOf(12))
 	review.InReview = true
-	s.keep(visits, submitted("l1", "s11", dayOf(10)), submitted("l2", "s11", dayOf(11)),
+	s.keep(visits,
+		submitted("l1", "s11", dayOf(10)),
+		submitted("l2", "s11", dayOf(11)),
 		submitted("l3", "s12", dayOf(16)), // later: converted all the same
-		submitted("l4", "not-tracked", dayOf(12)), submitted("l5", "early", dayOf(2)), review)
+		submitted("l4", "not-tracked", dayOf(12)),
+		submitted("l5", "early", dayOf(2)),
+		review,
+	)
 
 	out, code := s.run("funnel", "--json", "--since", "2026-01-05", "--until", "2026-01-15")
+
 	var got, want any
 	const report = `{"submissions": 3, "inReview": 1, "untracked": 1, "steps": [
-			{"name": "VISITED", "count": 13, "conversion": null}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
-			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "VISITED", "count": 13, "conversion": null}, ` +
+		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
+		`{"name": "TYPED", "count": 4, "conversion": 0.8},
 			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}],
 		"weeks": [{"week": "2026-W02", "start": "2026-01-05T00:00:00Z", "locale": null, "steps": [
-			{"name": "VISITED", "count": 13, "conversion": null}, {"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
-			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, {"name": "TYPED", "count": 4, "conversion": 0.8},
+			{"name": "VISITED", "count": 13, "conversion": null}, ` +
+		`{"name": "CHOSE", "count": 9, "conversion": 0.6923076923076923},
+			{"name": "ESTIMATED", "count": 5, "conversion": 0.5555555555555556}, ` +
+		`{"name": "TYPED", "count": 4, "conversion": 0.8},
 			{"name": "SUBMITTED", "count": 2, "conversion": 0.5}]}],
 		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1},
 			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
 			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
 			{"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
+
 	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
-		code != 0 ||
-		!reflect.DeepEqual(got, want) {
+		code != 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d got %s\nwant %s", code, out, report)
 	}
+
 	var all schema.Funnel
-	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 || all.Untracked != 1 ||
-		all.InReview != 1 ||
-		len(all.Weeks) != 3 {
+	if s.json(&all, "funnel"); all.Steps[0].Count != 16 || all.Submissions != 5 ||
+		all.Untracked != 1 || all.InReview != 1 || len(all.Weeks) != 3 {
 		t.Errorf("in all: %+v", all)
 	}
+
 	out, code = s.run("funnel", "--since", "2026-01-05", "--until", "2026-01-15")
 	fields := strings.Join(strings.Fields(out), " ")
-	for _, line := range []string{"visited 13", "chose 9 69.2 %",
+	for _, line := range []string{
+		"visited 13",
+		"chose 9 69.2 %",
 		"3 submissions, 1 of them without a tracked session; 1 more in review",
-		"FIELD CHOICE SESSIONS SUBMITTED", "projectType shop 5 1"} {
+		"FIELD CHOICE SESSIONS SUBMITTED",
+		"projectType shop 5 1",
+	} {
 		if code != 0 || !strings.Contains(fields, line) {
 			t.Errorf("%d: %q is not in\n%s", code, line, out)
 		}
 	}
+
 	noPersonalData(t, out)
 	s.says(said{"funnel --until 2020-01-01 --json", []string{`"count": 0`, `"choices": []`}, nil})
 	s.refuses(map[string]string{

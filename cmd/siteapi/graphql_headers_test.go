@@ -10,17 +10,15 @@ func TestGraphQLErrorsBringTheirHeaders(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 	const accept = "Accept: application/graphql-response+json"
-	guarded := `{"query":"mutation($i: InvalidateCacheInput!) { invalidateCache(input: $i) { success } ` +
-		`}","variables":{"i":{"type":"x"}}}`
+	guarded := `{"query":"mutation($i: InvalidateCacheInput!) { invalidateCache(input: $i) { success } }",` +
+		`"variables":{"i":{"type":"x"}}}`
+
 	if r := s.do("POST", "/graphql", guarded, accept); r.status != 401 ||
 		r.header.Get("WWW-Authenticate") != "Bearer" {
-		t.Errorf(
-			"without a token: %d, WWW-Authenticate %q: %s",
-			r.status,
-			r.header.Get("WWW-Authenticate"),
-			r.body,
-		)
+		t.Errorf("without a token: %d, WWW-Authenticate %q: %s",
+			r.status, r.header.Get("WWW-Authenticate"), r.body)
 	}
+
 	limited := startService(t, map[string]string{"RATE_LIMITS": "on"})
 	pdf := `{"query":"{ quotePdf(id: \"unknown\") { size } }"}`
 	for range 60 {
@@ -32,5 +30,6 @@ func TestGraphQLErrorsBringTheirHeaders(t *testing.T) {
 			return
 		}
 	}
+
 	t.Error("the rate limit was never reached")
 }

@@ -15,14 +15,18 @@ func TestGraphQLTrustedOperations(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "email.graphql"), []byte(emailQuery), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s := startService(t, map[string]string{"GRAPHQL_OPERATIONS": "trusted", "GRAPHQL_DOCUMENTS": dir})
 	if got := s.query(emailQuery, nil); got.status != 200 ||
 		!bytes.Contains(got.body, []byte("lumen-studio")) {
 		t.Errorf("a trusted document: %d %s", got.status, got.body)
 	}
-	if got := s.graphQLOutcome(operation{}, s.query(`{ cacheStats { success } }`, nil)); got.code != "QUERY_NOT_IN_SAFELIST" {
+
+	if got := s.graphQLOutcome(operation{},
+		s.query(`{ cacheStats { success } }`, nil)); got.code != "QUERY_NOT_IN_SAFELIST" {
 		t.Errorf("another document: %s", got.raw)
 	}
+
 	if got := s.through("REST", "trackQuote", object{"input": object{"sessionId": "s"}}); got.status != 200 {
 		t.Errorf("the service's own operations: %d %s", got.status, got.raw)
 	}
@@ -33,20 +37,17 @@ func TestGraphQLInProduction(t *testing.T) {
 	env := map[string]string{"ENVIRONMENT": "production", "CACHE_API_TOKEN": "t", "CMS_WEBHOOK_SECRET": "s"}
 	s := startService(t, env)
 	if got := s.query(`{ __schema { queryType { name } } }`, nil); bytes.Contains(
-		got.body,
-		[]byte(`"queryType"`),
-	) {
+		got.body, []byte(`"queryType"`)) {
 		t.Errorf("the schema is shown: %s", got.body)
 	}
 	if got := s.query(`{ cacheStat { success } }`, nil); bytes.Contains(got.body, []byte("Did you mean")) {
 		t.Errorf("the schema is shown by suggestions: %s", got.body)
 	}
+
 	env["GRAPHQL_INTROSPECTION"] = "on"
 	open := startService(t, env)
 	if got := open.query(`{ __schema { queryType { name } } }`, nil); !bytes.Contains(
-		got.body,
-		[]byte(`"queryType"`),
-	) {
+		got.body, []byte(`"queryType"`)) {
 		t.Errorf("with introspection on: %s", got.body)
 	}
 }

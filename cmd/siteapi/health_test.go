@@ -27,7 +27,7 @@ func (s *service) readiness() (int, readiness) {
 	return got.status, r
 }
 
-// With everything down the process lives, says what is down, and serves what it can.
+// With all dependencies down the process lives, reports them, and serves what it can.
 func TestHealthWithDependenciesDown(t *testing.T) {
 	t.Parallel()
 	closed := "127.0.0.1:1"
@@ -41,11 +41,18 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 		"HUBSPOT_API_URL":   "http://" + closed,
 		"CACHE_URL":         "valkey://" + closed,
 	})
+
 	status, r := s.readiness()
 	if status != 200 || r.Status != "ok" {
 		t.Errorf("without what it can do without: %d %+v", status, r)
 	}
-	for name, want := range map[string]string{"database": "ok", "cache": "unavailable", "cms": "unavailable", "crm": "unavailable"} {
+
+	for name, want := range map[string]string{
+		"database": "ok",
+		"cache":    "unavailable",
+		"cms":      "unavailable",
+		"crm":      "unavailable",
+	} {
 		d := r.Dependencies[name]
 		if d.Status != want || d.Required != (name == "database") || time.Since(d.AskedAt) > time.Minute {
 			t.Errorf("%s: %+v, want %s", name, d, want)
@@ -54,6 +61,7 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 	if len(r.Dependencies) != 4 {
 		t.Errorf("dependencies: %+v", r.Dependencies)
 	}
+
 	if err := s.app.data.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +70,7 @@ func TestHealthWithDependenciesDown(t *testing.T) {
 		return status == 503 && r.Status == "unavailable" &&
 			r.Dependencies["database"].Status == "unavailable"
 	})
+
 	if got := s.do("GET", "/healthz", ""); got.status != 200 || !strings.Contains(string(got.body), `"ok"`) {
 		t.Errorf("/healthz with everything down: %d %s", got.status, got.body)
 	}

@@ -10,39 +10,36 @@ import (
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	s := startService(
-		t,
-		map[string]string{"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example"},
-	)
-	preflight := s.do(
-		"OPTIONS",
-		"/graphql",
-		"",
-		"Origin: https://site.example",
-		"Access-Control-Request-Method: POST",
-		"Access-Control-Request-Headers: content-type",
-	)
+	s := startService(t, map[string]string{
+		"CORS_ALLOWED_ORIGINS": "https://site.example, https://other.example",
+	})
+
+	preflight := s.do("OPTIONS", "/graphql", "", "Origin: https://site.example",
+		"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type")
 	if preflight.status != 204 ||
 		preflight.header.Get("Access-Control-Allow-Origin") != "https://site.example" ||
 		!strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
 		t.Errorf("preflight: %d %v", preflight.status, preflight.header)
 	}
+
 	allowed := s.do("GET", "/api/cache/clear", "", "Origin: https://other.example")
 	if allowed.header.Get("Access-Control-Allow-Origin") != "https://other.example" ||
 		!strings.Contains(strings.Join(allowed.header.Values("Vary"), ","), "Origin") {
 		t.Errorf("allowed origin: %v", allowed.header)
 	}
+
 	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
 		got := s.do("GET", "/api/cache/clear", "", "Origin: "+origin)
 		if got.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s may read answers: %v", origin, got.header)
 		}
 	}
+
 	if got := s.do("GET", "/api/none", "", "Origin: https://site.example"); got.header.Get(
-		"Access-Control-Allow-Origin",
-	) == "" {
+		"Access-Control-Allow-Origin") == "" {
 		t.Error("an error can't be read by an allowed page")
 	}
+
 	open := startService(t, nil)
 	if got := open.do("GET", "/api/cache/clear", "",
 		"Origin: https://anything.example"); got.header.Get("Access-Control-Allow-Origin") != "*" {
@@ -50,27 +47,29 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// TestWhatIsLoggedForDebugging: frequent successes are logged at the debug level only.
+// Frequent successes are logged at the debug level only.
 func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"info", "debug"} {
 		s := startService(t, map[string]string{"LOG_LEVEL": level})
-		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil,
-			"X-Request-Id: first") // now there is content to cache responses of
+
+		// The first read loads the content; responses to the next ones can be cached.
+		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil, "X-Request-Id: first")
+
 		for i := range 5 {
-			s.query(
-				`{ SiteSettings(id: "siteSettings") { contactEmail } }`,
-				nil,
-				fmt.Sprintf("X-Request-Id: read-%d", i),
-			)
+			s.query(`{ SiteSettings(id: "siteSettings") { contactEmail } }`, nil,
+				fmt.Sprintf("X-Request-Id: read-%d", i))
 		}
+
 		s.query(`{ SiteSettings(id: "none") { contactEmail } }`, nil, "X-Request-Id: missing")
 		s.query(`{ nothing }`, nil, "X-Request-Id: wrong")
 		s.do("POST", "/api/quote/track", `{"sessionId":"logged"}`, "X-Request-Id: rest-track")
 		s.do("POST", "/api/quote/track", `{"sessionId":""}`, "X-Request-Id: bad-track")
+
 		const track = `mutation($i: TrackQuoteInput!) { trackQuote(input: $i) { success } }`
 		s.query(track, map[string]any{"i": object{"sessionId": "logged"}}, "X-Request-Id: graphql-track")
 		s.query(track, map[string]any{"i": object{"sessionId": ""}}, "X-Request-Id: wrong-track")
+
 		var found []string
 		for line := range strings.Lines(s.log.String()) {
 			var event struct {
@@ -80,11 +79,13 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &event); err != nil {
 				t.Fatal(err)
 			}
+
 			if strings.Contains(line, `"message":"request"`) &&
 				!strings.Contains(line, `"path":"/api/quote/submit"`) {
 				found = append(found, event.RequestID+" "+event.Level)
 			}
 		}
+
 		want := []string{"missing info", "wrong info", "bad-track info", "wrong-track info"}
 		if level == "debug" {
 			want = []string{
@@ -102,18 +103,21 @@ func TestWhatIsLoggedForDebugging(t *testing.T) {
 				"wrong-track info",
 			}
 		}
+
 		if !slices.Equal(found, want) {
 			t.Errorf("with LOG_LEVEL=%s: %q, want %q", level, found, want)
 		}
 	}
 }
 
-// What a browser may open by its address can do nothing there; only pages can.
+// A response that a browser opens by its address can do nothing there, unless it is a
+// page.
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const noDocument = "default-src 'none'; frame-ancestors 'none'"
 	s := startService(t, nil)
 	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
+
 	for path, policy := range map[string]string{
 		"/api/cache/clear":  noDocument,
 		"/api/openapi.json": noDocument,
@@ -132,6 +136,7 @@ func TestSecurityHeaders(t *testing.T) {
 			t.Errorf("%s lacks headers: %v", path, h)
 		}
 	}
+
 	h := s.do("GET", in.data["pdfUrl"].(string), "").header
 	if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") ||
 		h.Get("X-Content-Type-Options") != "nosniff" {
@@ -139,12 +144,19 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Routes that answer GET answer HEAD and OPTIONS, and nothing else.
+// Routes of pages answer GET, HEAD and OPTIONS, and nothing else.
 func TestMethodsOfPages(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
+
 	for _, path := range []string{"/", "/playground", "/healthz", "/readyz", "/api/openapi.json"} {
-		for method, want := range map[string]int{"GET": 200, "HEAD": 200, "OPTIONS": 204, "POST": 405, "DELETE": 405} {
+		for method, want := range map[string]int{
+			"GET":     200,
+			"HEAD":    200,
+			"OPTIONS": 204,
+			"POST":    405,
+			"DELETE":  405,
+		} {
 			got := r.do(method, path, "")
 			if got.status != want {
 				t.Errorf("%s %s: got %d, want %d", method, path, got.status, want)

@@ -16,7 +16,8 @@ import (
 	"siteapi/integrations/upstream/faulttest"
 )
 
-const leadSecret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk" // of LEAD_WEBHOOK_SECRET
+// leadSecret is the value of LEAD_WEBHOOK_SECRET.
+const leadSecret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
 
 // webhookStub receives the events of new leads.
 type webhookStub struct {
@@ -24,7 +25,7 @@ type webhookStub struct {
 	url string
 
 	mu     sync.Mutex
-	events []string // ids, in the order in which they came, refused ones too
+	events []string // ids in the order in which they came, refused ones too
 }
 
 func newWebhookStub(t *testing.T) *webhookStub {
@@ -34,24 +35,28 @@ func newWebhookStub(t *testing.T) *webhookStub {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var event struct {
 			Type string
 			Data struct{ ID string }
 		}
+
 		if err := verifier.Verify(body, r.Header); err != nil || json.Unmarshal(body, &event) != nil ||
-			event.Type != "lead.created" ||
-			r.Header.Get("Webhook-Id") != "lead_"+event.Data.ID {
+			event.Type != "lead.created" || r.Header.Get("Webhook-Id") != "lead_"+event.Data.ID {
 			t.Errorf("%v: %v %s", err, r.Header, body)
 		}
+
 		stub.mu.Lock()
 		stub.events = append(stub.events, event.Data.ID)
 		stub.mu.Unlock()
+
 		if f, ok := stub.Next(r); ok {
 			f.Spoil(w, r, nil, nil)
 		}
 	}))
+
 	t.Cleanup(s.Close)
 	stub.url = s.URL
 	return stub
@@ -69,19 +74,22 @@ func (s *webhookStub) count(id string) (n int) {
 	return n
 }
 
-// TestNewLeadIsAnnounced: what fails is repeated like any delivery, and the lead from before the webhook is not announced.
+// A failed announcement is repeated like any delivery, and the lead from before the
+// webhook is not announced.
 func TestNewLeadIsAnnounced(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
 	s := startService(t, nil, quick)
 	before := s.submit(t, "before")
+
 	s.stop()
 	s.env["LEAD_WEBHOOK_URL"], s.env["LEAD_WEBHOOK_SECRET"] = stub.url, leadSecret
 	s.start()
+
 	for _, row := range []struct {
 		name  string
 		fault faulttest.Fault
-		state string // in which it waits; empty: it arrives by itself
+		state string // state in which the delivery waits, empty if it arrives by itself
 	}{
 		{"outage", faulttest.Fault{Mode: faulttest.Answer, Status: 503}, ""},
 		{"asks to wait", faulttest.Fault{Mode: faulttest.Answer, Status: 429, RetryAfter: "1"}, ""},
@@ -91,28 +99,28 @@ func TestNewLeadIsAnnounced(t *testing.T) {
 	} {
 		stub.Fail(row.fault)
 		id := s.submit(t, strings.ReplaceAll(row.name, " ", "-"))
+
 		if row.state != "" {
-			eventually(
-				t,
-				row.name+" is kept",
-				func() bool { return s.deliveries(id)["webhook"].State == queue.State(row.state) },
-			)
+			eventually(t, row.name+" is kept", func() bool {
+				return s.deliveries(id)["webhook"].State == queue.State(row.state)
+			})
 			if out, err := s.siteapi("deliveries", "retry", "--all", "--target", "webhook"); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		}
-		eventually(
-			t,
-			row.name+" is announced in the end",
-			func() bool { return s.deliveries(id)["webhook"].State == "delivered" },
-		)
+
+		eventually(t, row.name+" is announced in the end", func() bool {
+			return s.deliveries(id)["webhook"].State == "delivered"
+		})
 		if n := stub.count(id); n != 2 {
 			t.Errorf("%s: sent %d times, want 2", row.name, n)
 		}
 	}
+
 	if d := s.deliveries(before); len(d) != 2 || stub.count(before) != 0 {
 		t.Errorf("the lead from before the webhook: %+v", d)
 	}
+
 	if out, err := s.siteapi("deliveries", "resend", before, "--target", "webhook"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -126,6 +134,7 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	env := []string{"LEAD_WEBHOOK_URL=" + stub.url, "LEAD_WEBHOOK_SECRET=" + leadSecret}
 	dir := t.TempDir()
 	r := launch(t, dir, env...)
+
 	submit := func(session, trap string) string {
 		body := lead(session)
 		body["website"] = trap
@@ -135,27 +144,31 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 		}
 		return answer["submissionId"].(string)
 	}
+
 	suspect, ordinary := submit("suspect", "https://spam.example"), submit("ordinary", "")
 	eventually(t, "the ordinary lead is announced", func() bool { return stub.count(ordinary) == 1 })
 	if stub.count(suspect) != 0 {
 		t.Error("a lead in review was announced")
 	}
-	if out, code := command(t, slices.Concat(env, []string{"DATA_DIR=" + dir}), "leads", "release", suspect); code != 0 {
+
+	if out, code := command(t,
+		slices.Concat(env, []string{"DATA_DIR=" + dir}), "leads", "release", suspect); code != 0 {
 		t.Fatalf("releasing: %s", out)
 	}
 	eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 }
 
-// TestWebhookRemoved: deliveries that wait for a webhook fail when it is removed, and `retry` sends them to the next one.
+// Deliveries that wait for a webhook fail when it is removed, and `retry` sends them to
+// the next one.
 func TestWebhookRemoved(t *testing.T) {
 	t.Parallel()
 	stub := newWebhookStub(t)
-	s := startService(
-		t,
-		map[string]string{"LEAD_WEBHOOK_URL": "http://127.0.0.1:1", "LEAD_WEBHOOK_SECRET": leadSecret},
-		quick,
-	)
+	s := startService(t, map[string]string{
+		"LEAD_WEBHOOK_URL":    "http://127.0.0.1:1",
+		"LEAD_WEBHOOK_SECRET": leadSecret,
+	}, quick)
 	id := s.submit(t, "waits")
+
 	s.stop()
 	delete(s.env, "LEAD_WEBHOOK_URL")
 	s.start()
@@ -163,6 +176,7 @@ func TestWebhookRemoved(t *testing.T) {
 	if out, err := s.siteapi("deliveries", "resend", id, "--target", "webhook"); err == nil {
 		t.Errorf("resent to no webhook: %s", out)
 	}
+
 	s.stop()
 	s.env["LEAD_WEBHOOK_URL"] = stub.url
 	s.start()

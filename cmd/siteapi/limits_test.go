@@ -13,16 +13,16 @@ import (
 func TestContractRateLimits(t *testing.T) {
 	t.Parallel()
 	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
+
 	from := func(address string, i int) outcome {
-		return s.through(
-			"REST",
-			"submitQuote",
-			object{"input": validSubmission(fmt.Sprintf("s-%d", i))},
-			"X-Forwarded-For: "+address,
-		)
+		return s.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("s-%d", i))},
+			"X-Forwarded-For: "+address)
 	}
+
 	began, accepted := time.Now(), 0
-	most := func() int { return 11 + int(time.Since(began)/(3*time.Second)) } // the burst and one more every 3 s
+	// The burst of 10 is accepted, and one more submission every 3 s.
+	most := func() int { return 11 + int(time.Since(began)/(3*time.Second)) }
+
 	var refused outcome
 	for ; refused.code == "" && accepted <= most(); accepted++ {
 		refused = from("198.51.100.1", accepted)
@@ -30,11 +30,12 @@ func TestContractRateLimits(t *testing.T) {
 	if accepted--; accepted < 10 || accepted > most() {
 		t.Errorf("%d submissions in a row were accepted, want the burst of 10", accepted)
 	}
-	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 || refused.code != "RATE_LIMITED" ||
-		err != nil ||
-		seconds < 1 {
+
+	if seconds, err := strconv.Atoi(refused.header.Get("Retry-After")); refused.status != 429 ||
+		refused.code != "RATE_LIMITED" || err != nil || seconds < 1 {
 		t.Errorf("got %d %s, Retry-After %q", refused.status, refused.raw, refused.header.Get("Retry-After"))
 	}
+
 	if got := from("198.51.100.2", 100); got.status != 200 {
 		t.Errorf("another client is refused too: %s", got.raw)
 	}
@@ -44,9 +45,10 @@ func TestContractRateLimits(t *testing.T) {
 	if got := s.do("GET", "/healthz", "", "X-Forwarded-For: 198.51.100.1"); got.status != 200 {
 		t.Errorf("the probe is refused: %d", got.status)
 	}
+
 	var group sync.WaitGroup
 	var limited atomic.Int64
-	for range 16 { // more a second than one after the other
+	for range 16 { // one request after the other would stay below the limit
 		group.Go(func() {
 			for i := 0; i < 200 && limited.Load() == 0; i++ {
 				got := s.query("{ cacheStats { success } }", nil, "X-Forwarded-For: 198.51.100.3")
@@ -60,6 +62,7 @@ func TestContractRateLimits(t *testing.T) {
 	if group.Wait(); limited.Load() == 0 {
 		t.Error("GraphQL requests are not limited")
 	}
+
 	for _, batch := range []string{"198.51.100.4", "198.51.100.5"} {
 		var refused outcome
 		began = time.Now()
@@ -74,21 +77,27 @@ func TestContractRateLimits(t *testing.T) {
 			t.Errorf("got %s", refused.raw)
 		}
 	}
+
 	for i := range 60 {
-		if got := s.do("HEAD", "/api/quote/pdf?id=none", "", "X-Forwarded-For: 198.51.100.6"); got.status == 429 {
+		if got := s.do("HEAD", "/api/quote/pdf?id=none", "",
+			"X-Forwarded-For: 198.51.100.6"); got.status == 429 {
 			break
 		} else if i == 59 {
 			t.Error("HEAD is a way around the limit of PDFs")
 		}
 	}
+
 	twice := func() response {
-		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} b: submitQuote(input: $i) {success} }`
+		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} ` +
+			`b: submitQuote(input: $i) {success} }`
 		return s.query(document, object{"i": validSubmission("twice")}, "X-Forwarded-For: 198.51.100.7")
 	}
+
 	answer := twice()
 	for bytes.Contains(answer.body, []byte("data")) {
 		answer = twice()
 	}
+
 	seconds, _ := strconv.Atoi(answer.header.Get("Retry-After"))
 	time.Sleep(time.Duration(seconds) * time.Second)
 	if got := twice(); !bytes.Contains(got.body, []byte("data")) || seconds < 4 {

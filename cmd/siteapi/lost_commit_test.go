@@ -12,8 +12,9 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// proxy stands between a service and PostgreSQL. It closes the next connection that commits after it sent the statement
-// in `after`: the COMMIT goes through, its answer does not.
+// proxy stands between a service and PostgreSQL. It closes the next connection that
+// commits after it sent the statement in `after`: PostgreSQL gets the COMMIT, and its
+// answer is lost.
 type proxy struct {
 	net.Listener
 	server string
@@ -37,42 +38,49 @@ func (p *proxy) forward(client net.Conn) {
 		return
 	}
 	defer server.Close()
+
 	go func() {
 		_, _ = io.Copy(client, server)
 		client.Close()
 	}()
+
 	buffer, armed := make([]byte, 64<<10), ""
 	for {
 		n, err := client.Read(buffer)
 		if err != nil {
 			return
 		}
+
 		if after := p.after.Load().(string); after != "" && bytes.Contains(buffer[:n], []byte(after)) {
 			armed = after
 		}
+
 		lost := armed != "" && bytes.Contains(buffer[:n], []byte("commit")) &&
 			p.after.CompareAndSwap(armed, "")
 		if lost {
 			client.Close()
 		}
+
 		if _, err := server.Write(buffer[:n]); err != nil {
 			return
 		}
 		if lost {
-			_, _ = server.Read(buffer) // the answer that is lost
+			_, _ = server.Read(buffer) // the lost answer
 			return
 		}
 	}
 }
 
-// TestLostCommit loses PostgreSQL's answer to a COMMIT: the request is refused although the lead is stored, with its
-// deliveries, and the client is told so. Sent again it finds what is there and makes no second lead.
+// TestLostCommit loses PostgreSQL's answer to a COMMIT: the lead is stored with its
+// deliveries, but the request is refused with an error that says so. Sent again it finds
+// the stored lead and makes no second one.
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	address, err := url.Parse(pgserver.Start(t).NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &proxy{server: address.Host}
 	p.after.Store("")
 	if p.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -80,8 +88,10 @@ func TestLostCommit(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = p.Close() })
 	go p.serve()
+
 	address.Host = p.Addr().String()
 	s := startService(t, map[string]string{"DATABASE_URL": address.String()})
+
 	p.after.Store("INSERT INTO submissions")
 	input := object{"input": validSubmission("s")}
 	refused := s.through("REST", "submitQuote", input)
@@ -90,6 +100,7 @@ func TestLostCommit(t *testing.T) {
 		!strings.Contains(refused.raw, "send the same again") {
 		t.Errorf("without the answer: %d %s", refused.status, refused.raw)
 	}
+
 	eventually(t, "the lead is delivered", func() bool { return len(s.files("cms")) == 1 })
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		id, _ := s.through(endpoint, "submitQuote", input).data["submissionId"].(string)
@@ -98,13 +109,16 @@ func TestLostCommit(t *testing.T) {
 			t.Errorf("sent again: %q, delivered were %q", id, delivered)
 		}
 	})
+
 	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d leads are stored, %v; want 1", n, err)
 	}
+
 	p.after.Store("DELETE FROM submissions")
 	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + address.String()}
 	for _, want := range []int{1, 0} {
-		if out, code := command(t, env, "leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.base); code != want {
+		if out, code := command(t, env,
+			"leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.base); code != want {
 			t.Errorf("erasing, without the answer and again: exit code %d, want %d: %s", code, want, out)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// TestMigrateAsAnotherOwner creates the tables as their owner and runs the service, twice,
-// as a role that may only read and write rows.
+// TestMigrateAsAnotherOwner creates the tables as their owner and runs the service,
+// twice, as a role that may only read and write rows.
 func TestMigrateAsAnotherOwner(t *testing.T) {
 	t.Parallel()
 	pg := pgserver.Start(t)
@@ -21,12 +21,14 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
+
 	sql := func(statement string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
+
 	as := func(role string) string {
 		u, err := url.Parse(admin)
 		if err != nil {
@@ -35,6 +37,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 		u.User = url.User(role)
 		return "DATABASE_URL=" + u.String()
 	}
+
 	sql(`CREATE ROLE tables LOGIN`)
 	sql(`CREATE ROLE service LOGIN`)
 	sql(`REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
@@ -53,21 +56,15 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 	if status, answer := first.post("/api/quote/submit", validSubmission("owner")); status != 200 {
 		t.Fatalf("submitting: %d %v", status, answer)
 	}
+
 	s := &service{t: t, dataDir: dir}
-	eventually(
-		t,
-		"the lead is delivered",
-		func() bool { return len(s.files("cms")) == 1 && len(s.files("crm")) == 1 },
-	)
+	eventually(t, "the lead is delivered", func() bool {
+		return len(s.files("cms")) == 1 && len(s.files("crm")) == 1
+	})
+
 	launch(t, t.TempDir(), as("service"))
-	out, code := command(
-		t,
-		[]string{"ENVIRONMENT=development", as("service")},
-		"deliveries",
-		"list",
-		"--state",
-		"all",
-	)
+	out, code := command(t, []string{"ENVIRONMENT=development", as("service")},
+		"deliveries", "list", "--state", "all")
 	if code != 0 {
 		t.Errorf("a command as the service's role: %d %s", code, out)
 	}

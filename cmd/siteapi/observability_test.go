@@ -17,10 +17,12 @@ import (
 func described(t *testing.T) map[string][]string {
 	t.Helper()
 	s := startService(t, nil)
-	s.do("GET", "/healthz", "") // it is listening
+	s.do("GET", "/healthz", "") // waits until it is listening
+
 	descs := make(chan *prometheus.Desc, 1000)
 	s.app.metrics.Registry.Describe(descs)
 	close(descs)
+
 	form := regexp.MustCompile(`fqName: "([^"]+)".*constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}`)
 	all := map[string][]string{}
 	for d := range descs {
@@ -28,13 +30,15 @@ func described(t *testing.T) map[string][]string {
 		if m == nil {
 			t.Fatalf("a description of another form: %s", d)
 		}
-		labels := []string{"instance", "job"} // which Prometheus adds
+
+		labels := []string{"instance", "job"} // Prometheus adds these
 		for _, l := range strings.Split(m[2]+","+m[3], ",") {
 			name, _, _ := strings.Cut(strings.TrimSpace(l), "=")
 			labels = append(labels, name)
 		}
 		all[m[1]] = labels
 	}
+
 	families, err := s.app.metrics.Registry.Gather()
 	eventually(t, "the database answers in time for its metrics", func() bool {
 		families, err = s.app.metrics.Registry.Gather()
@@ -44,6 +48,7 @@ func described(t *testing.T) map[string][]string {
 		}
 		return err == nil && names["siteapi_deliveries"] && names["siteapi_leads_in_review"]
 	})
+
 	for _, f := range families {
 		labels := []string{"instance", "job"}
 		for _, l := range f.GetMetric()[0].GetLabel() {
@@ -51,6 +56,7 @@ func described(t *testing.T) map[string][]string {
 		}
 		all[f.GetName()] = append(labels, all[f.GetName()]...)
 	}
+
 	return all
 }
 
@@ -71,6 +77,7 @@ func checkExpr(t *testing.T, where, expr string, known map[string][]string) {
 		}
 		return labels, ok
 	}
+
 	names := metricName.FindAllString(expr, -1)
 	if len(names) == 0 && !strings.HasPrefix(expr, "up{") {
 		t.Errorf("%s asks for none of our metrics: %s", where, expr)
@@ -80,6 +87,7 @@ func checkExpr(t *testing.T, where, expr string, known map[string][]string) {
 			t.Errorf("%s: there is no metric %s: %s", where, name, expr)
 		}
 	}
+
 	for _, s := range selector.FindAllStringSubmatch(expr, -1) {
 		labels, _ := find(s[1])
 		for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
@@ -88,6 +96,7 @@ func checkExpr(t *testing.T, where, expr string, known map[string][]string) {
 			}
 		}
 	}
+
 	if strings.Count(expr, "(") != strings.Count(expr, ")") ||
 		strings.Count(expr, "{") != strings.Count(expr, "}") {
 		t.Errorf("%s: brackets don't match: %s", where, expr)
@@ -101,6 +110,7 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var board struct {
 		Title  string
 		Panels []struct {
@@ -114,6 +124,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal(data, &board); err != nil {
 		t.Fatal(err)
 	}
+
 	shown := ""
 	ids := map[int]bool{}
 	for _, p := range board.Panels {
@@ -121,6 +132,7 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("panel %d %q lies badly", p.ID, p.Title)
 		}
 		ids[p.ID] = true
+
 		if p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("panel %q is empty", p.Title)
 		}
@@ -129,6 +141,7 @@ func TestDashboard(t *testing.T) {
 			shown += target.Expr + "\n"
 		}
 	}
+
 	for name := range known {
 		if strings.HasPrefix(name, "siteapi_") && !strings.Contains(shown, name) {
 			t.Errorf("no panel shows %s", name)
@@ -144,6 +157,7 @@ func TestAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var rules struct {
 		Groups []struct {
 			Name  string
@@ -156,6 +170,7 @@ func TestAlerts(t *testing.T) {
 	if err := yaml.UnmarshalWithOptions(data, &rules, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
 			if names[r.Alert] || r.Alert == "" || r.Annotations["summary"] == "" ||
@@ -163,16 +178,18 @@ func TestAlerts(t *testing.T) {
 				!slices.Contains([]string{"page", "ticket"}, r.Labels["severity"]) {
 				t.Errorf("rule %q of %s is not complete, or there twice", r.Alert, g.Name)
 			}
+
 			names[r.Alert] = true
 			checkExpr(t, r.Alert, strings.TrimSpace(r.Expr), known)
 		}
 	}
+
 	if len(names) < 15 {
 		t.Errorf("%d rules", len(names))
 	}
 }
 
-// Each thing that is counted shows after it happened.
+// Each metric shows an event once it has happened.
 func TestLoadMetrics(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil, quick)
@@ -180,19 +197,20 @@ func TestLoadMetrics(t *testing.T) {
 	for range 3 {
 		s.query(settings, nil)
 	}
+
 	in := validSubmission("metered")
 	in["website"] = "x"
 	s.through("REST", "submitQuote", object{"input": in})
+
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	eventually(
-		t,
-		"the connection is counted",
-		func() bool { return counter(t, s, "siteapi_connections", nil) >= 1 },
-	)
+	eventually(t, "the connection is counted", func() bool {
+		return counter(t, s, "siteapi_connections", nil) >= 1
+	})
+
 	for _, want := range []struct {
 		name   string
 		labels map[string]string

@@ -14,7 +14,7 @@ import (
 	"siteapi/schema"
 )
 
-// operatorData is what the operator fields of an operation answer.
+// operatorData is the data of the operator fields that an operation asks for.
 type operatorData struct {
 	Leads         schema.LeadConnection
 	Lead          *schema.Lead
@@ -34,6 +34,7 @@ func (b *browser) asks(operation string) (data operatorData, code string) {
 	if resp.Header.Get("Cache-Control") != "no-store" {
 		b.t.Errorf("%s is kept: %q", operation, resp.Header.Get("Cache-Control"))
 	}
+
 	raw, _ := json.Marshal(answer)
 	var result struct {
 		Data   operatorData
@@ -42,14 +43,15 @@ func (b *browser) asks(operation string) (data operatorData, code string) {
 	if err := json.Unmarshal(raw, &result); err != nil {
 		b.t.Fatalf("%v: %s", err, raw)
 	}
+
 	if len(result.Errors) > 0 {
 		code = result.Errors[0].Extensions.Code
 	}
 	return result.Data, code
 }
 
-// Operators find leads and deliveries through the schema and change where they are, on both databases, with a line in the
-// log for each and without personal data in it.
+// Operators find leads and deliveries through the schema and change their state, on both
+// databases, with a line in the log for each and without personal data in it.
 func TestOperatorFields(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
@@ -59,8 +61,8 @@ func TestOperatorFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			admin := freeAddress(t)
-			s := newSite(
-				t,
+
+			s := newSite(t,
 				"ADMIN_ADDR="+admin,
 				"ADMIN_API_TOKEN=secret-of-operators",
 				"DATABASE_URL="+database(t),
@@ -81,6 +83,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		}
 		return answer["submissionId"].(string)
 	}
+
 	stefania := person("one", "Ștefania", "Țurcanu")
 	person("two", "Ana", "Núñez")
 	bot := lead("bot")
@@ -91,9 +94,8 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	found := func(arguments string) (ids []string) {
 		t.Helper()
-		data, code := b.asks(
-			"{ leads(" + arguments + ") { edges { node { id state deliveries { state lead { id } } } } } }",
-		)
+		data, code := b.asks("{ leads(" + arguments +
+			") { edges { node { id state deliveries { state lead { id } } } } } }")
 		if code != "" {
 			t.Errorf("%s: %s", arguments, code)
 		}
@@ -102,6 +104,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		}
 		return ids
 	}
+
 	for arguments, want := range map[string]string{
 		`search: "STEF turc"`:                       stefania,
 		`search: "one@exam"`:                        stefania,
@@ -114,14 +117,15 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 			t.Errorf("%s finds %v, want %s", arguments, ids, want)
 		}
 	}
+
 	if ids := found(`search: "stef nunez"`); len(ids) != 0 {
 		t.Errorf("two people are found as one: %v", ids)
 	}
+
 	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) +
 		`") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
 	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" ||
-		len(data.Lead.Deliveries) != 2 ||
-		data.Lead.Deliveries[0].Lead.ID != stefania {
+		len(data.Lead.Deliveries) != 2 || data.Lead.Deliveries[0].Lead.ID != stefania {
 		t.Errorf("%s %+v", code, data.Lead)
 	}
 	if data, code = b.asks(`{ lead(id: "nosuch12") { id } }`); code != "" || data.Lead != nil {
@@ -135,39 +139,42 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 			t.Errorf("%s: %q %+v, want %q %s", field, code, data.Changed, wantCode, want)
 		}
 	}
+
 	change("rejectLead", stefania, "BAD_USER_INPUT", "")
 	change("rejectLead", "nosuch12", "NOT_FOUND", "")
 	change("rejectLead", spam, "", schema.LeadStateRejected)
-	if _, code := b.asks(`mutation { changed: resendLead(id: "` + spam + `", target: CMS) { state } }`); code != "BAD_USER_INPUT" {
+
+	if _, code := b.asks(`mutation { changed: resendLead(id: "` + spam +
+		`", target: CMS) { state } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("sending a rejected lead: %q", code)
 	}
 	if data, code := b.asks(`mutation { changed: releaseLead(id: "` + spam + `") { state } }`); code != "" ||
 		data.Changed.State == schema.LeadStateRejected {
 		t.Errorf("releasing it after all: %q %+v", code, data.Changed)
 	}
+
 	s.arrives(spam)
-	if data, code := b.asks(`mutation { changed: resendLead(id: "` + stefania + `", target: CRM) { id } }`); code != "" ||
-		data.Changed.ID != stefania {
+	if data, code := b.asks(`mutation { changed: resendLead(id: "` + stefania +
+		`", target: CRM) { id } }`); code != "" || data.Changed.ID != stefania {
 		t.Errorf("resending: %q", code)
 	}
 	if _, code := b.asks(`mutation { changed: resendLead(id: "` + stefania +
 		`", target: WEBHOOK) { id } }`); code != "BAD_USER_INPUT" {
 		t.Errorf("resending to a target that is not set up: %q", code)
 	}
-	data, code = b.asks(
-		`{ deliveries(target: CMS, first: 1) { edges { cursor node { id lead { deliveries { id } } } }
-		pageInfo { hasNextPage endCursor } } }`,
-	)
+
+	data, code = b.asks(`{ deliveries(target: CMS, first: 1) { ` +
+		`edges { cursor node { id lead { deliveries { id } } } }
+		pageInfo { hasNextPage endCursor } } }`)
 	if code != "" || len(data.Deliveries.Edges) != 1 ||
-		len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 ||
-		!data.Deliveries.PageInfo.HasNextPage {
+		len(data.Deliveries.Edges[0].Node.Lead.Deliveries) != 2 || !data.Deliveries.PageInfo.HasNextPage {
 		t.Fatalf("%q %+v", code, data.Deliveries)
 	}
+
 	if data, code := b.asks(`mutation { retried: retryDelivery(id: "` + data.Deliveries.Edges[0].Node.ID +
 		`") { target lead { id deliveries { id } } } }`); code != "" ||
-		len(
-			data.Retried.Lead.Deliveries,
-		) != 2 || data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
+		len(data.Retried.Lead.Deliveries) != 2 ||
+		data.Retried.Target != schema.DeliveryTargetCms || data.Retried.Lead.ID != spam {
 		t.Errorf("retrying: %q %+v", code, data.Retried)
 	}
 	if _, code := b.asks(`mutation { retried: retryDelivery(id: "99999") { id } }`); code != "NOT_FOUND" {
@@ -176,47 +183,55 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 
 	pages(t, b, person)
 
-	data, code = b.asks(
-		`{ funnel { submissions steps { count } weeks { week } } serviceHealth { checks { name state } content ` +
-			`{ documents } cache { type } } }`,
-	)
+	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } ` +
+		`serviceHealth { checks { name state } content { documents } cache { type } } }`)
 	if code != "" || data.Funnel.Submissions < 3 || len(data.Funnel.Steps) != 5 ||
-		len(data.ServiceHealth.Checks) < 7 ||
-		data.ServiceHealth.Cache.Type != "memory" {
+		len(data.ServiceHealth.Checks) < 7 || data.ServiceHealth.Cache.Type != "memory" {
 		t.Errorf("%q %+v", code, data)
 	}
-	const null = `mutation($d: Boolean = null) { erased: eraseLeads(email: "one@example.com", dryRun: $d) { complete } }`
+
+	const null = `mutation($d: Boolean = null) ` +
+		`{ erased: eraseLeads(email: "one@example.com", dryRun: $d) { complete } }`
 	if data, code := b.asks(null); code != "BAD_USER_INPUT" {
 		t.Errorf("null for dryRun, which is not its default: %q %+v", code, data.Erased)
 	}
+
 	for _, dryRun := range []bool{true, false} {
 		s.arrives(stefania)
-		data, code := b.asks(
-			fmt.Sprintf(
-				`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+
-					`places { unit found erased } } }`,
-				dryRun,
-			),
-		)
+		data, code := b.asks(fmt.Sprintf(
+			`mutation { erased: eraseLeads(email: "ONE@example.com", dryRun: %v) { dryRun complete `+
+				`places { unit found erased } } }`, dryRun))
 		if code != "" || data.Erased.Complete == dryRun || len(found(`search: "stef"`)) == 1 != dryRun {
 			t.Errorf("erasing: %q %+v", code, data.Erased)
 		}
 	}
+
 	log := s.log.String()
-	for _, field := range []string{"leads", "lead", "deliveries", "rejectLead", "releaseLead", "resendLead", "retryDelivery",
-		"eraseLeads"} {
+	for _, field := range []string{
+		"leads",
+		"lead",
+		"deliveries",
+		"rejectLead",
+		"releaseLead",
+		"resendLead",
+		"retryDelivery",
+		"eraseLeads",
+	} {
 		if !strings.Contains(log, `"actor":"operator","field":"`+field+`","leads":["`) {
 			t.Errorf("no audit line of %s", field)
 		}
 	}
-	for _, personal := range []string{"Ștefania", "stef", "STEF", "Țurcanu", "example.com", stefania, "secret-of-operators"} {
+
+	for _, personal := range []string{
+		"Ștefania", "stef", "STEF", "Țurcanu", "example.com", stefania, "secret-of-operators",
+	} {
 		if strings.Contains(log, personal) {
 			t.Errorf("%q is in the log", personal)
 		}
 	}
 }
 
-// pages reads all leads page by page while more arrive: each that was there is read once.
+// pages reads all leads page by page while more arrive: each earlier one is read once.
 func pages(t *testing.T, b *browser, person func(session, first, last string) string) {
 	t.Helper()
 	var want, got []string
@@ -224,6 +239,7 @@ func pages(t *testing.T, b *browser, person func(session, first, last string) st
 		want = append(want, person(fmt.Sprint("page-", i), "Paul", "Pagină"))
 	}
 	slices.Reverse(want)
+
 	after := "null"
 	for n := 0; n < 10; n++ {
 		data, code := b.asks(`{ leads(search: "pagina", first: 2, after: ` + after +
@@ -231,21 +247,26 @@ func pages(t *testing.T, b *browser, person func(session, first, last string) st
 		if code != "" {
 			t.Fatal(code)
 		}
+
 		for _, e := range data.Leads.Edges {
 			got = append(got, e.Node.ID)
 		}
 		if !data.Leads.PageInfo.HasNextPage {
 			break
 		}
+
 		after = `"` + *data.Leads.PageInfo.EndCursor + `"`
 		person(fmt.Sprint("late-", n), "Paul", "Pagină")
 	}
+
 	if !slices.Equal(got, want) {
 		t.Errorf("the pages hold\n%v\nwant\n%v", got, want)
 	}
+
 	for _, text := range []string{"nonsense", "1 a\x00", "1 \xff", "1 "} {
 		cursor := base64.RawURLEncoding.EncodeToString([]byte(text))
-		if _, code := b.asks(`{ leads(after: "` + cursor + `") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
+		if _, code := b.asks(`{ leads(after: "` + cursor +
+			`") { pageInfo { hasNextPage } } }`); code != "BAD_USER_INPUT" {
 			t.Errorf("the cursor %q: %q", text, code)
 		}
 	}

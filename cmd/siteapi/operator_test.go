@@ -21,7 +21,7 @@ import (
 	"siteapi/integrations/store/sqlite"
 )
 
-// site is the binary with a data folder, and with stubs of the CMS and the CRM unless stubs is nil.
+// site is the binary with a data folder, and with stubs of the CMS and CRM if it has any.
 type site struct {
 	*running
 	t     *testing.T
@@ -30,19 +30,22 @@ type site struct {
 	stubs *vendorStubs
 }
 
-// newSite returns one that does not run yet.
+// newSite returns a site that does not run yet.
 func newSite(t *testing.T, env ...string) *site {
 	t.Helper()
 	dir := t.TempDir()
 	return &site{
 		t:   t,
 		dir: dir,
-		env: append([]string{"ENVIRONMENT=development", "DATA_DIR=" + dir, "DELIVERY_RETRY_MAX=1s"},
-			env...),
+		env: append([]string{
+			"ENVIRONMENT=development",
+			"DATA_DIR=" + dir,
+			"DELIVERY_RETRY_MAX=1s",
+		}, env...),
 	}
 }
 
-// newFarSite returns one with remote drivers that does not run yet.
+// newFarSite returns a site with remote drivers that does not run yet.
 func newFarSite(t *testing.T, env ...string) *site {
 	t.Helper()
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
@@ -66,7 +69,7 @@ func (s *site) stop(t *testing.T) {
 	}
 }
 
-// run runs a command beside the site and returns its output, errors included, and its exit code.
+// run runs a command beside the site and returns its output, with errors, and exit code.
 func (s *site) run(args ...string) (string, int) {
 	s.t.Helper()
 	return command(s.t, s.env, args...)
@@ -79,7 +82,7 @@ func (s *site) json(to any, args ...string) {
 	readJSON(s.t, out, to)
 }
 
-// readJSON reads the JSON among what a command says, which begins a line of its own.
+// readJSON reads the JSON in a command's output, which begins a line of its own.
 func readJSON(t *testing.T, out string, to any) {
 	t.Helper()
 	begin := regexp.MustCompile(`(?m)^[\[{]`).FindStringIndex(out)
@@ -127,8 +130,9 @@ func (s *site) deliveriesOf(id string) map[string]listedDelivery {
 // reaches waits until the delivery of a submission to a target has a state.
 func (s *site) reaches(id, target, state string) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("the delivery to the %s is %s", target, state),
-		func() bool { return s.deliveriesOf(id)[target].State == state })
+	eventually(s.t, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool {
+		return s.deliveriesOf(id)[target].State == state
+	})
 }
 
 // arrives waits until a submission has arrived everywhere.
@@ -171,26 +175,31 @@ func (s *site) keep(visits []quote.Visit, submissions ...quote.Submission) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	db, err := openDatabase(s.t.Context(), settings, work{}, zerolog.Nop())
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	for _, v := range visits {
 		if err := db.Quotes.Track(s.t.Context(), v); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	for _, q := range submissions {
-		if _, _, err := db.Quotes.Submit(s.t.Context(), store.NewSubmission{Submission: q, ContentKey: q.ID}); err != nil {
+		if _, _, err := db.Quotes.Submit(s.t.Context(),
+			store.NewSubmission{Submission: q, ContentKey: q.ID}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
+
 	if err := db.Close(); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// said is a command line, what it says in this order, and what it does not say.
+// said is a command line with the texts that its output must have, in this order, and the
+// texts that it must not have.
 type said struct {
 	args string
 	want []string
@@ -205,6 +214,7 @@ func (s *site) says(list ...said) {
 		if code != 0 {
 			s.t.Errorf("%s: exit code %d, %s", a.args, code, out)
 		}
+
 		rest := out
 		for _, want := range a.want {
 			_, after, ok := strings.Cut(rest, want)
@@ -213,6 +223,7 @@ func (s *site) says(list ...said) {
 				break
 			}
 		}
+
 		for _, not := range a.not {
 			if strings.Contains(out, not) {
 				s.t.Errorf("%s says %q:\n%s", a.args, not, out)
@@ -221,7 +232,7 @@ func (s *site) says(list ...said) {
 	}
 }
 
-// refuses checks command lines that can't be carried out, and what they say, once.
+// refuses checks command lines that fail; each prints its message once.
 func (s *site) refuses(list map[string]string) {
 	s.t.Helper()
 	for args, want := range list {

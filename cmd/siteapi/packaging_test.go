@@ -17,13 +17,14 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// lines of a packaging file without comments.
+// packaged returns the lines of a packaging file without its comments.
 func packaged(t *testing.T, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var kept []string
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -37,30 +38,45 @@ func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
 
-// The image is not built here; the checks that work without a container engine are made.
+// TestDockerfile builds no image: it makes the checks that need no container engine.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file := packaged(t, "Dockerfile")
 	text := strings.Join(file, "\n")
+
 	module, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 	last := strings.LastIndex(text, "\nFROM ")
+
 	for _, want := range []string{
-		"golang:" + version + "-alpine AS build", "CGO_ENABLED=0", "-trimpath -buildvcs=false", "-X main.version=$VERSION", "npm ci",
+		"golang:" + version + "-alpine AS build",
+		"CGO_ENABLED=0",
+		"-trimpath -buildvcs=false",
+		"-X main.version=$VERSION",
+		"npm ci",
 	} {
 		if !strings.Contains(text[:last], want) {
 			t.Errorf("it is not built with %q", want)
 		}
 	}
-	for _, want := range []string{"FROM scratch", "USER 65532:65532", "ENV DATA_DIR=/data", `ENTRYPOINT ["/siteapi"]`,
-		`CMD ["/siteapi", "ready"]`, "ca-certificates.crt"} {
+
+	for _, want := range []string{
+		"FROM scratch",
+		"USER 65532:65532",
+		"ENV DATA_DIR=/data",
+		`ENTRYPOINT ["/siteapi"]`,
+		`CMD ["/siteapi", "ready"]`,
+		"ca-certificates.crt",
+	} {
 		if !strings.Contains(text[last:], want) {
 			t.Errorf("the image lacks %q", want)
 		}
 	}
+
 	ignored := packaged(t, "../../../.dockerignore")
 	for _, line := range file {
 		words := strings.Fields(line)
@@ -74,11 +90,13 @@ func TestDockerfile(t *testing.T) {
 			}
 		}
 	}
+
 	for _, secret := range []string{".git", "data", "**/.env", "**/node_modules"} {
 		if !slices.Contains(ignored, secret) {
 			t.Errorf("%s is sent to the engine", secret)
 		}
 	}
+
 	makefile, err := os.ReadFile("../../Makefile")
 	tags := regexp.MustCompile(`(?m)^TAGS .*= (\S+)$`).FindSubmatch(makefile)
 	if err != nil || tags == nil || !strings.Contains(string(makefile),
@@ -94,6 +112,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var file struct {
 		Services map[string]struct {
 			Image       string
@@ -108,11 +127,13 @@ func TestCompose(t *testing.T) {
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"siteapi-1", "siteapi-2", "proxy", "postgres", "valkey"} {
 		s, ok := file.Services[name]
 		if !ok || s.Image == "" || strings.HasSuffix(s.Image, ":latest") {
 			t.Fatalf("the service %s is not there, or of no certain version: %+v", name, s)
 		}
+
 		for _, v := range s.Volumes {
 			from, _, _ := strings.Cut(v, ":")
 			if _, err := os.Stat(filepath.Join("deploy", from)); strings.HasPrefix(from, ".") && err != nil {
@@ -122,32 +143,47 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
+
 	env := map[string]string{}
 	for name, value := range file.Services["siteapi-1"].Environment {
 		if !isSetting(name) {
 			t.Errorf("there is no setting %s", name)
 		}
-		// What an operator is asked for, and what is left out by default.
+
+		// A variable has its default; the operator gives those without one.
 		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
 		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
 	}
-	for _, name := range []string{"ADMIN_API_TOKEN", "ADMIN_PAGE", "LEAD_WEBHOOK_URL", "LEAD_WEBHOOK_SECRET"} {
+
+	for _, name := range []string{
+		"ADMIN_API_TOKEN",
+		"ADMIN_PAGE",
+		"LEAD_WEBHOOK_URL",
+		"LEAD_WEBHOOK_SECRET",
+	} {
 		if _, ok := env[name]; !ok {
 			t.Errorf("%s does not reach the instances", name)
 		}
 	}
+
 	s, err := config.Read(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatalf("the service would not start: %v", err)
 	}
-	if s.DatabaseURL == nil || s.CacheURL.Scheme != "valkey" || len(s.TrustedProxies) != 1 || s.DrainDelay < 2*time.Second ||
-		!file.Services["siteapi-2"].ReadOnly ||
+
+	if s.DatabaseURL == nil || s.CacheURL.Scheme != "valkey" || len(s.TrustedProxies) != 1 ||
+		s.DrainDelay < 2*time.Second || !file.Services["siteapi-2"].ReadOnly ||
 		file.Services["siteapi-2"].DependsOn["postgres"].Condition != "service_healthy" {
 		t.Errorf("the instances are not what they should be: %+v", file.Services["siteapi-2"])
 	}
+
 	proxy := strings.Join(packaged(t, "Caddyfile"), "\n")
 	for _, want := range []string{
-		"siteapi-1:8080 siteapi-2:8080", "health_uri /healthz", "lb_try_duration 5s", "fail_duration 1s", "Strict-Transport-Security",
+		"siteapi-1:8080 siteapi-2:8080",
+		"health_uri /healthz",
+		"lb_try_duration 5s",
+		"fail_duration 1s",
+		"Strict-Transport-Security",
 	} {
 		if !strings.Contains(proxy, want) {
 			t.Errorf("the proxy lacks %q", want)
@@ -158,47 +194,58 @@ func TestCompose(t *testing.T) {
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	unit, socket := packaged(t, "siteapi.service"), packaged(t, "siteapi.socket")
+
 	for _, want := range []string{
-		"Type=notify", "User=siteapi", "Requires=siteapi.socket", "NoNewPrivileges=yes", "ProtectSystem=strict",
+		"Type=notify",
+		"User=siteapi",
+		"Requires=siteapi.socket",
+		"NoNewPrivileges=yes",
+		"ProtectSystem=strict",
 		"CapabilityBoundingSet=",
-		"StateDirectory=siteapi", "Environment=DATA_DIR=/var/lib/siteapi",
+		"StateDirectory=siteapi",
+		"Environment=DATA_DIR=/var/lib/siteapi",
 	} {
 		if !slices.Contains(unit, want) {
 			t.Errorf("the unit lacks %s", want)
 		}
 	}
+
 	if !slices.Contains(socket, "ListenStream=8080") {
 		t.Errorf("the socket listens nowhere: %v", socket)
 	}
+
 	for _, line := range unit {
 		if name, ok := strings.CutPrefix(line, "Environment="); ok &&
 			!isSetting(strings.SplitN(name, "=", 2)[0]) {
 			t.Errorf("there is no setting %s", name)
 		}
 	}
+
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
 			t.Fatalf("systemd-analyze is needed: %v", err)
 		}
-		return // the rest is systemd's own word
+		return // systemd would check the rest
 	}
+
 	dir := t.TempDir()
 	for _, name := range []string{"siteapi.service", "siteapi.socket"} {
 		data, err := os.ReadFile(filepath.Join("deploy", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		data = []byte(
-			strings.Replace(string(data), "ExecStart=/usr/local/bin/siteapi", "ExecStart="+binary, 1),
-		)
+		data = []byte(strings.Replace(string(data),
+			"ExecStart=/usr/local/bin/siteapi", "ExecStart="+binary, 1))
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, args := range [][]string{
 		{"verify", "--man=no", filepath.Join(dir, "siteapi.service"), filepath.Join(dir, "siteapi.socket")},
-		{"security", "--offline=yes", "--threshold=20", filepath.Join(dir, "siteapi.service")}, // tenths: 2.0 of 10
+		// The threshold counts tenths: 2.0 of 10.
+		{"security", "--offline=yes", "--threshold=20", filepath.Join(dir, "siteapi.service")},
 	} {
 		out, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput()
 		if err != nil || args[0] == "verify" && strings.Contains(string(out), "siteapi") {
@@ -211,24 +258,26 @@ func TestReadyCommand(t *testing.T) {
 	t.Parallel()
 	r := launch(t, t.TempDir())
 	address := "LISTEN_ADDR=" + strings.TrimPrefix(r.base, "http://")
+
 	if out, code := command(t, []string{"ENVIRONMENT=development", address}, "ready"); code != 0 ||
 		!strings.Contains(out, `"ok"`) {
 		t.Errorf("%d %s", code, out)
 	}
-	if out, code := command(t, []string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 ||
+	if out, code := command(t,
+		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=127.0.0.1:1"}, "ready"); code != 2 ||
 		!strings.Contains(out, "does not answer") {
 		t.Errorf("with no service there: %d %s", code, out)
 	}
+
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte(`{"status":"unavailable"}`))
 	}))
 	t.Cleanup(down.Close)
-	out, code := command(
-		t,
-		[]string{"ENVIRONMENT=development", "LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://")},
-		"ready",
-	)
+	out, code := command(t, []string{
+		"ENVIRONMENT=development",
+		"LISTEN_ADDR=" + strings.TrimPrefix(down.URL, "http://"),
+	}, "ready")
 	if code != 2 || !strings.Contains(out, "unavailable") || !strings.Contains(out, "is not ready") {
 		t.Errorf("with its database away: %d %s", code, out)
 	}

@@ -22,31 +22,46 @@ func TestPages(t *testing.T) {
 		}
 		return env
 	}
+
 	playground, front := []string{"/playground"}, []string{"/", "/assets/front.css", "/calculator", "/docs"}
 	for name, c := range map[string]struct {
 		env           map[string]string
-		paths         []string // the first is read
+		paths         []string // the page of the first one is read
 		status        int
 		says, without []string
 	}{
-		"playground in development": {nil, playground, http.StatusOK, []string{config.DevCacheToken, config.DevWebhookSecret}, nil},
+		"playground in development": {
+			nil, playground, http.StatusOK,
+			[]string{config.DevCacheToken, config.DevWebhookSecret}, nil,
+		},
 		"playground with tokens of one's own": {
 			map[string]string{"CACHE_API_TOKEN": "cache-secret-of-this-test"}, playground, http.StatusOK,
-			[]string{"CACHE_API_TOKEN", config.DevWebhookSecret}, []string{"cache-secret-of-this-test", config.DevCacheToken},
+			[]string{"CACHE_API_TOKEN", config.DevWebhookSecret},
+			[]string{"cache-secret-of-this-test", config.DevCacheToken},
 		},
 		"playground in production": {inProduction(), playground, http.StatusNotFound, nil, nil},
 		"playground in production, switched on": {
-			inProduction("GRAPHQL_PLAYGROUND"), playground, http.StatusOK, []string{"CACHE_API_TOKEN", "CMS_WEBHOOK_SECRET"},
+			inProduction("GRAPHQL_PLAYGROUND"), playground, http.StatusOK,
+			[]string{"CACHE_API_TOKEN", "CMS_WEBHOOK_SECRET"},
 			[]string{"secret-of-this-test", config.DevCacheToken, config.DevWebhookSecret},
 		},
-		"playground switched off": {map[string]string{"GRAPHQL_PLAYGROUND": "off"}, playground, http.StatusNotFound, nil, nil},
+		"playground switched off": {
+			map[string]string{"GRAPHQL_PLAYGROUND": "off"}, playground, http.StatusNotFound, nil, nil,
+		},
 		"front page in development": {
 			nil, front, http.StatusOK,
-			[]string{config.DevCacheToken, config.DevWebhookSecret, config.DevAdminToken, `href="/playground" >`}, []string{"{{"},
+			[]string{
+				config.DevCacheToken,
+				config.DevWebhookSecret,
+				config.DevAdminToken,
+				`href="/playground" >`,
+			},
+			[]string{"{{"},
 		},
 		"front page in production, switched on": {
 			inProduction("FRONT_PAGE"), front, http.StatusOK,
-			[]string{"CACHE_API_TOKEN", `href="/playground" hidden>`}, []string{"secret-of-this-test", "dev-"},
+			[]string{"CACHE_API_TOKEN", `href="/playground" hidden>`},
+			[]string{"secret-of-this-test", "dev-"},
 		},
 		"front page in production": {inProduction(), front, http.StatusNotFound, nil, nil},
 	} {
@@ -58,6 +73,7 @@ func TestPages(t *testing.T) {
 					t.Errorf("%s: status %d, want %d", path, r.status, c.status)
 				}
 			}
+
 			text := string(s.do(http.MethodGet, c.paths[0], "").body)
 			for _, want := range c.says {
 				if !strings.Contains(text, want) {
@@ -73,17 +89,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A browser that opens the GraphQL endpoint gets the playground; a query is answered, whatever it accepts.
+// A browser that opens the GraphQL endpoint gets the playground; a query is answered,
+// whatever the browser accepts.
 func TestGraphQLOpenedInABrowser(t *testing.T) {
 	t.Parallel()
 	const browser, query = "text/html,application/xhtml+xml,*/*;q=0.8", "/graphql?query=%7B__typename%7D"
 	open, closed := startService(t, nil), startService(t, map[string]string{"GRAPHQL_PLAYGROUND": "off"})
+
 	for _, c := range []struct {
 		service      *service
 		path, accept string
 		page         bool
 	}{
-		{open, "/graphql", browser, true}, {open, query, browser, false}, {open, "/graphql", "*/*", false},
+		{open, "/graphql", browser, true},
+		{open, query, browser, false},
+		{open, "/graphql", "*/*", false},
 		{closed, "/graphql", browser, false},
 	} {
 		r := c.service.do(http.MethodGet, c.path, "", "Accept: "+c.accept) // follows the redirect

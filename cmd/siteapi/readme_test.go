@@ -36,6 +36,7 @@ func examples(text string) []example {
 				list = append(list, example{command: command})
 				continue
 			}
+
 			last := &list[len(list)-1]
 			last.answer = strings.TrimPrefix(last.answer+"\n"+line, "\n")
 		}
@@ -62,11 +63,13 @@ func TestReadmeCommandsAnswerAsWritten(t *testing.T) {
 			t.Skipf("%s is not installed", tool)
 		}
 	}
+
 	text := manual(t, "README.md")
 	list := examples(text)
 	if len(list) < 14 {
 		t.Fatalf("the README has %d examples, the routes alone need 14", len(list))
 	}
+
 	dir := t.TempDir()
 	base := strings.TrimPrefix(launch(t, filepath.Join(dir, "data")).base, "http://")
 	for _, e := range list {

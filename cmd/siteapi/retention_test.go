@@ -11,7 +11,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// submitAt stores a lead that was submitted some time ago, in review if it is called so.
+// submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
 func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 	t.Helper()
 	q := quote.Submission{
@@ -24,7 +24,9 @@ func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
 		InReview:    id == "review",
 	}
-	if _, _, err := s.app.data.Quotes.Submit(t.Context(), store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
+
+	if _, _, err := s.app.data.Quotes.Submit(t.Context(),
+		store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -36,45 +38,48 @@ func (s *service) has(t *testing.T, id string) bool {
 	return err == nil
 }
 
-// A lead is erased when it is old and delivered, not while it is in review, under way or refused by a target.
+// A lead is erased when it is old and delivered, not while it is in review, under way or
+// refused by a target.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
-	s := startService(
-		t,
-		stubs.env(map[string]string{"SUBMISSION_RETENTION": "2d", "TRACK_RETENTION": "1d"}),
-		quick,
-	)
+	s := startService(t, stubs.env(map[string]string{
+		"SUBMISSION_RETENTION": "2d",
+		"TRACK_RETENTION":      "1d",
+	}), quick)
+
 	s.submitAt(t, "old", 49*time.Hour)
 	s.submitAt(t, "young", 47*time.Hour)
 	s.submitAt(t, "review", 49*time.Hour)
 	for _, v := range []quote.Visit{
-		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()}, {SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
+		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()},
+		{SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
 	} {
 		if err := s.app.data.Quotes.Track(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, id := range []string{"old", "young"} {
 		eventually(t, id+" arrives", func() bool {
 			d := s.deliveries(id)
 			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
 		})
 	}
+
 	stubs.crm.Fail(hubspottest.Answer(400, nil).Times(-1))
 	s.submitAt(t, "rejected", 49*time.Hour)
 	eventually(t, "the CRM rejects one", func() bool {
 		d := s.deliveries("rejected")
 		return d["cms"].State == "delivered" && d["crm"].State == "failed"
 	})
+
 	stubs.recover()
 	stubs.crm.Fail(hubspottest.Answer(503, nil).Times(-1))
 	s.submitAt(t, "stuck", 49*time.Hour)
-	eventually(
-		t,
-		"the stuck one is tried",
-		func() bool { return s.deliveries("stuck")["crm"].State == "retrying" },
-	)
+	eventually(t, "the stuck one is tried", func() bool {
+		return s.deliveries("stuck")["crm"].State == "retrying"
+	})
 
 	s.stop()
 	s.start()
@@ -83,17 +88,20 @@ func TestRetention(t *testing.T) {
 		return strings.Contains(s.log.String(), `"submissions":1,"message":"deleted old submissions"`) &&
 			strings.Contains(s.log.String(), `"sessions":1,"message":"deleted old sessions"`)
 	})
+
 	for _, id := range []string{"young", "review", "rejected", "stuck"} {
 		if !s.has(t, id) {
 			t.Errorf("the one that is %s was forgotten too", id)
 		}
 	}
+
 	if _, err := s.app.data.Quotes.Session(t.Context(), "young"); err != nil {
 		t.Errorf("the young session: %v", err)
 	}
 	if n := len(s.deliveries("old")); n != 0 {
 		t.Errorf("%d deliveries of the forgotten one are left", n)
 	}
+
 	// Retention does not erase what was delivered to the targets.
 	if len(stubs.documents("session-old")) != 1 || len(stubs.contacts("old@example.com")) != 1 {
 		t.Error("the CMS or the CRM lost what the database forgot")
@@ -103,12 +111,14 @@ func TestRetention(t *testing.T) {
 	if _, err := s.app.data.Archive.Release(t.Context(), "review"); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, id := range []string{"stuck", "review"} {
 		eventually(t, id+" arrives", func() bool {
 			d := s.deliveries(id)
 			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
 		})
 	}
+
 	s.stop()
 	s.start()
 	eventually(t, "they are forgotten then", func() bool { return !s.has(t, "stuck") && !s.has(t, "review") })

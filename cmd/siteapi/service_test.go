@@ -51,6 +51,7 @@ func startService(t *testing.T, env map[string]string, changes ...func(*work)) *
 			"ADMIN_ADDR":  "off",
 		},
 	}
+
 	s.env["DATA_DIR"] = s.dataDir
 	maps.Copy(s.env, env)
 	s.start()
@@ -64,10 +65,12 @@ func (s *service) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	a, err := newApp(s.t.Context(), settings, zerolog.New(s.log).Level(settings.LogLevel), s.changes...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	listener, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		s.t.Fatal(err)
@@ -75,9 +78,11 @@ func (s *service) start() {
 	if err := a.start(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.serve(ctx, listener) }()
+
 	s.app, s.base = a, "http://"+listener.Addr().String()
 	s.halt = func() {
 		cancel()
@@ -122,6 +127,7 @@ func (s *service) do(method, path, body string, headers ...string) response {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -129,11 +135,13 @@ func (s *service) do(method, path, body string, headers ...string) response {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		s.t.Fatal(err)
@@ -151,7 +159,7 @@ func (s *service) query(document string, variables map[string]any, headers ...st
 	return s.do(http.MethodPost, "/graphql", string(body), headers...)
 }
 
-// operation is one that exists through both endpoints.
+// operation is an operation that both endpoints have.
 type operation struct {
 	method, path string
 	fromQuery    bool   // variables stand in the query string, else `body` holds them
@@ -173,21 +181,24 @@ var operations = map[string]operation{
 		path:      "/api/cache/clear",
 		fromQuery: true,
 		root:      "clearCache",
-		document:  `mutation($all: Boolean, $pattern: String) { clearCache(all: $all, pattern: $pattern) { success cleared } }`,
+		document: `mutation($all: Boolean, $pattern: String) ` +
+			`{ clearCache(all: $all, pattern: $pattern) { success cleared } }`,
 	},
 	"invalidateCache": {
-		method:   http.MethodPost,
-		path:     "/api/cache/invalidate",
-		body:     "input",
-		root:     "invalidateCache",
-		document: `mutation($input: InvalidateCacheInput!) { invalidateCache(input: $input) { success invalidated } }`,
+		method: http.MethodPost,
+		path:   "/api/cache/invalidate",
+		body:   "input",
+		root:   "invalidateCache",
+		document: `mutation($input: InvalidateCacheInput!) ` +
+			`{ invalidateCache(input: $input) { success invalidated } }`,
 	},
 	"receiveCmsWebhook": {
-		method:   http.MethodPost,
-		path:     "/api/webhooks/cms",
-		body:     "payload",
-		root:     "receiveCmsWebhook",
-		document: `mutation($payload: JSON!) { receiveCmsWebhook(payload: $payload) { success invalidated } }`,
+		method: http.MethodPost,
+		path:   "/api/webhooks/cms",
+		body:   "payload",
+		root:   "receiveCmsWebhook",
+		document: `mutation($payload: JSON!) ` +
+			`{ receiveCmsWebhook(payload: $payload) { success invalidated } }`,
 	},
 	"trackQuote": {
 		method:   http.MethodPost,
@@ -197,18 +208,19 @@ var operations = map[string]operation{
 		document: `mutation($input: TrackQuoteInput!) { trackQuote(input: $input) { success sessionId } }`,
 	},
 	"submitQuote": {
-		method:   http.MethodPost,
-		path:     "/api/quote/submit",
-		body:     "input",
-		root:     "submitQuote",
-		document: `mutation($input: SubmitQuoteInput!) { submitQuote(input: $input) { success submissionId pdfUrl } }`,
+		method: http.MethodPost,
+		path:   "/api/quote/submit",
+		body:   "input",
+		root:   "submitQuote",
+		document: `mutation($input: SubmitQuoteInput!) ` +
+			`{ submitQuote(input: $input) { success submissionId pdfUrl } }`,
 	},
 }
 
-// outcome is what an operation came to, the same for both endpoints.
+// outcome is the result of an operation, in one form for both endpoints.
 type outcome struct {
-	status    int            // of the REST answer; 0 through GraphQL
-	data      map[string]any // nil where there was an error
+	status    int            // status of the REST answer, 0 through GraphQL
+	data      map[string]any // nil if there was an error
 	code      string
 	fields    map[string]string // message by field
 	requestID string
@@ -223,6 +235,7 @@ func (s *service) through(endpoint, name string, vars map[string]any, headers ..
 	if endpoint == "GraphQL" {
 		return s.graphQLOutcome(op, s.query(op.document, vars, headers...))
 	}
+
 	path, body := op.path, ""
 	if op.fromQuery {
 		values := url.Values{}
@@ -239,6 +252,7 @@ func (s *service) through(endpoint, name string, vars map[string]any, headers ..
 		}
 		body = string(data)
 	}
+
 	return s.restOutcome(s.do(op.method, path, body, headers...))
 }
 
@@ -258,6 +272,7 @@ func (s *service) graphQLOutcome(op operation, r response) outcome {
 	if err := json.Unmarshal(r.body, &answer); err != nil {
 		s.t.Fatalf("not JSON: %s", r.body)
 	}
+
 	o := outcome{header: r.header, raw: string(r.body), data: answer.Data[op.root]}
 	if len(answer.Errors) > 0 {
 		e := answer.Errors[0].Extensions
@@ -279,6 +294,7 @@ func (s *service) restOutcome(r response) outcome {
 		}
 		return o
 	}
+
 	var problem struct {
 		Type, Title, Detail, Code, RequestID string
 		Status                               int
@@ -288,15 +304,17 @@ func (s *service) restOutcome(r response) outcome {
 	if err := json.Unmarshal(r.body, &problem); err != nil {
 		s.t.Fatalf("not JSON: %s", r.body)
 	}
+
 	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
 		s.t.Errorf("a problem has type %q", got)
 	}
-	if problem.Type != "about:blank" || problem.Title != http.StatusText(r.status) || problem.Status != r.status ||
-		problem.Detail == "" || problem.Success == nil ||
-		*problem.Success ||
-		problem.RequestID == "" {
+
+	if problem.Type != "about:blank" || problem.Title != http.StatusText(r.status) ||
+		problem.Status != r.status || problem.Detail == "" ||
+		problem.Success == nil || *problem.Success || problem.RequestID == "" {
 		s.t.Errorf("not the documented problem: %s", r.body)
 	}
+
 	o.code, o.requestID = problem.Code, problem.RequestID
 	o.fields = map[string]string{}
 	for _, f := range problem.Errors {
@@ -321,7 +339,8 @@ func (o outcome) fieldNames() []string {
 // eventually waits for something that happens in the background.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(
+		5 * time.Millisecond) {
 		if ok() {
 			return
 		}
@@ -335,6 +354,7 @@ func (s *service) files(dir string) []string {
 	if err != nil {
 		return nil
 	}
+
 	var names []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") {

@@ -11,7 +11,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 )
 
-// Each value that would keep the service from starting is named when the settings are read.
+// A value that would keep the service from starting is named when settings are read.
 func TestValuesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{ // values that are refused
@@ -75,8 +75,14 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"DELIVERY_RATE":        {"NaN", "-1", "+Inf", "x"},
 		"ADMIN_PAGE":           {"x"},
 		"FRONT_PAGE":           {"x"},
-		"LEAD_WEBHOOK_URL": {"x", "ftp://x", "https://", "https://x:65536/?a=b", "https://a:b@x.example",
-			"https://x.example/?a=b#c"},
+		"LEAD_WEBHOOK_URL": {
+			"x",
+			"ftp://x",
+			"https://",
+			"https://x:65536/?a=b",
+			"https://a:b@x.example",
+			"https://x.example/?a=b#c",
+		},
 		"LEAD_WEBHOOK_FORMAT":   {"xml"},
 		"LEAD_WEBHOOK_SECRET":   {"secret", "whsec_c2hvcnQ=", "whsec_?"},
 		"LOGO_HOSTS":            {"https://x/y", "a b"},
@@ -85,13 +91,15 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"GRAPHQL_OPERATIONS":    {"all", "trusted"},
 		"GRAPHQL_DOCUMENTS":     {"none"},
 	}
+
 	for name, values := range tests {
 		for _, value := range values {
 			env := map[string]string{"ENVIRONMENT": "development", name: value}
 			want := name
 			if name == "GRAPHQL_OPERATIONS" && value == "trusted" {
-				want = "GRAPHQL_DOCUMENTS" // is required
+				want = "GRAPHQL_DOCUMENTS" // trusted operations require it
 			}
+
 			if _, err := config.Read(func(name string) string { return env[name] }); err == nil ||
 				!strings.Contains(err.Error(), want+": ") {
 				t.Errorf("%s=%s: %v", name, value, err)
@@ -100,7 +108,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Values that are valid in development, or alone, may be refused in production, or with another setting.
+// Values that are valid in development, or alone, may be refused in production, or with
+// another setting.
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
@@ -116,6 +125,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", name, code, out)
 		}
 	}
+
 	for setting, want := range map[string]string{
 		"ADMIN_PAGE=on":                   "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on",
 		"ADMIN_API_TOKEN=0123456789abcde": "ADMIN_API_TOKEN: opens personal data and is easy to guess",
@@ -135,6 +145,7 @@ func TestDocumentedSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	webhookSecret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 	tests := map[string][]string{
 		"LISTEN_ADDR":                 {":8080", "127.0.0.1:0", "[::1]:80", "localhost:8080"},
@@ -147,10 +158,18 @@ func TestDocumentedSettings(t *testing.T) {
 		"LOG_FORMAT":                  {"json", "console"},
 		"OTEL_EXPORTER_OTLP_ENDPOINT": {"http://127.0.0.1:4318", "https://otel.example/base"},
 		"DATA_DIR":                    {dir},
-		"DATABASE_URL": {"postgres://u:p@h/d", "postgresql://h:5433/d?sslmode=disable&pool_max_conns=5",
-			"postgres:///d?host=/run/postgresql"},
+		"DATABASE_URL": {
+			"postgres://u:p@h/d",
+			"postgresql://h:5433/d?sslmode=disable&pool_max_conns=5",
+			"postgres:///d?host=/run/postgresql",
+		},
 		"CACHE_URL": {
-			"memory://", "valkey://h", "valkey://h:6379/0", "valkeys://u:p@h:6379/2", "redis://h/", "rediss://h:6380",
+			"memory://",
+			"valkey://h",
+			"valkey://h:6379/0",
+			"valkeys://u:p@h:6379/2",
+			"redis://h/",
+			"rediss://h:6380",
 		},
 		"CACHE_PREFIX":               {"other:"},
 		"CACHE_API_TOKEN":            {"a", "a,b"},
@@ -195,6 +214,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"GRAPHQL_OPERATIONS":    {"any", "trusted"},
 		"GRAPHQL_DOCUMENTS":     {dir},
 	}
+
 	for _, item := range config.Table() {
 		if len(tests[item.Name]) == 0 {
 			t.Errorf("%s: no form of it is tried", item.Name)
@@ -212,6 +232,7 @@ func TestDocumentedSettings(t *testing.T) {
 				"GRAPHQL_DOCUMENTS":   dir,
 				item.Name:             value,
 			}
+
 			if _, err := config.Read(func(name string) string { return env[name] }); err != nil {
 				t.Errorf("%s=%s: %v", item.Name, value, err)
 			}
@@ -219,37 +240,39 @@ func TestDocumentedSettings(t *testing.T) {
 	}
 }
 
-// Settings may stand in a file; what the environment says wins, and a variable that
-// nearly spells a setting is warned of.
+// Settings may be in a file. The environment wins, and a variable with nearly the name of
+// a setting causes a warning.
 func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "siteapi.env")
-	lines := "# settings\nENVIRONMENT=development\nCONTENT_TTL=2m\nexport\tCONTENT_TTL=\"3m\"\nSITE_URL=https://from.the.file\n" +
-		"RATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\nLONG=" + strings.Repeat(
-		"x",
-		100_000,
-	) + "\n"
+	lines := "# settings\nENVIRONMENT=development\nCONTENT_TTL=2m\nexport\tCONTENT_TTL=\"3m\"\n" +
+		"SITE_URL=https://from.the.file\n" +
+		"RATE_LIMIT=off\nCACHE_API_TOKEN=a$b,c\nGOGC=50\nGOMEMLIMIT=off\n" +
+		"LONG=" + strings.Repeat("x", 100_000) + "\n"
+
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := command(
-		t,
-		[]string{"SITE_URL=https://from.the.environment", "GOGC=60"},
-		"--env-file",
-		file,
-		"config",
-	)
+
+	out, code := command(t, []string{"SITE_URL=https://from.the.environment", "GOGC=60"},
+		"--env-file", file, "config")
 	for _, want := range []string{
-		"ENVIRONMENT=development", "CONTENT_TTL=3m", "SITE_URL=https://from.the.environment", "CACHE_API_TOKEN=(secret, 2 value(s))",
-		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?", "line 9: GOMEMLIMIT is ignored: set it in the environment",
+		"ENVIRONMENT=development",
+		"CONTENT_TTL=3m",
+		"SITE_URL=https://from.the.environment",
+		"CACHE_API_TOKEN=(secret, 2 value(s))",
+		"RATE_LIMIT is not a setting: did you mean RATE_LIMITS?",
+		"line 9: GOMEMLIMIT is ignored: set it in the environment",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
+
 	if code != 0 || strings.Contains(out, "GOGC") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
+
 	if out, code := command(t, nil, "--env-file", file+".none", "config"); code == 0 ||
 		!strings.Contains(out, "no such file") {
 		t.Errorf("a missing file: %d %s", code, out)
@@ -259,25 +282,21 @@ func TestEnvFile(t *testing.T) {
 // The manual's table names every setting with its default, and says what it means.
 func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
-	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").FindAllStringSubmatch(
-		manual(t, "cmd/siteapi/README.md"), -1), config.Table()
+	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").
+		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
 	if len(rows) != len(table) || len(table) > 51 {
 		t.Fatalf("there are %d settings, and %d rows", len(table), len(rows))
 	}
+
 	for i, item := range table {
 		def := strings.Replace("`"+item.Default+"`", "``", "–", 1)
 		if item.Development != "" {
 			def += "; in development `" + item.Development + "`"
 		}
+
 		if rows[i][1] != item.Name || rows[i][2] != def {
-			t.Errorf(
-				"row %d is %s with the default %s, want %s with %s",
-				i,
-				rows[i][1],
-				rows[i][2],
-				item.Name,
-				def,
-			)
+			t.Errorf("row %d is %s with the default %s, want %s with %s",
+				i, rows[i][1], rows[i][2], item.Name, def)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"siteapi/integrations/quote"
 )
 
-// vendor is a stand-in of the bot check: it takes the token "good".
+// vendor starts a stub of the bot check, which accepts the token "good".
 func vendor(t *testing.T) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -27,6 +27,7 @@ func vendor(t *testing.T) (url string, asked *atomic.Int64) {
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Secret != "hush" {
 			t.Errorf("the vendor was sent %+v, %v", in, err)
 		}
+
 		if in.Response == "good" {
 			_, _ = io.WriteString(w, `{"success":true}`)
 			return
@@ -37,17 +38,19 @@ func vendor(t *testing.T) (url string, asked *atomic.Int64) {
 	return s.URL, asked
 }
 
-// arrives reports whether a lead gets to both targets, or neither within a moment.
+// arrives fails unless a lead gets to both targets, or to neither within a moment.
 func (s *service) arrives(id string, want bool) {
 	s.t.Helper()
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
 		return err == nil && len(s.deliveries(id)) == 2
 	}
+
 	if want {
 		eventually(s.t, "the lead "+id+" is delivered", there)
 		return
 	}
+
 	time.Sleep(300 * time.Millisecond)
 	if there() || len(s.deliveries(id)) != 0 {
 		s.t.Errorf("the lead in review %s was delivered: %v", id, s.deliveries(id))
@@ -57,6 +60,7 @@ func (s *service) arrives(id string, want bool) {
 func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 	t.Parallel()
 	url, _ := vendor(t)
+
 	tests := []struct {
 		name     string
 		env      map[string]string
@@ -124,38 +128,39 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 			inReview: true,
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			env := map[string]string{"TURNSTILE_API_URL": url}
 			maps.Copy(env, tt.env)
 			s := startService(t, env, quick)
+
 			bothEndpoints(t, func(t *testing.T, endpoint string) {
 				session := "spam-" + endpoint
 				if tt.track {
 					s.through(endpoint, "trackQuote", object{"input": object{"sessionId": session}})
 					time.Sleep(5 * time.Millisecond)
 				}
+
 				in := validSubmission(session)
 				maps.Copy(in, tt.change)
 				got := s.through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.data["success"] != true {
 					t.Fatalf("the answer is %s", got.raw)
 				}
+
 				id := got.data["submissionId"].(string)
 				stored, err := s.app.data.Quotes.Submission(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if !reflect.DeepEqual(stored.Signals, tt.want) || stored.InReview != tt.inReview {
-					t.Errorf(
-						"stored with %v, in review %v; want %v, %v",
-						stored.Signals,
-						stored.InReview,
-						tt.want,
-						tt.inReview,
-					)
+					t.Errorf("stored with %v, in review %v; want %v, %v",
+						stored.Signals, stored.InReview, tt.want, tt.inReview)
 				}
+
 				s.arrives(id, !tt.inReview)
 				if pdf := s.do("GET", "/api/quote/pdf?id="+id, ""); pdf.status != 200 {
 					t.Errorf("the visitor's PDF answers %d", pdf.status)
@@ -169,10 +174,12 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 func TestLeadsInReviewLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
+
 	shape := func(in object) string {
 		got := s.through("REST", "submitQuote", object{"input": in})
 		return strings.ReplaceAll(got.raw, got.data["submissionId"].(string), "ID")
 	}
+
 	trapped := validSubmission("looks-2")
 	trapped["website"] = "x"
 	if a, b := shape(validSubmission("looks-1")), shape(trapped); a != b {
@@ -180,16 +187,18 @@ func TestLeadsInReviewLookLikeOthers(t *testing.T) {
 	}
 }
 
-// A retry of a submission in review gets its id again and does not get it delivered; nor is
-// the same content without the trap another lead.
+// A retry of a submission in review gets the same id and does not have it delivered; the
+// same content without the trap is not another lead either.
 func TestLeadsInReviewStayThereWhenRepeated(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil, quick)
 	in := validSubmission("again")
 	in["website"] = "x"
 	first := s.through("REST", "submitQuote", object{"input": in}).data["submissionId"].(string)
+
 	delete(in, "website")
-	if again := s.through("GraphQL", "submitQuote", object{"input": in}).data["submissionId"]; again != first {
+	if again := s.through("GraphQL", "submitQuote",
+		object{"input": in}).data["submissionId"]; again != first {
 		t.Errorf("the repetition got %v, want %s", again, first)
 	}
 	s.arrives(first, false)

@@ -32,8 +32,7 @@ type otlp struct {
 
 // Export takes spans.
 func (o *otlp) Export(
-	_ context.Context,
-	in *collector.ExportTraceServiceRequest,
+	_ context.Context, in *collector.ExportTraceServiceRequest,
 ) (*collector.ExportTraceServiceResponse, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,6 +53,7 @@ func (o *otlp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not OTLP", http.StatusBadRequest)
 		return
 	}
+
 	out, _ := o.Export(r.Context(), &in)
 	data, _ := proto.Marshal(out)
 	w.Header().Set("Content-Type", "application/x-protobuf")
@@ -86,7 +86,7 @@ func (o *otlp) single(t *testing.T, name string) *pb.Span {
 	return found[0]
 }
 
-// attribute returns the value of an attribute as text.
+// attributeOf returns the value of an attribute as text.
 func attributeOf(s *pb.Span, name string) string {
 	for _, a := range s.Attributes {
 		if a.Key == name {
@@ -106,6 +106,7 @@ func listening(t *testing.T, to string, heard *sync.Map) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		heard.Store(r.Header.Get("Traceparent"), r.Method+" "+r.URL.Path)
@@ -121,8 +122,8 @@ const (
 	traceparent = "Traceparent: 00-" + clientTrace + "-" + clientSpan + "-01"
 )
 
-// One submission, from the visitor's own span to both upstreams, is one trace; nothing of
-// the visitor is in it.
+// One submission, from the visitor's own span to both upstreams, is one trace without
+// personal data.
 func TestTraceOfASubmission(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"REST", "GraphQL"} {
@@ -131,6 +132,7 @@ func TestTraceOfASubmission(t *testing.T) {
 			o := &otlp{}
 			receiver := httptest.NewServer(o)
 			t.Cleanup(receiver.Close)
+
 			stubs := newVendorStubs(t, sanitytest.Options{}, hubspottest.Options{})
 			var heard sync.Map
 			s := startService(t, stubs.env(map[string]string{
@@ -138,38 +140,33 @@ func TestTraceOfASubmission(t *testing.T) {
 				"SANITY_API_URL":              listening(t, stubs.cms.URL(), &heard),
 				"HUBSPOT_API_URL":             listening(t, stubs.crm.URL(), &heard),
 			}), quick)
-			got := s.through(
-				endpoint,
-				"submitQuote",
-				object{"input": validSubmission("traced")},
-				traceparent,
-				"X-Request-Id: req-1",
-			)
+
+			got := s.through(endpoint, "submitQuote", object{"input": validSubmission("traced")},
+				traceparent, "X-Request-Id: req-1")
 			id := got.data["submissionId"].(string)
 			eventually(t, "the lead is delivered", func() bool {
 				return s.deliveries(id)["cms"].State == "delivered" &&
 					s.deliveries(id)["crm"].State == "delivered"
 			})
-			s.stop() // sends what is left
+			s.stop() // sends the remaining spans
 
-			request := map[string]string{"REST": "POST /api/quote/submit", "GraphQL": "POST /graphql"}[endpoint]
+			request := map[string]string{
+				"REST":    "POST /api/quote/submit",
+				"GraphQL": "POST /graphql",
+			}[endpoint]
+
 			parents := []string{request, "mutation submitQuote"}
 			under := clientSpan
 			for _, name := range parents {
 				span := o.single(t, name)
 				if fmt.Sprintf("%x", span.ParentSpanId) != under ||
 					fmt.Sprintf("%x", span.TraceId) != clientTrace {
-					t.Errorf(
-						"%s is under %x of trace %x, want %s of %s",
-						name,
-						span.ParentSpanId,
-						span.TraceId,
-						under,
-						clientTrace,
-					)
+					t.Errorf("%s is under %x of trace %x, want %s of %s",
+						name, span.ParentSpanId, span.TraceId, under, clientTrace)
 				}
 				under = fmt.Sprintf("%x", span.SpanId)
 			}
+
 			root := o.single(t, request)
 			for name, want := range map[string]string{
 				"http.request.method":       "POST",
@@ -181,26 +178,22 @@ func TestTraceOfASubmission(t *testing.T) {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
+
 			for target, system := range map[string]string{"cms": "sanity", "crm": "hubspot"} {
 				try := o.single(t, "deliver "+target)
 				if fmt.Sprintf("%x", try.ParentSpanId) != under ||
 					fmt.Sprintf("%x", try.TraceId) != clientTrace {
-					t.Errorf(
-						"the try to deliver to %s is under %x, want the operation's %s",
-						target,
-						try.ParentSpanId,
-						under,
-					)
+					t.Errorf("the try to deliver to %s is under %x, want the operation's %s",
+						target, try.ParentSpanId, under)
 				}
+
 				calls := slices.DeleteFunc(
 					slices.Concat(o.named("POST "+system), o.named("PATCH "+system)),
-					func(s *pb.Span) bool {
-						return string(s.ParentSpanId) != string(try.SpanId)
-					},
-				)
+					func(s *pb.Span) bool { return string(s.ParentSpanId) != string(try.SpanId) })
 				if len(calls) == 0 {
 					t.Fatalf("the try to deliver to %s made no call", target)
 				}
+
 				if what := attributeOf(calls[0], "siteapi.operation"); what == "" ||
 					attributeOf(calls[0], "http.response.status_code") == "" {
 					t.Errorf("the call has %v", calls[0].Attributes)
@@ -209,13 +202,16 @@ func TestTraceOfASubmission(t *testing.T) {
 					t.Errorf("the upstream was not told of the call to %s: %v", system, sent)
 				}
 			}
+
 			all := strings.Join(o.raw, "\n")
-			for _, personal := range []string{"Ana", "Ionescu", "ana@example.com", "ana%40", "721 000", "Țară", id, "traced",
-				"127.0.0.1:"} {
+			for _, personal := range []string{
+				"Ana", "Ionescu", "ana@example.com", "ana%40", "721 000", "Țară", id, "traced", "127.0.0.1:",
+			} {
 				if strings.Contains(all, personal) {
 					t.Errorf("the spans hold %q", personal)
 				}
 			}
+
 			s.wantTracedLog(t, "req-1", clientTrace, root.SpanId)
 		})
 	}
@@ -224,6 +220,7 @@ func TestTraceOfASubmission(t *testing.T) {
 // wantTracedLog looks for the trace and the span in the lines of a request.
 func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID []byte) {
 	t.Helper()
+
 	seen := map[string]bool{}
 	for line := range strings.Lines(s.log.String()) {
 		var e struct {
@@ -235,12 +232,14 @@ func (s *service) wantTracedLog(t *testing.T, requestID, traceID string, spanID 
 		if json.Unmarshal([]byte(line), &e) != nil || e.RequestID != requestID {
 			continue
 		}
+
 		seen[e.Message] = true
 		if e.TraceID != traceID || e.SpanID == "" ||
 			e.Message == "request" && e.SpanID != fmt.Sprintf("%x", spanID) {
 			t.Errorf("the line lacks its trace: %s", line)
 		}
 	}
+
 	if !seen["request"] || !seen["quote submitted"] {
 		t.Errorf("the lines of the request are %v", seen)
 	}
@@ -257,11 +256,13 @@ func TestTracesOff(t *testing.T) {
 		if s.app.traces != nil {
 			t.Errorf("%s: requests are traced", name)
 		}
+
 		got := s.through("REST", "submitQuote", object{"input": validSubmission("off")}, traceparent)
 		stored, err := s.app.data.Quotes.Submission(t.Context(), got.data["submissionId"].(string))
 		if err != nil || stored.Trace != "" {
 			t.Errorf("%s: stored with the trace %q, %v", name, stored.Trace, err)
 		}
+
 		if strings.Contains(s.log.String(), "trace_id") {
 			t.Errorf("%s: the log names a trace", name)
 		}

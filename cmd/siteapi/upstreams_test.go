@@ -24,12 +24,13 @@ type vendorStubs struct {
 	crm *hubspottest.Server
 }
 
-// newVendorStubs starts both, Sanity's with the sample content.
+// newVendorStubs starts both stubs, Sanity's with the sample content.
 func newVendorStubs(t *testing.T, s sanitytest.Options, h hubspottest.Options) *vendorStubs {
 	t.Helper()
 	f := &vendorStubs{t, sanitytest.New(s), hubspottest.New(h)}
 	t.Cleanup(f.crm.Close)
 	t.Cleanup(f.cms.Close)
+
 	var docs []json.RawMessage
 	if err := json.Unmarshal(cmsfile.Sample(), &docs); err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func newVendorStubs(t *testing.T, s sanitytest.Options, h hubspottest.Options) *
 	return f
 }
 
-// env is what a service needs to work with them, with further settings.
+// env returns the settings with which a service uses the stubs, and more.
 func (f *vendorStubs) env(more ...map[string]string) map[string]string {
 	env := map[string]string{
 		"CMS_DRIVER":        "sanity",
@@ -52,13 +53,14 @@ func (f *vendorStubs) env(more ...map[string]string) map[string]string {
 		"HUBSPOT_API_URL":   f.crm.URL(),
 		"DELIVERY_RATE":     "0",
 	}
+
 	for _, m := range more {
 		maps.Copy(env, m)
 	}
 	return env
 }
 
-// environ is env in the form of a process.
+// environ returns env as the environment of a process.
 func (f *vendorStubs) environ(more ...map[string]string) []string {
 	var list []string
 	for name, value := range f.env(more...) {
@@ -81,6 +83,7 @@ func (f *vendorStubs) documents(session string) []cms.StoredSubmission {
 		if !strings.HasPrefix(id, cms.SubmissionType+".") {
 			continue
 		}
+
 		if err := json.Unmarshal(raw, &d); err != nil {
 			f.t.Error(err)
 		}
@@ -91,7 +94,7 @@ func (f *vendorStubs) documents(session string) []cms.StoredSubmission {
 	return found
 }
 
-// contacts returns those that hold a submission.
+// contacts returns the contacts with an e-mail address.
 func (f *vendorStubs) contacts(email string) []hubspottest.Contact {
 	var found []hubspottest.Contact
 	for _, c := range f.crm.Contacts() {
@@ -117,15 +120,15 @@ func (f *vendorStubs) faults() (inCMS, inCRM int) {
 	return inCMS, inCRM
 }
 
-// lead is a submission of a session of its own.
+// lead returns the submission of a session, with an e-mail address of its own.
 func lead(session string) object {
 	o := validSubmission(session)
 	o["contact"].(object)["email"] = session + "@example.com"
 	return o
 }
 
-// checkLead reports whatever is not as it should be: exactly one document and one
-// contact, with what was submitted.
+// checkLead fails unless a lead has exactly one document and one contact, which hold the
+// submitted values.
 func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 	t.Helper()
 	docs := f.documents(session)
@@ -133,18 +136,21 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 		t.Errorf("%d documents, want 1", len(docs))
 		return
 	}
+
 	d := docs[0]
 	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" ||
-		d.Contact.Email != session+"@example.com" ||
-		d.Contact.LastName != "Ionescu" || d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 ||
+		d.Contact.Email != session+"@example.com" || d.Contact.LastName != "Ionescu" ||
+		d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 ||
 		d.Selections.Timeline != "3-months" || d.Locale != "ro" {
 		t.Errorf("the document is %+v", d)
 	}
+
 	contacts := f.contacts(session + "@example.com")
 	if len(contacts) != 1 {
 		t.Errorf("%d contacts, want 1", len(contacts))
 		return
 	}
+
 	want := map[string]string{
 		"email":               session + "@example.com",
 		"firstname":           "Ana",
@@ -161,6 +167,7 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 		"quote_pdf_url":       "/api/quote/pdf?id=" + id,
 		"company":             "Țară SRL",
 	}
+
 	got := maps.Clone(contacts[0].Properties)
 	if got["quote_submitted_at"] == "" {
 		t.Error("the contact has no quote_submitted_at")
@@ -198,13 +205,12 @@ func (s *service) submit(t *testing.T, session string) string {
 // deliveries returns the deliveries of a submission, by target.
 func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
 	s.t.Helper()
-	list, err := s.app.data.Queue.List(
-		context.WithoutCancel(s.t.Context()),
-		queue.Filter{Submissions: []string{id}},
-	)
+	list, err := s.app.data.Queue.List(context.WithoutCancel(s.t.Context()),
+		queue.Filter{Submissions: []string{id}})
 	if err != nil {
 		s.t.Error(err)
 	}
+
 	byTarget := map[queue.Target]queue.Delivery{}
 	for _, d := range list {
 		if _, again := byTarget[d.Target]; again {

@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// failure is how Check ends a run.
+// failure carries the error with which Check ends a run.
 type failure struct{ error }
 
-// Check ends what [Run] called with an error, if it is one. Not for other goroutines.
+// Check ends the function that [Run] called, unless err is nil. It must be called from
+// the goroutine of Run.
 func Check(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -24,7 +25,7 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Run calls f and returns the error that ended it.
+// Run calls f and returns the error that ended it, if any.
 func Run(f func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -35,6 +36,7 @@ func Run(f func()) (err error) {
 			err = failed.error
 		}
 	}()
+
 	f()
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Tokens of the services that New makes.
+// CacheToken and WebhookToken are the tokens of the services that New makes.
 const (
 	CacheToken   = "tool-cache-token"
 	WebhookToken = "tool-webhook-token"
@@ -26,8 +26,8 @@ const (
 // Service is the binary on one data folder and one address, however often it is stopped
 // and started. Its log is siteapi.log beside the data.
 type Service struct {
-	Base, Admin string          // http://127.0.0.1:<port> of the service and of its metrics
-	Dir         string          // with the folder "data" and the log
+	Base, Admin string          // URLs of the service and of its metrics, http://127.0.0.1:<port>
+	Dir         string          // has the folder "data" and the log
 	Ended       <-chan struct{} // closed when the process has ended
 
 	binary string
@@ -35,22 +35,28 @@ type Service struct {
 	cmd    *exec.Cmd
 }
 
-// New prepares a production service in a folder. Env is added to what a start needs.
+// New prepares a production service in a folder; env is added to the settings it needs.
 func New(binary, dir string, env ...string) *Service {
 	path := Must(filepath.Abs(binary))
 	if _, err := os.Stat(path); err != nil {
 		Check(fmt.Errorf("the service is not built, run `make build` first: %w", err))
 	}
+
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
 	addr, admin := freeAddress(), freeAddress()
+
 	return &Service{
 		binary: path,
 		Dir:    dir,
 		Base:   "http://" + addr,
 		Admin:  "http://" + admin,
 		env: append([]string{
-			"LISTEN_ADDR=" + addr, "ADMIN_ADDR=" + admin, "DATA_DIR=" + filepath.Join(dir, "data"),
-			"CACHE_API_TOKEN=" + CacheToken, "CMS_WEBHOOK_SECRET=" + WebhookToken, "RATE_LIMITS=off",
+			"LISTEN_ADDR=" + addr,
+			"ADMIN_ADDR=" + admin,
+			"DATA_DIR=" + filepath.Join(dir, "data"),
+			"CACHE_API_TOKEN=" + CacheToken,
+			"CMS_WEBHOOK_SECRET=" + WebhookToken,
+			"RATE_LIMITS=off",
 		}, env...),
 	}
 }
@@ -61,13 +67,16 @@ func freeAddress() string {
 	return l.Addr().String()
 }
 
-// Start starts the process without waiting for it. Prefix is a command to start it with.
+// Start starts the process without waiting for it; prefix is a command to start it with.
 func (s *Service) Start(prefix ...string) {
-	log := Must(os.OpenFile(filepath.Join(s.Dir, "siteapi.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+	log := Must(os.OpenFile(
+		filepath.Join(s.Dir, "siteapi.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+
 	args := append(prefix, s.binary, "serve")
 	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it ends by Stop and no other way
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), s.env...), log, log
 	Check(errors.Join(cmd.Start(), log.Close()))
+
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -80,11 +89,13 @@ func (s *Service) Start(prefix ...string) {
 func (s *Service) Ready(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+
 	for {
 		if status, _, err := Do(ctx, http.MethodGet, s.Base+"/healthz", "", ""); err == nil &&
 			status == http.StatusOK {
 			return
 		}
+
 		select {
 		case <-s.Ended:
 			Check(fmt.Errorf("the service ended by itself: see %s", filepath.Join(s.Dir, "siteapi.log")))
@@ -103,27 +114,30 @@ func (s *Service) Run(ctx context.Context, prefix ...string) {
 
 // Stop sends a signal and waits until the process is gone. Stopping twice is no error.
 func (s *Service) Stop(signal syscall.Signal) {
-	_ = s.cmd.Process.Signal(signal) // one that has ended needs none
+	_ = s.cmd.Process.Signal(signal) // fails if it has ended
 	<-s.Ended
 }
 
-// Do sends one request, with JSON for a body unless it is empty, and returns status and body of the answer.
+// Do sends one request, with JSON for a body unless it is empty, and returns the status
+// and body of the answer.
 func Do(ctx context.Context, method, url, token, body string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
 	req.Header = Header(token)
+
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	data, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, data, err
 }
 
-// Header is what the tools send beside a body.
+// Header returns the header that the tools send with a body; an empty token is left out.
 func Header(token string) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}}
 	if token != "" {
@@ -135,10 +149,11 @@ func Header(token string) http.Header {
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // Command runs another command of the binary beside the service and returns its output.
-// Exit code 2 (done, and something is amiss) is no error.
+// Exit code 2, done but with something amiss, is not an error.
 func (s *Service) Command(ctx context.Context, args ...string) []byte {
 	cmd := exec.CommandContext(ctx, s.binary, args...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), s.env...), os.Stderr
+
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState.ExitCode() != 2 {
 		Check(fmt.Errorf("siteapi %s: %w", strings.Join(args, " "), err))
@@ -146,10 +161,11 @@ func (s *Service) Command(ctx context.Context, args ...string) []byte {
 	return out
 }
 
-// Memory returns a line of the process's status, VmRSS or VmHWM, in MiB.
+// Memory returns a line of the process's status, such as VmRSS or VmHWM, in MiB.
 func (s *Service) Memory(line string) float64 {
 	status := Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)))
 	_, value, _ := strings.Cut(string(status), line+":")
+
 	var kib float64
 	Must(fmt.Sscan(value, &kib))
 	return kib / 1024
