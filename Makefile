@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TAGS    := grpcnotrace,validator_novalidatefn
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl pages browser-test clients audit openapi-lint studio bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl pages types browser-test clients audit openapi-lint studio bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -35,14 +35,14 @@ test: ## run the tests; those that need a server are skipped where it is not ins
 test-race: ## run the tests with the race detector, PACKAGES="./cmd/siteapi" or all; those of PDFs take minutes
 	$(GO) test -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0' $(TESTFLAGS) $(or $(PACKAGES),./...)
 
-build: $(if $(wildcard schema/page/web/*/dist),pages) ## build bin/siteapi, with the pages where they were built before
+build: ## build bin/siteapi
 	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
 
 reproducible: build ## build it once more, in another folder (and from nothing with COLD=1): every byte has to be the same
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
-	{ git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"'; \
-	ls -d schema/*/web/dist schema/page/web/*/dist 2>/dev/null; } | tar cT - | tar x -C "$$copy" && \
-	$(if $(COLD),GOCACHE="$$copy/.cache") $(MAKE) -s $(if $(COLD),,-o pages) -C "$$copy" build VERSION="$(VERSION)" && \
+	git ls-files -z --cached --others --exclude-standard | xargs -0 -I{} sh -c 'test -e "{}" && echo "{}"' | \
+	tar cT - | tar x -C "$$copy" && \
+	$(if $(COLD),GOCACHE="$$copy/.cache") $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
 	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
 
 generate: ## regenerate code from the schema
@@ -58,40 +58,33 @@ sdl: ## print the schema for other tools
 %/node_modules/.package-lock.json: %/package-lock.json
 	npm --prefix $* ci
 
-PLAYGROUND := schema/playground/web/dist/index.html
-PAGES      := schema/page/web/calculator/dist/index.html
+PAGES   := cmd/siteapi/internal/pages
+CLIENTS := schema/clients
 
-$(PLAYGROUND): schema/playground/node_modules/.package-lock.json schema/playground/build.mjs schema/page/pack.mjs \
-		$(wildcard schema/playground/src/* schema/playground/web/*.html schema/playground/web/static/*)
-	npm --prefix schema/playground run check
-	npm --prefix schema/playground run build
+pages: $(PAGES)/node_modules/.package-lock.json ## build the pages that the binary embeds, with npm, into files that are kept in git
+	npm --prefix $(PAGES) run check
+	npm --prefix $(PAGES) run build
 
-$(PAGES): schema/clients/node_modules/.package-lock.json schema/clients/build.mjs schema/page/pack.mjs \
-		$(wildcard schema/clients/generated/* $(foreach file,$(wildcard schema/clients/*/index.html),$(dir $(file))*))
-	npm --prefix schema/clients run check-pages
-	npm --prefix schema/clients run build
+types: $(CLIENTS)/node_modules/.package-lock.json ## regenerate TypeScript types from the schema, for the pages and the example clients
+	npm --prefix $(CLIENTS) run generate
 
-pages: $(PLAYGROUND) $(PAGES) ## build the pages that the binary embeds, with npm: playground, API reference, calculator, inbox
+browser-test: build $(PAGES)/node_modules/.package-lock.json ## try the pages in a real browser, which CHROMIUM names; pictures in cmd/siteapi/internal/pages/test/screenshots
+	npm --prefix $(PAGES) test
 
-browser-test: pages ## try the pages in a real browser, which CHROMIUM names; pictures in schema/playground/test/screenshots
-	$(MAKE) build
-	npm --prefix schema/playground test
-	npm --prefix schema/clients run test-pages
+clients: build $(CLIENTS)/node_modules/.package-lock.json ## try Apollo Client, urql and graphql-request, with types generated from the schema
+	npm --prefix $(CLIENTS) test
 
-clients: build schema/clients/node_modules/.package-lock.json ## try Apollo Client, urql and graphql-request, with types generated from the schema
-	npm --prefix schema/clients test
-
-audit: build schema/clients/node_modules/.package-lock.json ## run the public GraphQL-over-HTTP audit suite against the service
-	npm --prefix schema/clients run audit
+audit: build $(CLIENTS)/node_modules/.package-lock.json ## run the public GraphQL-over-HTTP audit suite against the service
+	npm --prefix $(CLIENTS) run audit
 
 studio: integrations/cms/sanity/studio/node_modules/.package-lock.json ## check the schema definitions for Sanity Studio against Sanity's types
 	npm --prefix integrations/cms/sanity/studio run check
 
-openapi-lint: schema/clients/node_modules/.package-lock.json ## check the OpenAPI description with a public linter
-	schema/clients/node_modules/.bin/redocly lint --config .redocly.yaml rest/testdata/openapi.json
+openapi-lint: $(CLIENTS)/node_modules/.package-lock.json ## check the OpenAPI description with a public linter
+	$(CLIENTS)/node_modules/.bin/redocly lint --config .redocly.yaml rest/testdata/openapi.json
 
 clean: ## remove what was built, and nothing that was stored
-	rm -rf bin schema/playground/web/dist schema/page/web/*/dist
+	rm -rf bin
 
 bench: build ## measure the service against baselines, on an otherwise idle machine
 	$(GO) build -o bin/bench ./cmd/bench

@@ -30,7 +30,7 @@ func TestExamplesHaveWordsInTheSampleContent(t *testing.T) {
 	var slugs []string
 	for _, pattern := range []string{
 		"../../schema/*.graphqls",
-		"../../schema/playground/web/static/operations.js",
+		"internal/pages/playground/operations.js",
 		"../../rest/operations/*.graphql",
 	} {
 		files, err := filepath.Glob(pattern)

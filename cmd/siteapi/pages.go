@@ -8,8 +8,7 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
 	"siteapi/cmd/siteapi/internal/inbox"
-	"siteapi/schema/page"
-	"siteapi/schema/playground"
+	"siteapi/cmd/siteapi/internal/pages"
 )
 
 // newPages returns the handlers of the pages by path. Pages show the well-known tokens of
@@ -29,29 +28,29 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"inbox-url":     address,
 	}
 
-	all := []page.Options{{Path: inbox.Path, Files: page.Files("inbox")}}
+	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}
 	if s.Playground {
-		all = append(all, playground.Page())
+		all = append(all, pages.Playground())
 	}
 	if s.FrontPage {
 		all = append(all,
-			page.Options{Path: "/", Files: page.Files("front")},
-			page.Options{Path: "/calculator", Files: page.Files("calculator"), ImageHosts: s.LogoHosts},
+			pages.Options{Path: "/", Files: pages.Files("front")},
+			pages.Options{Path: "/calculator", Files: pages.Files("calculator"), ImageHosts: s.LogoHosts},
 			// The components of the API reference are positioned by style attributes.
-			page.Options{Path: "/docs", Files: page.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"},
+			pages.Options{Path: "/docs", Files: pages.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"},
 		)
 	}
 
-	pages := map[string]http.Handler{}
+	handlers := map[string]http.Handler{}
 	for _, o := range all {
 		o.Values, o.Refuse = values, httpserver.WriteError
-		handler, err := page.New(o)
+		handler, err := pages.New(o)
 		if err != nil {
 			return nil, err
 		}
-		pages[o.Path] = handler
+		handlers[o.Path] = handler
 	}
-	return pages, nil
+	return handlers, nil
 }
 
 // shownToken returns the well-known token of development if it is accepted, else a

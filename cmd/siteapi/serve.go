@@ -13,8 +13,8 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/pages"
 	"siteapi/cmd/siteapi/internal/telemetry"
-	"siteapi/schema/playground"
 )
 
 // serve answers requests until ctx ends, then finishes what is under way.
@@ -54,7 +54,7 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 		base := "http://localhost:" + port
 		ready.Str("open", base+"/").Str("calculator", base+"/calculator").Str("reference", base+"/docs")
 		if s.Playground {
-			ready.Str("playground", base+playground.Path)
+			ready.Str("playground", base+pages.PlaygroundPath)
 		}
 	}
 	ready.Msg("ready")

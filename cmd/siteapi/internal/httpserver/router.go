@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"siteapi/cmd/siteapi/internal/inbox"
+	"siteapi/cmd/siteapi/internal/pages"
 	"siteapi/rest"
 	"siteapi/schema"
-	"siteapi/schema/playground"
 )
 
 // Paths of endpoints other than the routes of REST.
@@ -54,7 +54,7 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		inbox.GraphQLPath:    operators,
 	})
 
-	if s.Pages[playground.Path] != nil {
+	if s.Pages[pages.PlaygroundPath] != nil {
 		routes[GraphQLPath] = redirectBrowsers(s.GraphQL)
 	}
 
@@ -88,7 +88,7 @@ func redirectBrowsers(next http.Handler) http.Handler {
 		if r.Method == http.MethodGet && r.URL.RawQuery == "" &&
 			strings.Contains(r.Header.Get("Accept"), "text/html") {
 			w.Header().Add("Vary", "Accept")
-			http.Redirect(w, r, playground.Path, http.StatusFound)
+			http.Redirect(w, r, pages.PlaygroundPath, http.StatusFound)
 			return
 		}
 		next.ServeHTTP(w, r)

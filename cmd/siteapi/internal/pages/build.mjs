@@ -1,0 +1,126 @@
+// Builds every page, a folder with an index.html each, into dist/<page>, which the binary embeds: files named by their
+// contents and gzipped once here, the licences of the bundled packages, and index.html, which loads them. The same
+// sources and the same lock file give the same bytes on every machine, so the result is kept in git.
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { gzipSync } from "fflate";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+const options = {
+  absWorkingDir: folder,
+  bundle: true,
+  minify: true,
+  write: false,
+  metafile: true,
+  outdir: "dist",
+  entryNames: "[name]-[hash]",
+  chunkNames: "chunk-[hash]",
+  assetNames: "[name]-[hash]",
+  target: ["es2022"],
+  format: "esm",
+  splitting: true,
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "none", // the licences are collected in one file instead
+  define: { "process.env.NODE_ENV": '"production"' },
+  loader: { ".ttf": "file", ".svg": "file" },
+  logLevel: "warning",
+};
+
+/** Bundles the playground: React, and the editors' workers first, since the page has to know their hashed names. */
+async function playground() {
+  const workers = await esbuild.build({
+    ...options,
+    format: "iife",
+    splitting: false,
+    entryPoints: {
+      "editor.worker": "monaco-editor/esm/vs/editor/editor.worker.js",
+      "json.worker": "monaco-editor/esm/vs/language/json/json.worker.js",
+      "graphql.worker": "monaco-graphql/esm/graphql.worker.js",
+    },
+  });
+  const names = {};
+  for (const file of workers.outputFiles) {
+    const name = basename(file.path);
+    names[name.slice(0, name.indexOf("."))] = name;
+  }
+
+  const page = await esbuild.build({
+    ...options,
+    jsxImportSource: "react",
+    entryPoints: { playground: "playground/main.tsx" },
+    define: { ...options.define, WORKERS: JSON.stringify(names) },
+  });
+  return [workers, page];
+}
+
+/** Bundles a page whose entry point is main.tsx, or main.css if it runs no script. */
+async function bundle(name) {
+  const files = await readdir(join(folder, name));
+  const entry = files.includes("main.tsx") ? "main.tsx" : "main.css";
+  return [await esbuild.build({ ...options, entryPoints: { [name]: `${name}/${entry}` } })];
+}
+
+/** Writes a page to dist. In its HTML SCRIPT, STYLE, ICON and LICENCES stand for the names of files. */
+async function write(name, html, results) {
+  const dist = join(folder, "dist", name);
+  await rm(dist, { recursive: true, force: true });
+  await mkdir(dist, { recursive: true });
+
+  const names = { SCRIPT: "", STYLE: "", ICON: "", LICENCES: "" };
+  let plain = 0;
+  let packed = 0;
+  async function keep(file, contents) {
+    // zlib's bytes differ between versions of Node.js; those of a package in the lock file don't.
+    const gz = gzipSync(contents, { level: 9, mtime: 0 });
+    plain += contents.length;
+    packed += gz.length;
+    await writeFile(join(dist, `${file}.gz`), gz);
+  }
+
+  for (const file of results.flatMap((result) => result.outputFiles)) {
+    const output = basename(file.path);
+    if (output.startsWith(`${name}-`)) names[extname(output) === ".css" ? "STYLE" : "SCRIPT"] = output;
+    // Style sheets of parts that load later are in the page's own already.
+    if (output.startsWith("chunk-") && output.endsWith(".css")) continue;
+    await keep(output, file.contents);
+  }
+
+  const collect = async (placeholder, stem, extension, contents) => {
+    if (!html.includes(placeholder)) return;
+    const hash = createHash("sha256").update(contents).digest("hex").slice(0, 8).toUpperCase();
+    names[placeholder] = `${stem}-${hash}${extension}`;
+    await keep(names[placeholder], contents);
+  };
+  await collect("ICON", "icon", ".svg", await readFile(join(folder, "icon.svg")));
+  await collect("LICENCES", "licences", ".txt", Buffer.from(await licences(results)));
+
+  await writeFile(join(dist, "index.html"), html.replace(/SCRIPT|STYLE|ICON|LICENCES/g, (word) => names[word]));
+  console.log(`${name}: ${(plain / 1e6).toFixed(2)} MB, ${(packed / 1e6).toFixed(2)} MB gzipped`);
+}
+
+/** Returns the licence of every package that something was bundled from. */
+async function licences(results) {
+  const packages = new Set();
+  for (const input of results.flatMap((result) => Object.keys(result.metafile.inputs))) {
+    const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (found) packages.add(found[1]);
+  }
+  const texts = [];
+  for (const path of [...packages].sort()) {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, path, "package.json"), "utf8"));
+    const file = (await readdir(join(folder, path))).sort().find((f) => /^licen[cs]e/i.test(f));
+    const text = file ? await readFile(join(folder, path, file), "utf8") : "";
+    texts.push(`${name} ${version} (${license})\n\n${text.trim()}\n`);
+  }
+  return texts.join(`\n${"-".repeat(72)}\n\n`);
+}
+
+for (const name of await readdir(folder)) {
+  const html = await readFile(join(folder, name, "index.html"), "utf8").catch(() => "");
+  if (html) await write(name, html, name === "playground" ? await playground() : await bundle(name));
+}

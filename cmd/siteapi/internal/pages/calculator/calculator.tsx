@@ -1,0 +1,252 @@
+// The page: its state, which is the visitor's input and the service's answers, and its markup.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/calculator.js";
+import { phonesAt } from "./phones.js";
+import { Choices, Contact, Phones, type Errors } from "./fields.js";
+import { chosen, estimate, fieldOf, groups, moneyFormat, readOptions, type Selections } from "./quote.js";
+import { randomId, ServiceError, type newService, type Receipt } from "./service.js";
+import { explainError, locales, words, type Words } from "./words.js";
+
+type Service = ReturnType<typeof newService>;
+const nothing: Selections = { projectType: "", features: [], complexity: "", timeline: "" };
+const emptyContact = { firstName: "", lastName: "", email: "", phone: "", company: "" };
+
+export function Calculator({ service }: { service: Service }) {
+  const [locale, setLocale] = useLocale();
+  const [site, retry] = useSite(service, locale);
+  const [session, setSession] = useState(readSession);
+  const [selections, setSelections] = useState(nothing);
+  const [contact, setContact] = useState(emptyContact);
+  const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
+  const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
+  const [errors, setErrors] = useState<Errors>({});
+  const [receipt, setReceipt] = useState<Receipt | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+
+  const say = words[locale];
+  const options = site ? readOptions(site.options, locale) : [];
+  const picked = chosen(options, selections);
+  const range = estimate(picked);
+  const money = moneyFormat(locale);
+  const text = (value: string) => value || undefined; // what is empty is left out
+
+  useEffect(() => {
+    if (receipt || !picked.length) return;
+    const formData = { email: text(contact.email), firstName: text(contact.firstName) };
+    service.track({ sessionId: session, selections, estimate: range, formData });
+  }, [session, selections, contact.email, contact.firstName]);
+
+  // The first field with an error gets the focus, whether it was chosen from or typed into.
+  useEffect(() => {
+    const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+    (first?.querySelector("input") ?? first)?.focus();
+  }, [errors]);
+
+  async function submit(event: Event) {
+    event.preventDefault();
+    if (state === "sending" || state === "retrying") return;
+    setState("sending");
+    const input: SubmitQuoteInput = {
+      sessionId: session,
+      locale,
+      contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
+      selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
+      estimate: range,
+      website: text(website),
+    };
+    try {
+      setReceipt(await service.submit(input, () => setState("retrying")));
+      setState("choosing");
+      setErrors({});
+    } catch (error) {
+      const fields = error instanceof ServiceError ? error.fields : [];
+      setState("failed");
+      setErrors(Object.fromEntries(fields.map((error) => [error.field.replace(/\[\d+\]$/, ""), error])));
+    }
+  }
+
+  /** Applies a change and clears the error of its field. */
+  function change<T>(set: (change: (old: T) => T) => void, path: string, name: keyof T, value: T[keyof T]) {
+    set((old) => ({ ...old, [name]: value }));
+    setState((old) => (old === "failed" ? "choosing" : old));
+    if (errors[path]) setErrors((old) => Object.fromEntries(Object.entries(old).filter(([field]) => field !== path)));
+  }
+
+  function restart() {
+    setSession(newSession());
+    setSelections(nothing);
+    setReceipt(null);
+    scrollTo(0, 0);
+  }
+
+  if (!site) {
+    return (
+      <main class="waiting" aria-busy={site === undefined}>
+        {site === null && <p role="alert">{say.unavailable}</p>}
+        {site === null && <button onClick={retry}>{say.reload}</button>}
+      </main>
+    );
+  }
+  const hero = (site.hero[0]?.fields ?? {}) as { title?: string; subtitle?: string };
+  const email = site.SiteSettings?.contactEmail;
+  const logo = site.SiteSettings?.logo?.asset?.url;
+  const busy = state === "sending" || state === "retrying";
+  const marked = Object.keys(errors).some((field) => /^(contact|selections)\./.test(field)); // the others have no place here
+  const explain = (field: string) => errors[field] && explainError(locale, errors[field]);
+  return (
+    <>
+      <header>
+        {logo && <img class="logo" src={logo} alt="" />}
+        <Languages locale={locale} onChange={setLocale} />
+      </header>
+      <main>
+        <div class="hero">
+          <p class="kicker">{say.title}</p>
+          <h1>{hero.title ?? say.headline}</h1>
+          <p>{hero.subtitle ?? say.intro}</p>
+        </div>
+        {receipt ? (
+          <Accepted say={say} name={contact.firstName} receipt={receipt} pdf={service.pdf(receipt, locale)} onRestart={restart} />
+        ) : (
+          <form ref={form} onSubmit={submit} noValidate aria-busy={busy}>
+            <div class="steps">
+              {groups.map((group) => {
+                const field = fieldOf[group];
+                const several = group === "feature";
+                return (
+                  <Choices
+                    key={group}
+                    {...{ group, options, say, money, several, error: explain(`selections.${field}`) }}
+                    required={group === "projectType"}
+                    chosen={[selections[field]].flat()}
+                    onChange={(slugs) => change(setSelections, `selections.${field}`, field, several ? slugs : slugs[0] ?? "")}
+                  />
+                );
+              })}
+              <Contact
+                {...{ say, contact, explain, website, onWebsite: setWebsite }}
+                onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
+              />
+              {picked.length > 0 && (
+                <p class="bar" aria-hidden="true">
+                  {say.range} <strong>{money.formatRange(range.min, range.max)}</strong>
+                </p>
+              )}
+            </div>
+            <aside aria-label={say.range}>
+              <h2>{say.range}</h2>
+              <output class={picked.length ? "range" : "range empty"}>
+                {picked.length ? money.formatRange(range.min, range.max) : say.rangeEmpty}
+              </output>
+              <ul>
+                {picked.map((option) => (
+                  <li key={option.slug}>
+                    <span>{option.label}</span> <span>{option.price ? money.format(option.price) : say.included}</span>
+                  </li>
+                ))}
+              </ul>
+              <button disabled={busy}>{busy ? say.sending : say.submit}</button>
+              <p role="status">{state === "retrying" && say.retrying}</p>
+              <p role="alert">{state === "failed" && (marked ? say.invalid : say.again)}</p>
+              <p class="note">{say.rangeNote}</p>
+              <Phones title={say.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
+            </aside>
+          </form>
+        )}
+      </main>
+      <footer>
+        <Phones locale={locale} phones={phonesAt(site.SiteSettings, "footer")} />
+        {email && <a href={`mailto:${email}`}>{email}</a>}
+      </footer>
+    </>
+  );
+}
+
+function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Locale) => void }) {
+  return (
+    <nav aria-label={locales.map((other) => words[other].language).join(", ")}>
+      {locales.map((other) => (
+        <a
+          href={`?lang=${other}`}
+          lang={other}
+          hreflang={other}
+          aria-label={words[other].language}
+          aria-current={other === locale ? "true" : undefined}
+          onClick={(event) => {
+            event.preventDefault();
+            onChange(other);
+          }}
+        >
+          {other.toUpperCase()}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+type AcceptedProps = { say: Words; name: string; receipt: Receipt; pdf: string; onRestart: () => void };
+
+function Accepted({ say, name, receipt, pdf, onRestart }: AcceptedProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="accepted" aria-labelledby="accepted">
+      <h2 id="accepted" ref={heading} tabIndex={-1}>
+        {say.thanks(name)}
+      </h2>
+      <p>{say.accepted}</p>
+      <p class="actions">
+        <a class="button" href={pdf} download>
+          {say.pdf}
+        </a>
+        <button class="quiet" onClick={onRestart}>
+          {say.restart}
+        </button>
+      </p>
+      <p class="note">
+        {say.reference}: <code>{receipt.submissionId.slice(0, 8).toUpperCase()}</code>
+      </p>
+    </section>
+  );
+}
+
+/** The language: that of the address, else the first of the browser's that the site has. A change goes into the address. */
+function useLocale() {
+  const [locale, setLocale] = useState<Locale>(() => {
+    const wanted = [new URLSearchParams(location.search).get("lang"), ...navigator.languages.map((tag) => tag.slice(0, 2))];
+    return locales.find((known) => known === wanted.find((tag) => locales.some((other) => other === tag))) ?? "en";
+  });
+  useEffect(() => {
+    document.documentElement.lang = locale;
+    document.title = words[locale].title;
+  }, [locale]);
+  const change = (next: Locale) => {
+    history.replaceState(null, "", `?lang=${next}`);
+    setLocale(next);
+  };
+  return [locale, change] as const;
+}
+
+/** The site's content in a language: undefined until it is there, null if it can't be had. */
+function useSite(service: Service, locale: Locale) {
+  const [site, setSite] = useState<CalculatorQuery | null>();
+  const [tried, setTried] = useState(0);
+  useEffect(() => {
+    let current = true;
+    service.read(locale).then(
+      (answer) => current && setSite(answer),
+      () => current && setSite((old) => old ?? null), // keep the content that was read before
+    );
+    return () => void (current = false);
+  }, [locale, tried]);
+  return [site, () => setTried(tried + 1)] as const;
+}
+
+/** A reload goes on with the same session; a request that was sent ends it. */
+const readSession = () => sessionStorage.getItem("quote-session") ?? newSession();
+
+function newSession() {
+  const id = randomId();
+  sessionStorage.setItem("quote-session", id);
+  return id;
+}

@@ -1,0 +1,141 @@
+// The form's fields, each with its label, its hint and its error, tied together for screen readers.
+import type { Locale } from "../generated/calculator.js";
+import type { Phone } from "./phones.js";
+import type { Group, Option } from "./quote.js";
+import type { FieldError } from "./service.js";
+import type { Words } from "./words.js";
+
+/** The fields that were refused, by their names in the request. */
+export type Errors = Partial<Record<string, FieldError>>;
+
+const ErrorText = ({ id, text }: { id: string; text: string | undefined }) =>
+  text ? (
+    <p class="error" id={id}>
+      {text}
+    </p>
+  ) : null;
+
+interface ChoicesProps {
+  group: Group;
+  options: Option[];
+  say: Words;
+  money: Intl.NumberFormat;
+  chosen: string[];
+  error: string | undefined;
+  required?: boolean;
+  several?: boolean;
+  onChange: (slugs: string[]) => void;
+}
+
+/** One step: radio buttons, or check boxes where several may be chosen. */
+export function Choices({ group, options, say, money, chosen, error, required, several, onChange }: ChoicesProps) {
+  const price = (value: number) => {
+    if (!value) return say.included;
+    return group === "projectType" ? `${say.from} ${money.format(value)}` : `+ ${money.format(value)}`;
+  };
+  const toggle = (slug: string, on: boolean) =>
+    several ? onChange(on ? [...chosen, slug] : chosen.filter((other) => other !== slug)) : onChange([slug]);
+  return (
+    <fieldset
+      class={group}
+      role={several ? "group" : "radiogroup"}
+      aria-labelledby={`${group}.title`}
+      aria-describedby={error && `${group}.error`}
+      aria-invalid={error ? "true" : undefined}
+      aria-required={required ? "true" : undefined}
+    >
+      <legend id={`${group}.title`}>{say.groups[group]}</legend>
+      {several && <p class="hint">{say.several}</p>}
+      <ErrorText id={`${group}.error`} text={error} />
+      <div class="options">
+        {options
+          .filter((option) => option.group === group)
+          .map(({ slug, label, price: value }) => (
+            <label key={slug}>
+              <input
+                type={several ? "checkbox" : "radio"}
+                name={group}
+                value={slug}
+                checked={chosen.includes(slug)}
+                onChange={(event) => toggle(slug, event.currentTarget.checked)}
+              />
+              <span class="name">{label}</span>
+              <span class="price">{price(value)}</span>
+            </label>
+          ))}
+      </div>
+    </fieldset>
+  );
+}
+
+const textFields = [
+  { name: "firstName", type: "text", autocomplete: "given-name", required: true },
+  { name: "lastName", type: "text", autocomplete: "family-name", required: true },
+  { name: "email", type: "email", autocomplete: "email", required: true },
+  { name: "phone", type: "tel", autocomplete: "tel", required: false },
+  { name: "company", type: "text", autocomplete: "organization", required: false },
+] as const;
+type Name = (typeof textFields)[number]["name"];
+
+interface ContactProps {
+  say: Words;
+  contact: Record<Name, string>;
+  explain: (field: string) => string | undefined;
+  onChange: (name: Name, value: string) => void;
+  website: string;
+  onWebsite: (value: string) => void;
+}
+
+export function Contact({ say, contact, explain, onChange, website, onWebsite }: ContactProps) {
+  return (
+    <fieldset class="contact">
+      <legend>{say.contact}</legend>
+      <p class="hint">{say.contactHint}</p>
+      <div class="inputs">
+        {textFields.map(({ name, type, autocomplete, required }) => {
+          const error = explain(`contact.${name}`);
+          return (
+            <div key={name} class={name}>
+              <label for={name}>
+                {say.fields[name]} {!required && <small>{say.optional}</small>}
+              </label>
+              <input
+                {...{ id: name, name, autocomplete, type: type as "text" }}
+                value={contact[name]}
+                aria-required={required ? "true" : undefined}
+                aria-invalid={error ? "true" : undefined}
+                aria-describedby={error && `${name}.error`}
+                onInput={(event) => onChange(name, event.currentTarget.value)}
+              />
+              <ErrorText id={`${name}.error`} text={error} />
+            </div>
+          );
+        })}
+        <div class="away" aria-hidden="true">
+          <input
+            {...{ name: "website", tabIndex: -1, autocomplete: "off", value: website }}
+            onInput={(event) => onWebsite(event.currentTarget.value)}
+          />
+        </div>
+      </div>
+      <p class="note">{say.privacy}</p>
+    </fieldset>
+  );
+}
+
+/** Telephone numbers with their labels in the visitor's language. */
+export function Phones({ title, phones, locale }: { title?: string; phones: Phone[]; locale: Locale }) {
+  if (!phones.length) return null;
+  return (
+    <div class="phones">
+      {title && <h2>{title}</h2>}
+      <ul>
+        {phones.map(({ number, label }) => (
+          <li key={number}>
+            <span>{label?.[locale] ?? label?.en}</span> <a href={`tel:${number.replace(/[^+\d]/g, "")}`}>{number}</a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+// The calculator's requests: content by GraphQL, tracking and submission by REST.
+import { GraphQLClient } from "graphql-request";
+import { CalculatorDocument } from "../generated/calculator.js";
+import type { CalculatorQuery, Locale, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput } from "../generated/calculator.js";
+import type { FieldCode } from "../generated/schema.js";
+
+export type Receipt = SubmitQuoteMutation["submitQuote"];
+
+/** A field that was refused: a closed list of codes, and the bounds of those that have some. */
+export interface FieldError {
+  field: string;
+  code: FieldCode;
+  params?: { max?: number; min?: number; field?: string };
+}
+
+/** What went wrong: one of the service's codes, or UNREACHABLE; with BAD_USER_INPUT the fields. */
+export class ServiceError extends Error {
+  constructor(
+    readonly code: string,
+    readonly fields: readonly FieldError[] = [],
+  ) {
+    super(code);
+  }
+}
+
+const debounce = 800; // milliseconds from the last change to the request that tracks it
+const patience = 15_000; // milliseconds for one request
+const attempts = 5;
+
+/** Returns the service at an address; "" is the page's own. */
+export function newService(base: string) {
+  const graphQL = new GraphQLClient(new URL(`${base}/graphql`, location.href).href, {
+    method: "GET", // so that browsers and CDNs may cache the answer
+    fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(patience) }),
+  });
+  const pending: { input?: TrackQuoteInput; timer?: number } = {};
+  let attempt = { key: "", body: "" };
+
+  /** Sends what is not tracked yet. A beacon outlives the page; its body is sent as text/plain. */
+  function flush() {
+    if (!pending.input) return;
+    navigator.sendBeacon(`${base}/api/quote/track`, JSON.stringify(pending.input));
+    forget();
+  }
+  function forget() {
+    clearTimeout(pending.timer);
+    delete pending.input;
+  }
+  addEventListener("pagehide", flush);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && flush());
+
+  return {
+    /** Reads the site's settings and content in a language. */
+    read: (locale: Locale): Promise<CalculatorQuery> => graphQL.request(CalculatorDocument, { locale }),
+
+    /** Records what is chosen so far, once nothing has changed for a while. Losing a state is harmless. */
+    track(input: TrackQuoteInput) {
+      forget();
+      pending.input = input;
+      pending.timer = setTimeout(() => {
+        forget();
+        void post("/api/quote/track", JSON.stringify(input)).catch(() => {});
+      }, debounce);
+    },
+
+    /**
+     * Sends the quote request. Where the answer is lost, or the service is busy, the same content is sent again with the same
+     * key, which makes no second lead; other content gets a new key. Rejects with a ServiceError.
+     */
+    async submit(input: SubmitQuoteInput, onRetry: () => void): Promise<Receipt> {
+      flush();
+      const body = JSON.stringify(input);
+      if (attempt.body !== body) attempt = { key: randomId(), body };
+      for (let tried = 1; ; tried++) {
+        const answer = await post("/api/quote/submit", body, { "Idempotency-Key": attempt.key }).catch(() => null);
+        const result = await answer?.json().catch(() => null);
+        if (answer?.ok && result?.success) return result;
+        if (answer && answer.status < 500 && answer.status !== 429) {
+          attempt = { key: "", body: "" }; // refused: whatever is sent next is a new attempt
+          throw new ServiceError(result?.code ?? "INTERNAL", result?.errors ?? []);
+        }
+        if (tried === attempts) throw new ServiceError(result?.code ?? "UNREACHABLE");
+        onRetry();
+        const asked = Number(answer?.headers.get("Retry-After") ?? 0);
+        await new Promise((resolve) => setTimeout(resolve, 1000 * Math.min(Math.max(asked, 2 ** (tried - 1)), 30)));
+      }
+    },
+
+    /** The address of the PDF of an accepted request. */
+    pdf: (receipt: Receipt, locale: Locale) => `${base}${receipt.pdfUrl}&locale=${locale}`,
+  };
+
+  function post(path: string, body: string, headers = {}) {
+    return fetch(base + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body,
+      signal: AbortSignal.timeout(patience),
+    });
+  }
+}
+
+/** Returns 128 random bits. crypto.randomUUID would be missing where the page is not served by HTTPS. */
+export function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

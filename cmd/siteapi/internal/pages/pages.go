@@ -1,0 +1,144 @@
+// Package pages serves the HTML pages that the binary embeds: front page, playground, API
+// reference, calculator and inbox.
+//
+// `make pages` builds them with npm into dist, a folder for each, which is kept in git:
+// index.html, and files that are named by their contents, gzipped, and cached by browsers.
+package pages
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"siteapi/schema"
+)
+
+//go:embed dist
+var dist embed.FS
+
+// Files returns the built files of a page.
+func Files(name string) fs.FS {
+	files, _ := fs.Sub(dist, "dist/"+name) // fails on a malformed name only
+	return files
+}
+
+// Options describes a page.
+type Options struct {
+	// Path is where the page is served. Its files are in the folder assets below.
+	Path string
+
+	// Files holds index.html and the gzipped files that it loads.
+	Files fs.FS
+
+	// Policy is added to the Content-Security-Policy, which allows files of the service and
+	// pictures of ImageHosts.
+	Policy     string
+	ImageHosts []string
+
+	// Values replace their {{names}} in the page, as text. {{nonce}} allows <style> elements.
+	Values map[string]string
+
+	// Refuse answers requests for files that do not exist.
+	Refuse func(w http.ResponseWriter, r *http.Request, e *schema.Error)
+}
+
+type handler struct {
+	Options
+	assets string // path of the folder
+	page   string
+}
+
+// New returns the handler of a page, for GET and HEAD.
+func New(o Options) (http.Handler, error) {
+	text, err := fs.ReadFile(o.Files, "index.html")
+	if err != nil {
+		return nil, fmt.Errorf("reading the page at %s: %w", o.Path, err)
+	}
+
+	var replacements []string
+	for name, value := range o.Values {
+		replacements = append(replacements, "{{"+name+"}}", html.EscapeString(value))
+	}
+
+	return &handler{
+		Options: o,
+		assets:  strings.TrimSuffix(o.Path, "/") + "/assets/",
+		page:    strings.NewReplacer(replacements...).Replace(string(text)),
+	}, nil
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+
+	name, isFile := strings.CutPrefix(r.URL.Path, h.assets)
+	switch {
+	case r.URL.Path == h.Path, r.URL.Path == h.Path+"/":
+		h.servePage(w)
+	case isFile && h.serveFile(w, r, name):
+	default:
+		h.Refuse(w, r, &schema.Error{
+			Code:    schema.CodeNotFound,
+			Message: "The page has no such file.",
+		})
+	}
+}
+
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:%s; " +
+	"font-src 'self'; style-src 'self' 'nonce-%s'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'none'; %s"
+
+// servePage sends the page. Its nonce is for one response, so no cache may store it.
+func (h *handler) servePage(w http.ResponseWriter) {
+	nonce := rand.Text()
+	images := ""
+	for _, host := range h.ImageHosts {
+		images += " https://" + host
+	}
+
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
+
+	// Writing fails only if the client is gone.
+	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce))
+}
+
+// contentTypes are fixed, since the types that package mime knows differ between systems.
+var contentTypes = map[string]string{
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".ttf":   "font/ttf",
+	".woff2": "font/woff2",
+	".txt":   "text/plain; charset=utf-8",
+}
+
+// serveFile sends a file, or returns false if there is none of the name.
+func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
+	data, err := fs.ReadFile(h.Files, name+".gz")
+	if err != nil {
+		return false
+	}
+
+	header := w.Header()
+	header.Set("Content-Type", contentTypes[path.Ext(name)])
+	header.Set("Content-Encoding", "gzip") // every browser supports it
+	header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	// A worker has the policy of its own file, not of the page that starts it.
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
+
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
+	return true
+}

@@ -1,0 +1,89 @@
+package pages
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"siteapi/schema"
+)
+
+// TestPlayground reads the page as it is served.
+func TestPlayground(t *testing.T) {
+	t.Parallel()
+	o := Playground()
+	o.Values = map[string]string{
+		"graphql-path":  "/graphql",
+		"introspection": "off",
+		"cache-token":   "cache-word",
+		"webhook-token": "<webhook>",
+	}
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, PlaygroundPath, nil))
+	for _, want := range []string{
+		`data-introspection="off"`,
+		`data-graphql-path="/graphql"`,
+		`data-cache-token="cache-word"`,
+		`data-webhook-token="&lt;webhook&gt;"`,
+	} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+}
+
+// TestOperations compares the prepared operations with the schema, and their tokens with the guards of their fields.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("playground/operations.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{}
+	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
+		for _, f := range root.Fields {
+			auth := f.Directives.ForName("auth")
+			operators := auth != nil &&
+				auth.Arguments.ForName("token").Value.Raw == "ADMIN" // not answered where the playground is
+			missing[f.Name] = !operators && !strings.HasPrefix(f.Name, "__")
+		}
+	}
+	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").FindAllStringSubmatch(string(text), -1) {
+		doc, err := gqlparser.LoadQueryWithRules(schema.AST(), example[1], rules.NewDefaultRules())
+		if err != nil {
+			t.Errorf("%s: %v", example[1], err)
+			continue
+		}
+		field := doc.Operations[0].SelectionSet[0].(*ast.Field)
+		missing[field.Name] = false
+		want := ""
+		if auth := field.Definition.Directives.ForName("auth"); auth != nil {
+			want = `token: "` + strings.ToLower(auth.Arguments.ForName("token").Value.Raw) + `"`
+		}
+		if !strings.Contains(example[2], want) || want == "" && strings.Contains(example[2], "token:") {
+			t.Errorf("%s should have %q and has %s", field.Name, want, example[2])
+		}
+		for _, v := range doc.Operations[0].VariableDefinitions {
+			if v.Type.NonNull && v.DefaultValue == nil && !strings.Contains(example[2], v.Variable+": ") {
+				t.Errorf("%s has no value for $%s", field.Name, v.Variable)
+			}
+		}
+	}
+	for name, isMissing := range missing {
+		if isMissing {
+			t.Errorf("operations.js has no example for %s", name)
+		}
+	}
+}

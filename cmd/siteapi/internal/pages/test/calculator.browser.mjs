@@ -1,0 +1,270 @@
+// Tests of the calculator in a real browser, and of the front page and the API reference beside it.
+// Screenshots are in test/screenshots.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { openBrowser, picture, watchedPage } from "./browser.mjs";
+import { binary, startService, tokens } from "../../../../../schema/clients/service.mjs";
+
+let service;
+let browser;
+before(async () => {
+  service = await startService();
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function open(path, context = browser.context) {
+  const watched = await watchedPage(context, service.base);
+  await watched.page.goto(service.base + path);
+  return watched;
+}
+
+/** What is to be seen beyond the answers that a test asked for. */
+const unexpected = (faults) => faults.filter((fault) => !/status (of )?(400|503)|ERR_FAILED|\/api\/quote\/submit/.test(fault));
+
+/** The sessions that `siteapi funnel` counts, by step. */
+async function funnel() {
+  const env = { ENVIRONMENT: "development", DATA_DIR: service.folder };
+  const { stdout } = await promisify(execFile)(binary, ["funnel", "--json"], { env });
+  return JSON.parse(stdout);
+}
+
+const visitors = {
+  en: {
+    project: /^Online shop/,
+    features: [/^Blog/, /^Online payments/],
+    timeline: /^Flexible/,
+    range: "€10,400 – €14,000",
+    send: "Request a quote",
+    labels: ["First name", "Last name", "E-mail", "Phone optional"],
+    errors: ["Please fill this in.", "Please fill this in.", "This is not an e-mail address", "A phone number has at least five digits."],
+    retrying: "We are trying again",
+    pdf: "Download the PDF",
+    phone: "Customer support",
+  },
+  es: {
+    project: /^Tienda en línea/,
+    features: [/^Blog/, /^Pagos en línea/],
+    timeline: /^Flexible/,
+    range: "10.400-14.000 €",
+    send: "Pedir presupuesto",
+    labels: ["Nombre", "Apellidos", "Correo electrónico", "Teléfono opcional"],
+    errors: ["Rellena este campo.", "Rellena este campo.", "No es una dirección de correo", "Un teléfono tiene al menos cinco cifras."],
+    retrying: "Lo intentamos de nuevo",
+    pdf: "Descargar el PDF",
+    phone: "Atención al cliente",
+  },
+  ro: {
+    project: /^Magazin online/,
+    features: [/^Blog/, /^Plăți online/],
+    timeline: /^Flexibil/,
+    range: "10.400 - 14.000 €",
+    send: "Cere o ofertă",
+    labels: ["Prenume", "Nume", "E-mail", "Telefon opțional"],
+    errors: ["Completează acest câmp.", "Completează acest câmp.", "Nu este o adresă de e-mail", "Un număr de telefon are cel puțin cinci cifre."],
+    retrying: "Încercăm din nou",
+    pdf: "Descarcă PDF-ul",
+    phone: "Asistență clienți",
+  },
+};
+
+test("a visitor chooses, corrects, submits through a 503 and a lost answer, and takes the PDF", { concurrency: true }, async (t) => {
+  await Promise.all(Object.entries(visitors).map(([locale, says]) => t.test(locale, () => visit(locale, says))));
+  const { steps, submissions } = await funnel();
+  assert.deepEqual([steps.at(0).count, steps.at(-1).count, submissions], [3, 3, 3], "three sessions with one lead each");
+});
+
+test("the logo in the PDF is the one that the browser draws", async () => {
+  const { data } = await ask("/graphql", { query: `{ SiteSettings(id: "siteSettings") { logo { asset { url } } } }` });
+  const { pdfUrl } = await ask("/api/quote/submit", {
+    sessionId: "logo",
+    contact: { firstName: "Ana", lastName: "Pop", email: "logo@example.com" },
+    selections: { projectType: "web-app" },
+    estimate: { min: 4000, max: 5400, currency: "EUR" },
+  });
+  const file = join(service.folder, "quote.pdf");
+  await writeFile(file, Buffer.from(await (await fetch(new URL(pdfUrl, service.base))).arrayBuffer()));
+  await promisify(execFile)("pdfimages", ["-png", file, join(service.folder, "logo")]);
+  const png = await readFile(join(service.folder, "logo-000.png"), "base64");
+  const page = await browser.context.newPage();
+  const difference = await page.evaluate(compareLogos, [data.SiteSettings.logo.asset.url, `data:image/png;base64,${png}`]);
+  assert.ok(difference < 3, `the pixels differ by ${difference} of 255 on average`);
+  await page.close();
+});
+
+async function ask(path, body) {
+  const answer = await fetch(service.base + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  assert.equal(answer.status, 200, path);
+  return answer.json();
+}
+
+/** Runs in the browser: draws a logo with the margin cut off, as the PDF has it, and returns how far the pixels differ. */
+async function compareLogos([original, printed]) {
+  const load = async (src) => {
+    const image = Object.assign(new Image(), { src });
+    await image.decode();
+    return image;
+  };
+  const draw = (image, width, height, ...part) => {
+    const context = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+    context.fillStyle = "white";
+    context.fillRect(0, 0, width, height);
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, ...part, 0, 0, width, height);
+    return context;
+  };
+  const svg = await load(original);
+  const large = draw(svg, 4 * svg.width, 4 * svg.height);
+  const { data, width } = large.getImageData(0, 0, 4 * svg.width, 4 * svg.height);
+  let [left, top, right, bottom] = [Infinity, Infinity, 0, 0];
+  for (let i = 0; i < data.length; i += 4) {
+    if (Math.min(data[i], data[i + 1], data[i + 2]) >= 244) continue;
+    const [x, y] = [(i / 4) % width, Math.floor(i / 4 / width)];
+    [left, top, right, bottom] = [Math.min(left, x), Math.min(top, y), Math.max(right, x + 1), Math.max(bottom, y + 1)];
+  }
+  const logo = await load(printed);
+  const want = draw(large.canvas, logo.width, logo.height, left, top, right - left, bottom - top);
+  const [a, b] = [want, draw(logo, logo.width, logo.height)].map((c) => c.getImageData(0, 0, logo.width, logo.height).data);
+  return a.reduce((sum, value, i) => sum + Math.abs(value - b[i]), 0) / a.length;
+}
+
+async function visit(locale, says) {
+  const { page, faults } = await open(`/calculator?lang=${locale}`);
+  const tracked = page.waitForResponse("**/api/quote/track");
+  await page.getByRole("radio", { name: says.project }).check();
+  for (const name of says.features) await page.getByRole("checkbox", { name }).check();
+  await page.getByRole("radio", { name: says.timeline }).check();
+  await page.getByRole("status").getByText(says.range, { exact: true }).waitFor();
+  await page.getByRole("complementary").getByText(says.phone).waitFor();
+  await tracked;
+
+  const [firstName, lastName, email, phone] = says.labels.map((name) => page.getByRole("textbox", { name, exact: true }));
+  await email.fill("ana@");
+  await phone.fill("12");
+  await page.getByRole("button", { name: says.send }).click();
+  await page.getByRole("alert").filter({ hasText: /./ }).waitFor();
+  for (const [i, field] of [firstName, lastName, email, phone].entries()) {
+    const described = await field.evaluate((e) => document.getElementById(e.getAttribute("aria-describedby"))?.textContent);
+    assert.ok(described?.startsWith(says.errors[i]), `${says.labels[i]}: ${described}`);
+    assert.equal(await field.getAttribute("aria-invalid"), "true");
+  }
+  assert.ok(await firstName.evaluate((e) => e === document.activeElement), "the first field with an error has the focus");
+  assert.ok((await picture(page, `calculator-${locale}-errors`)).colours > 100);
+
+  const keys = [];
+  await page.route("**/api/quote/submit", async (route) => {
+    keys.push(await route.request().headerValue("idempotency-key"));
+    if (keys.length === 1) return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { code: "UPSTREAM_UNAVAILABLE" } });
+    const response = await route.fetch();
+    return keys.length === 2 ? route.abort() : route.fulfill({ response }); // accepted, but the answer is lost
+  });
+  await firstName.fill("Ștefania");
+  await lastName.fill("Țurcanu");
+  await email.fill(`visitor-${locale}@example.com`);
+  await phone.fill("");
+  await page.getByRole("button", { name: says.send }).click();
+  await page.getByRole("status").getByText(says.retrying).waitFor();
+  const link = page.getByRole("link", { name: says.pdf });
+  await link.waitFor();
+  assert.equal(keys.length, 3);
+  assert.equal(new Set(keys).size, 1, "every try has the same key");
+
+  const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+  assert.match(download.suggestedFilename(), /^quote-\w+\.pdf$/);
+  assert.match(await readFile(await download.path(), "latin1"), /^%PDF-/);
+  assert.ok((await picture(page, `calculator-${locale}-accepted`)).colours > 100);
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+}
+
+test("the keyboard is enough, and what is not tracked yet is sent on leaving", async () => {
+  const { page, faults, requests } = await open("/calculator?lang=en");
+  await page.getByRole("radio", { name: /^Landing page/ }).focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("status").getByText("€4,000 – €5,400").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  assert.ok(await page.getByRole("checkbox", { name: /^Content management/ }).isChecked());
+  assert.ok(!requests.includes("/api/quote/track"));
+  await page.goto(`${service.base}/healthz`); // the page is gone before 800 ms are over
+  let chosen;
+  for (let tries = 0; tries < 1200 && !chosen; tries++) {
+    await page.waitForTimeout(50);
+    chosen = (await funnel()).choices.find(({ field, value }) => field === "projectType" && value === "website");
+  }
+  assert.equal(chosen?.count, 1);
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
+test("other languages are one click away, nothing is lost on the way, and changes in a row are tracked once", async () => {
+  const { page, faults, requests } = await open("/calculator?lang=en");
+  await page.getByRole("radio", { name: /^Redesign/ }).waitFor();
+  await page.evaluate(() => ["redesign", "blog", "seo"].forEach((slug) => document.querySelector(`[value=${slug}]`).click()));
+  await page.waitForResponse("**/api/quote/track");
+  assert.equal(requests.filter((path) => path === "/api/quote/track").length, 1);
+  await page.getByRole("link", { name: "Română" }).click();
+  await page.getByRole("heading", { name: "Site-uri care își merită locul" }).waitFor();
+  assert.ok(await page.getByRole("radio", { name: /^Reproiectare/ }).isChecked());
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "ro");
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
+for (const [name, options] of Object.entries({
+  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, locale: "ro" },
+  dark: { colorScheme: "dark", locale: "es" },
+})) {
+  test(`it fits and is drawn: ${name}`, async () => {
+    const other = await openBrowser(options);
+    try {
+      for (const path of ["/calculator", "/"]) {
+        const { page, faults } = await open(path, other.context);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the screen`);
+        assert.ok((await picture(page, `${path.slice(1) || "front"}-${name}`)).colours > 100);
+        assert.deepEqual(unexpected(faults), []);
+      }
+    } finally {
+      await other.close();
+    }
+  });
+}
+
+test("the front page leads everywhere and shows the tokens of development", async () => {
+  const { page, faults } = await open("/");
+  await page.getByText(tokens.cache).waitFor();
+  const paths = await page.getByRole("navigation").getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  assert.ok(paths.length >= 5, paths.join());
+  for (const path of paths) {
+    const { hostname, pathname } = new URL(path, service.base);
+    if (hostname === new URL(service.base).hostname) assert.equal((await fetch(service.base + pathname)).status, 200, path);
+  }
+  await page.goto(`${service.base}/graphql`);
+  assert.equal(new URL(page.url()).pathname, "/playground");
+  assert.deepEqual(unexpected(faults), []);
+  await page.close();
+});
+
+test("the API reference loads nothing from elsewhere, and tries a guarded route", async () => {
+  const { page, faults } = await open("/docs");
+  await page.getByRole("button", { name: /Test Request.*invalidate/ }).click();
+  await page.getByRole("button", { name: /^Send/ }).first().click();
+  await page.getByRole("dialog").getByText('"content:locale:en"').waitFor();
+  assert.ok((await picture(page, "reference")).colours > 100);
+  // A library in it tests whether eval is allowed, and works without it.
+  assert.deepEqual(unexpected(faults).filter((fault) => !fault.startsWith("policy: script-src eval")), []);
+  await page.close();
+});

@@ -1,0 +1,258 @@
+// Tests of the inbox in a real browser. Screenshots are in playground/test/screenshots.
+import assert from "node:assert/strict";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { openBrowser, picture, watchedPage } from "./browser.mjs";
+import { startService } from "../../../../../schema/clients/service.mjs";
+
+const token = "dev-admin-token"; // of development
+const blank = 60; // a page with text has more colours than this
+const people = [
+  { firstName: "Ana", lastName: "Țurcanu", email: "ana@example.com", phone: "+40 721 000 111", company: "Casa Verde" },
+  { firstName: "<img src=x onerror=alert(1)>", lastName: "<b>bold</b>", email: "markup@example.com", company: "=1+1" },
+  { firstName: "\u05d3\u05d5\u05d3", lastName: "W".repeat(100), email: "long@example.com", company: "x".repeat(100) },
+];
+
+let service;
+let browser;
+before(async () => {
+  service = await startService({ ADMIN_PAGE: "on" });
+  browser = await openBrowser({ acceptDownloads: true });
+  await send("track", { sessionId: "visit-ana", selections: { projectType: "web-app" } });
+  for (const contact of people) await submit(contact);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** Sends what the calculator sends. */
+async function send(route, body) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return answer.json();
+}
+
+/** Submits a quote like a visitor, and returns the reference on the PDF. */
+async function submit(contact, more = {}) {
+  const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
+  const { submissionId } = await send("submit", {
+    sessionId: `visit-${contact.email.replace(/\W/g, "-")}`,
+    contact,
+    selections: { projectType: "web-app", features },
+    estimate: { min: 9000, max: 14000, currency: "EUR" },
+    locale: "ro",
+    ...more,
+  });
+  return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
+}
+
+async function logIn(page) {
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("navigation").waitFor();
+}
+
+/** Opens the inbox in a browser without a session, for as long as a test runs, and logs in. */
+async function open(t, hash = "", context = browser.context) {
+  await context.clearCookies();
+  const watched = await watchedPage(context, service.base);
+  t.after(() => watched.page.close());
+  await watched.page.goto(`${service.base}/admin${hash}`);
+  await logIn(watched.page);
+  return watched;
+}
+
+const row = (page, name) => page.locator(".row", { hasText: name });
+const button = (page, name) => page.getByRole("button", { name });
+
+test("a lead is found by its reference as one types, and read", async (t) => {
+  const tom = { firstName: "Tom", lastName: "Brown", email: "tom+sales@example.com", phone: "+44 20 7946 0018" };
+  const reference = await submit(tom);
+  const { page, faults } = await open(t);
+  await row(page, "Tom Brown").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type(reference.toLowerCase());
+  await page.waitForURL(/search=/);
+  await row(page, "Ana").waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.type), "search"); // the focus stays
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Tom Brown" }).waitFor();
+  assert.match(page.url(), new RegExp(`lead=${reference}`));
+  const mail = await page.getByRole("link", { name: "tom+sales@example.com", exact: true }).getAttribute("href");
+  assert.match(mail, /^mailto:tom%2Bsales%40example\.com\?subject=/);
+  assert.equal(await page.getByRole("link", { name: "+44 20" }).getAttribute("href"), "tel:+442079460018");
+  await page.getByText("€9,000 – €14,000").first().waitFor();
+  await page.getByText("The CRM has it.").waitFor();
+
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "PDF").click()]);
+  assert.match(download.suggestedFilename(), /^quote-.*\.pdf$/);
+  assert.match((await readFile(await download.path())).toString("latin1", 0, 8), /^%PDF-1/);
+  await page.reload(); // the session and the lead stay
+  await page.getByRole("heading", { name: "Tom Brown" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("Choose a lead").waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Tom Brown" }).waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test("text of visitors is text, however it looks", async (t) => {
+  const { page, faults } = await open(t);
+  await row(page, "<img").click();
+  await page.getByRole("heading", { name: "<img src=x onerror=alert(1)> <b>bold</b>" }).waitFor();
+  await row(page, "WWWW").click();
+  await page.getByText("Feature 49").waitFor();
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.equal(overflow, 0);
+  assert.ok((await picture(page, "inbox-long")).colours > blank);
+  assert.deepEqual(faults, []);
+});
+
+test("a lead in review is released, another one rejected", async (t) => {
+  await submit({ firstName: "Grace", lastName: "Real", email: "grace@example.com" }, { website: "https://example.com" });
+  await submit({ firstName: "Robo", lastName: "Spam", email: "spam@example.com" }, { website: "https://example.com" });
+  const { page, faults } = await open(t, "#leads?state=IN_REVIEW");
+  await row(page, "Grace").click();
+  await page.getByText("A field that people can't see was filled in.").waitFor();
+  assert.ok((await picture(page, "inbox-review")).colours > blank);
+  await button(page, "Release it").click();
+  await page.getByText("The CMS has it.").waitFor();
+  await row(page, "Robo").click();
+  await button(page, "Reject it").click();
+  await page.getByRole("heading", { name: "Rejected in review" }).waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test("a delivery that waits says why, and is retried", async (t) => {
+  const crm = join(service.folder, "crm");
+  await rename(crm, `${crm}.away`);
+  await writeFile(crm, "not a folder");
+  await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
+  const { page, faults } = await open(t, "#deliveries");
+  const card = page.locator(".card", { hasText: "Late Arrival" });
+  await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
+  assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
+  await rm(crm);
+  await rename(`${crm}.away`, crm);
+  await card.getByRole("button", { name: "Try now" }).click();
+  await card.waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+});
+
+test("what is filtered is exported, harmless for a spreadsheet", async (t) => {
+  const { page, faults } = await open(t, "#leads?locale=ro&since=7d");
+  await row(page, "Ana").waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export").click()]);
+  const text = (await readFile(await download.path())).toString();
+  assert.match(text, /^\ufeffsubmitted_at,submission_id,reference,first_name,/);
+  assert.match(text, /,Ana,Țurcanu,ana@example\.com,'\+40 721 000 111,Casa Verde,ro,web-app,/);
+  assert.match(text, /,markup@example\.com,,'=1\+1,/);
+  assert.equal(text.trimEnd().split("\r\n").length - 1, await page.locator(".row").count());
+  assert.deepEqual(faults, []);
+});
+
+test("a person is erased after the receipt of a rehearsal", async (t) => {
+  await submit({ firstName: "Forget", lastName: "Me", email: "forget@example.com" });
+  const { page, faults } = await open(t);
+  await row(page, "Forget").click();
+  await page.getByText("The CRM has it.").waitFor();
+  await button(page, "Erase this person").click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("row", { name: /crm/i }).waitFor();
+  await dialog.getByRole("button", { name: "Erase for good" }).click();
+  await dialog.getByRole("heading", { name: "Erased" }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await row(page, "Forget").waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+});
+
+test("the funnel and the health of the service are shown", async (t) => {
+  const { page, faults } = await open(t, "#funnel");
+  await page.getByText("Asked for a quote").waitFor();
+  await page.getByRole("heading", { name: "By week" }).waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByText("fetched").first().waitFor();
+  assert.deepEqual(faults, []);
+});
+
+test("the session is a cookie that scripts can't read, and useless without the CSRF token", async (t) => {
+  const { page } = await open(t);
+  const cookies = await browser.context.cookies();
+  assert.deepEqual(cookies.map((cookie) => [cookie.httpOnly, cookie.sameSite]), [[true, "Strict"]]);
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  assert.doesNotMatch(await page.evaluate(() => JSON.stringify([sessionStorage, localStorage])), new RegExp(token));
+  const stolen = await fetch(`${service.base}/admin/graphql`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Cookie: cookies.map((c) => `${c.name}=${c.value}`).join("; ") },
+    body: JSON.stringify({ query: "{ leads { edges { node { id } } } }" }),
+  });
+  assert.equal(stolen.status, 403);
+  assert.doesNotMatch(await stolen.text(), /node/);
+
+  const other = await browser.context.newPage(); // the tabs of one browser share the session
+  await other.goto(`${service.base}/admin#leads?search=ana`);
+  await row(other, "Ana").waitFor();
+  await button(page, "Log out").click();
+  await other.getByLabel("Access token").waitFor();
+  await page.getByLabel("Access token").waitFor();
+  await other.close();
+});
+
+test("a session that ends meanwhile changes nothing, and the lead is still open after the next log-in", async (t) => {
+  const reference = await submit({ firstName: "Mid", lastName: "Way", email: "mid@example.com" }, { website: "x" });
+  const { page } = await open(t, `#leads?lead=${reference}`);
+  await button(page, "Release it").waitFor();
+  await browser.context.clearCookies();
+  await button(page, "Release it").click();
+  await page.getByText("Your session has ended. Nothing was changed").first().waitFor();
+  await logIn(page);
+  await page.getByRole("heading", { name: "Is this a person?" }).waitFor();
+
+  await browser.context.setOffline(true);
+  await page.getByRole("link", { name: "Funnel" }).click();
+  await page.getByText("The service can't be reached.").waitFor();
+  await browser.context.setOffline(false);
+  await page.getByText("Asked for a quote").waitFor(); // by itself
+});
+
+test("the eleventh wrong token is refused unseen", async (t) => {
+  const guarded = await startService({ ADMIN_PAGE: "on", RATE_LIMITS: "on" });
+  const page = await browser.context.newPage();
+  t.after(() => Promise.all([page.close(), guarded.stop()]));
+  await page.goto(`${guarded.base}/admin`);
+  for (let i = 0; i < 10; i++) {
+    await page.getByLabel("Access token").fill(`wrong ${i}`);
+    const answered = page.waitForResponse(/session/);
+    await button(page, "Log in").click();
+    assert.equal((await answered).status(), 401);
+    await page.getByText("This token is not right.").waitFor();
+  }
+  await page.getByLabel("Access token").fill(token);
+  await button(page, "Log in").click();
+  await page.getByText(/short break. Please wait \d+ seconds/).waitFor();
+});
+
+test("it looks right in the dark and on a phone", async (t) => {
+  for (const [name, options] of Object.entries({
+    desktop: { colorScheme: "light" },
+    dark: { colorScheme: "dark" },
+    phone: { colorScheme: "light", viewport: { width: 390, height: 844 }, hasTouch: true },
+  })) {
+    const { context, close } = await openBrowser(options);
+    t.after(close);
+    const { page, faults } = await open(t, "#leads?search=ana", context);
+    await row(page, "Ana").click();
+    await page.getByRole("heading", { name: "Ana Țurcanu" }).waitFor();
+    assert.ok((await picture(page, `inbox-${name}`)).colours > blank);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, name);
+    if (name === "phone") {
+      await button(page, "Close").click();
+      await row(page, "Ana").click({ trial: true }); // the list is back
+    }
+    assert.deepEqual(faults, []);
+  }
+});
