@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // ExecutorOptions adjusts an executor.
@@ -47,17 +48,17 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	}
 
 	e := &Executor{
-		input:       schema.NewInputChecker(schema.AST()),
+		input:       schema.NewInputChecker(exec.AST()),
 		guard:       newGuard(r),
 		charge:      o.Charge,
 		development: r.Development,
 		documents:   &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
 
-	e.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
-		Schema:     schema.AST(),
+	e.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
+		Schema:     exec.AST(),
 		Resolvers:  r,
-		Directives: schema.DirectiveRoot{Auth: e.guard.directive},
+		Directives: exec.DirectiveRoot{Auth: e.guard.directive},
 	}))
 
 	// Introspection is always on here: whether clients may ask for the schema is decided

@@ -24,6 +24,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 //go:embed operations/*.graphql
@@ -54,7 +55,7 @@ type Executor interface {
 
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
-	exec      Executor
+	executor  Executor
 	routes    []*route
 	paths     map[string]map[string]*route // routes by path, then method
 	downloads *otter.Cache[downloadKey, *download]
@@ -65,14 +66,14 @@ type API struct {
 // New compiles the operation documents against the schema. The error lists every problem
 // in any of them, with its place and the remedy. The description states the service's
 // version.
-func New(exec Executor, version string) (*API, error) {
+func New(executor Executor, version string) (*API, error) {
 	documents, _ := fs.Sub(operations, "operations") // fails only if the name is malformed
-	routes, err := compile(schema.AST(), documents)
+	routes, err := compile(exec.AST(), documents)
 	if err != nil {
 		return nil, err
 	}
 
-	a := &API{exec: exec, routes: routes, paths: map[string]map[string]*route{}}
+	a := &API{executor: executor, routes: routes, paths: map[string]map[string]*route{}}
 	a.downloads = otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})
 
 	for _, rt := range routes {
@@ -80,10 +81,10 @@ func New(exec Executor, version string) (*API, error) {
 			a.paths[rt.path] = map[string]*route{}
 		}
 		a.paths[rt.path][rt.method] = rt
-		exec.Pin(rt.text, rt.withoutVariables())
+		executor.Pin(rt.text, rt.withoutVariables())
 	}
 
-	if a.openapi, err = describe(schema.AST(), routes, version); err != nil {
+	if a.openapi, err = describe(exec.AST(), routes, version); err != nil {
 		return nil, err
 	}
 

@@ -79,7 +79,7 @@ func (a *API) bind(w http.ResponseWriter, r *http.Request, rt *route) (map[strin
 // authorize returns the error of a root field's guard, which checks the token and, once
 // the body has been read, its signature.
 func (a *API) authorize(ctx context.Context, rt *route) *schema.Error {
-	err := a.exec.Authorize(ctx, rt.root.Definition)
+	err := a.executor.Authorize(ctx, rt.root.Definition)
 	var known *schema.Error
 	if err == nil || errors.As(err, &known) {
 		return known
@@ -92,8 +92,8 @@ func (a *API) run(
 	ctx context.Context, rt *route, vars map[string]any, h http.Header,
 ) ([]byte, *schema.Error) {
 	ctx = graphql.StartOperationTrace(ctx)
-	refused := a.exec.Admit(ctx, rt.op, vars, true)
-	op, errs := a.exec.CreateOperationContext(ctx, &graphql.RawParams{
+	refused := a.executor.Admit(ctx, rt.op, vars, true)
+	op, errs := a.executor.CreateOperationContext(ctx, &graphql.RawParams{
 		Query:         rt.text,
 		OperationName: rt.op.Name,
 		Headers:       h,
@@ -103,13 +103,13 @@ func (a *API) run(
 		errs = gqlerror.List{gqlerror.Wrap(refused)}
 	}
 	if len(errs) > 0 {
-		return nil, rt.problem(a.exec.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
+		return nil, rt.problem(a.executor.DispatchError(graphql.WithOperationContext(ctx, op), errs).Errors)
 	}
 
 	// The executor's Admit has completed the variables; withoutVariables tells why they
 	// are not declared.
 	op.Variables = vars
-	next, ctx := a.exec.DispatchOperation(ctx, op)
+	next, ctx := a.executor.DispatchOperation(ctx, op)
 	res := next(ctx)
 	if res == nil { // The context ended before the operation did.
 		return nil, &schema.Error{

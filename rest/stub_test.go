@@ -18,6 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // stub is the smallest executor that keeps the contract's rules: it is gqlgen's own over
@@ -28,8 +29,8 @@ type stub struct {
 
 	// The embedded resolvers are nil. They complete the interfaces with the fields that
 	// no route uses.
-	schema.QueryResolver
-	schema.MutationResolver
+	exec.QueryResolver
+	exec.MutationResolver
 
 	input *schema.InputChecker
 	docs  sync.Map
@@ -45,10 +46,10 @@ const testToken = "right"
 
 func newStub(tb testing.TB) *stub {
 	tb.Helper()
-	s := &stub{input: schema.NewInputChecker(schema.AST())}
-	s.Executor = executor.New(schema.NewExecutableSchema(schema.Config{
+	s := &stub{input: schema.NewInputChecker(exec.AST())}
+	s.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
 		Resolvers:  s,
-		Directives: schema.DirectiveRoot{Auth: s.auth},
+		Directives: exec.DirectiveRoot{Auth: s.auth},
 	}))
 	s.SetQueryCache(pinned{&s.docs})
 	s.SetErrorPresenter(present)
@@ -161,8 +162,8 @@ func replied[T any](s *stub, field string, usual *T) (*T, error) {
 	return v.(*T), nil
 }
 
-func (s *stub) Query() schema.QueryResolver       { return s }
-func (s *stub) Mutation() schema.MutationResolver { return s }
+func (s *stub) Query() exec.QueryResolver       { return s }
+func (s *stub) Mutation() exec.MutationResolver { return s }
 
 func (s *stub) ClearCache(
 	ctx context.Context, all *bool, pattern *string,

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // unknownLocale reports a locale that the site does not have.
@@ -23,14 +24,14 @@ var unknownLocale = fmt.Sprintf("locale: not_allowed allowed=%v", schema.AllLoca
 func check(t *testing.T, query, variables string) []string {
 	t.Helper()
 
-	c := schema.NewInputChecker(schema.AST())
+	c := schema.NewInputChecker(exec.AST())
 	doc, err := parser.ParseQuery(&ast.Source{Input: query})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	// The rules refuse some values that the test is about, so their errors are ignored.
-	validator.ValidateWithRules(schema.AST(), doc, rules.NewDefaultRules())
+	validator.ValidateWithRules(exec.AST(), doc, rules.NewDefaultRules())
 
 	vars := map[string]any{}
 	if variables != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // TestEverythingIsDescribed checks that the playground can explain each type, field,
@@ -28,7 +29,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 		}
 	}
 
-	for _, def := range schema.AST().Types {
+	for _, def := range exec.AST().Types {
 		if def.BuiltIn {
 			continue
 		}
@@ -46,7 +47,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 		}
 	}
 
-	for _, d := range schema.AST().Directives {
+	for _, d := range exec.AST().Directives {
 		if d.Position != nil && d.Position.Src.BuiltIn {
 			continue
 		}

@@ -28,7 +28,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/rest"
-	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // pageFile is the file whose bytes the baseline "page" answers with.
@@ -48,7 +48,7 @@ func serve(ctx context.Context, role, dir string) {
 		h = bareTrack(groupCommit(ctx, filepath.Join(dir, "single.db"), 1))
 	case "gqlgen":
 		// gqlgen's own server runs with its own caches over the same resolvers.
-		s := handler.New(schema.NewExecutableSchema(schema.Config{Resolvers: newResolver(dir)}))
+		s := handler.New(exec.NewExecutableSchema(exec.Config{Resolvers: newResolver(dir)}))
 		s.AddTransport(transport.POST{})
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
 		h = s

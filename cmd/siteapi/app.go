@@ -26,7 +26,7 @@ import (
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/resolvers/leads"
 	"siteapi/rest"
-	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // app is the service with all its parts.
@@ -244,7 +244,7 @@ func (a *app) newServer(
 // newDocuments returns the documents that clients may send, and those that operators may
 // send within a session of the inbox, where any document is allowed.
 func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
-	o := graphqlhttp.DocumentOptions{Schema: schema.AST(), Introspection: s.Introspection}
+	o := graphqlhttp.DocumentOptions{Schema: exec.AST(), Introspection: s.Introspection}
 	if s.OperationsPath != "" {
 		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
 			return nil, nil, err

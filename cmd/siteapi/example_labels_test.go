@@ -14,6 +14,7 @@ import (
 	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/quote/quotetest"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 var (
@@ -105,7 +106,7 @@ func TestEveryLocaleIsComplete(t *testing.T) {
 		if _, err := os.Stat("../../integrations/pdf/words/" + string(locale) + ".json"); err != nil {
 			t.Errorf("integrations/pdf/words lacks %s.json", locale)
 		}
-		if schema.AST().Types["LocalizedString"].Fields.ForName(string(locale)) == nil {
+		if exec.AST().Types["LocalizedString"].Fields.ForName(string(locale)) == nil {
 			t.Errorf("LocalizedString in schema/site.graphqls has no field %s", locale)
 		}
 
@@ -133,7 +134,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 
 	var selection func(name string) string
 	selection = func(name string) string {
-		def := schema.AST().Types[name]
+		def := exec.AST().Types[name]
 		if def.Kind != ast.Object {
 			return ""
 		}

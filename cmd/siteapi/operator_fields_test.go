@@ -181,7 +181,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		t.Errorf("retrying an unknown delivery: %q", code)
 	}
 
-	pages(t, b, person)
+	readsEveryPage(t, b, person)
 
 	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } ` +
 		`serviceHealth { checks { name state } content { documents } cache { type } } }`)
@@ -231,8 +231,8 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	}
 }
 
-// pages reads all leads page by page while more arrive: each earlier one is read once.
-func pages(t *testing.T, b *browser, person func(session, first, last string) string) {
+// readsEveryPage reads all leads page by page while more arrive: each earlier one is read once.
+func readsEveryPage(t *testing.T, b *browser, person func(session, first, last string) string) {
 	t.Helper()
 	var want, got []string
 	for i := range 7 {

@@ -23,6 +23,7 @@ import (
 
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // site is the service behind the endpoint: the real schema over content in memory.
@@ -70,17 +71,17 @@ func (s *site) rev(locale string) (string, bool) {
 	return "", false
 }
 
-func (s *site) Query() schema.QueryResolver       { return queries{site: s} }
-func (s *site) Mutation() schema.MutationResolver { return mutations{site: s} }
+func (s *site) Query() exec.QueryResolver       { return queries{site: s} }
+func (s *site) Mutation() exec.MutationResolver { return mutations{site: s} }
 
 type (
 	queries struct {
 		*site
-		schema.QueryResolver
+		exec.QueryResolver
 	}
 	mutations struct {
 		*site
-		schema.MutationResolver
+		exec.MutationResolver
 	}
 )
 
@@ -153,9 +154,9 @@ func (m mutations) TrackQuote(
 
 // executable is the real schema over a site, with a guard that lets one token in.
 func (s *site) executable() graphql.ExecutableSchema {
-	return schema.NewExecutableSchema(schema.Config{
+	return exec.NewExecutableSchema(exec.Config{
 		Resolvers: s,
-		Directives: schema.DirectiveRoot{
+		Directives: exec.DirectiveRoot{
 			Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
 				if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
 					return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
@@ -241,7 +242,7 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 }
 
 func newSetup(adjust func(*setup)) *setup {
-	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{Schema: schema.AST()}}
+	s := &setup{site: newSite(), documents: graphqlhttp.DocumentOptions{Schema: exec.AST()}}
 	s.options.Revision = s.site.rev
 	if adjust != nil {
 		adjust(s)

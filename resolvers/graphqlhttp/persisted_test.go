@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"siteapi/resolvers/graphqlhttp"
-	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 func sha(text string) string {
@@ -269,7 +269,7 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 
 	// The error names every document that is not valid.
 	_, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
-		Schema: schema.AST(),
+		Schema: exec.AST(),
 		Trusted: []graphqlhttp.TrustedDocument{
 			{IDs: []string{"1"}, Name: "one.graphql", Text: `{ nothing }`},
 			{IDs: []string{"2"}, Name: "two.graphql", Text: `{`},
@@ -286,7 +286,7 @@ func TestTrustedDocumentsThatCannotBeRead(t *testing.T) {
 	}
 
 	if _, err := graphqlhttp.NewDocuments(graphqlhttp.DocumentOptions{
-		Schema:      schema.AST(),
+		Schema:      exec.AST(),
 		TrustedOnly: true,
 	}); err == nil {
 		t.Error("only trusted documents, but none: accepted")

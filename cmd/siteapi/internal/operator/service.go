@@ -18,7 +18,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/upstream"
-	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 func isReady(ctx context.Context, c *call) error {
@@ -63,7 +63,7 @@ func ask(ctx context.Context, method, address, token string) (*resty.Response, e
 // printSDL prints the schema without @rest, which has a meaning only in the service's own
 // operation documents.
 func printSDL(_ context.Context, c *call) error {
-	public := *schema.AST()
+	public := *exec.AST()
 	public.Types, public.Directives = maps.Clone(public.Types), maps.Clone(public.Directives)
 
 	delete(public.Types, "RestMethod")

@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"siteapi/schema"
+	"siteapi/schema/exec"
 )
 
 // TestPlayground reads the page as it is served.
@@ -52,7 +52,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := map[string]bool{}
-	for _, root := range []*ast.Definition{schema.AST().Query, schema.AST().Mutation} {
+	for _, root := range []*ast.Definition{exec.AST().Query, exec.AST().Mutation} {
 		for _, f := range root.Fields {
 			auth := f.Directives.ForName("auth")
 			operators := auth != nil &&
@@ -61,7 +61,7 @@ func TestOperations(t *testing.T) {
 		}
 	}
 	for _, example := range regexp.MustCompile("(?s)query: `(.*?)`,(.*?)\n  },").FindAllStringSubmatch(string(text), -1) {
-		doc, err := gqlparser.LoadQueryWithRules(schema.AST(), example[1], rules.NewDefaultRules())
+		doc, err := gqlparser.LoadQueryWithRules(exec.AST(), example[1], rules.NewDefaultRules())
 		if err != nil {
 			t.Errorf("%s: %v", example[1], err)
 			continue
