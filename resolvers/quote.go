@@ -16,7 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/propagation"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -51,7 +51,7 @@ func (r *Resolver) submitQuote(
 	// Any signal that is not weak puts the lead in review.
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
 	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals,
-		func(s quote.Signal) bool { return !s.Weak() })
+		func(s lead.Signal) bool { return !s.Weak() })
 
 	// Deliveries continue the trace of the request. It is empty if nothing is traced.
 	trace := propagation.MapCarrier{}
@@ -94,22 +94,22 @@ func idempotencyKey(h http.Header) string {
 }
 
 // newSubmission converts a checked input. It trims texts and drops repeated features.
-func newSubmission(in schema.SubmitQuoteInput) quote.Submission {
-	s := quote.Submission{
+func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
+	s := lead.Lead{
 		SessionID: in.SessionID,
-		Contact: quote.Contact{
+		Contact: lead.Contact{
 			FirstName: strings.TrimSpace(in.Contact.FirstName),
 			LastName:  strings.TrimSpace(in.Contact.LastName),
 			Email:     strings.TrimSpace(in.Contact.Email),
 			Phone:     trimmed(in.Contact.Phone),
 			Company:   trimmed(in.Contact.Company),
 		},
-		Selections: quote.Selections{
+		Selections: lead.Selections{
 			ProjectType: strings.TrimSpace(in.Selections.ProjectType),
 			Complexity:  trimmed(in.Selections.Complexity),
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
-		Estimate: quote.Estimate{
+		Estimate: lead.Estimate{
 			Min:      in.Estimate.Min,
 			Max:      in.Estimate.Max,
 			Currency: strings.TrimSpace(in.Estimate.Currency),
@@ -132,7 +132,7 @@ func trimmed(s *string) string { return strings.TrimSpace(value(s, "")) }
 
 // contentDigest identifies the content of a submission, so that a repetition is
 // recognized. The order of features does not matter.
-func contentDigest(s *quote.Submission) (string, error) {
+func contentDigest(s *lead.Lead) (string, error) {
 	same := *s
 	same.Selections.Features = slices.Sorted(slices.Values(s.Selections.Features))
 	content, err := json.Marshal(same)
@@ -151,18 +151,18 @@ func digest(session, content string) string {
 // check that does not answer is not a reason for a review.
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time,
-) []quote.Signal {
-	found := []quote.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
+) []lead.Signal {
+	found := []lead.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
-		found = append([]quote.Signal{quote.Honeypot}, found...)
+		found = append([]lead.Signal{lead.Honeypot}, found...)
 	}
-	return slices.DeleteFunc(found, func(s quote.Signal) bool { return s == "" })
+	return slices.DeleteFunc(found, func(s lead.Signal) bool { return s == "" })
 }
 
 // paceSignal compares the time of a submission with the first tracked state of its
 // session. A session that begins in the future was tracked by an instance with another
 // clock and gives no signal.
-func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) quote.Signal {
+func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) lead.Signal {
 	if r.MinTime == 0 {
 		return ""
 	}
@@ -170,9 +170,9 @@ func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time)
 	s, err := r.Quotes.Session(ctx, session)
 	switch took := at.Sub(s.FirstSeen); {
 	case errors.Is(err, store.ErrNotFound):
-		return quote.Untracked
+		return lead.Untracked
 	case err == nil && took >= 0 && took < r.MinTime:
-		return quote.TooFast
+		return lead.TooFast
 	}
 	return ""
 }
@@ -181,7 +181,7 @@ func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time)
 // the same attempt, for which the token stays valid.
 func (r *Resolver) challengeSignal(
 	ctx context.Context, in schema.SubmitQuoteInput, content string,
-) quote.Signal {
+) lead.Signal {
 	if r.Challenge == nil {
 		return ""
 	}
@@ -191,9 +191,9 @@ func (r *Resolver) challengeSignal(
 	switch {
 	case err != nil:
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("the bot check does not answer")
-		return quote.Unchecked
+		return lead.Unchecked
 	case !ok:
-		return quote.NoChallenge
+		return lead.NoChallenge
 	}
 	return ""
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"siteapi/integrations/quote/quotetest"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -15,19 +15,19 @@ func TestEveryFieldOfALeadArrives(t *testing.T) {
 	t.Parallel()
 
 	var in schema.SubmitQuoteInput
-	quotetest.Fill(&in, func(path string) {
-		if !slices.Contains(quotetest.Fields(), path) && path != "website" && path != "challengeToken" {
+	leadtest.Fill(&in, func(path string) {
+		if !slices.Contains(leadtest.Fields(), path) && path != "website" && path != "challengeToken" {
 			t.Errorf("integrations/quote/quote.go: Submission has no field for %s of SubmitQuoteInput", path)
 		}
 	})
 
-	for _, path := range quotetest.Missing(newSubmission(in)) {
+	for _, path := range leadtest.Missing(newSubmission(in)) {
 		if path != "id" && path != "submittedAt" { // set by the service
 			t.Errorf("resolvers/quote.go: newSubmission leaves out %s", path)
 		}
 	}
 
-	for _, path := range quotetest.Missing(leads.New(*quotetest.Filled(), schema.LeadStateDelivered)) {
+	for _, path := range leadtest.Missing(leads.New(*leadtest.Filled(), schema.LeadStateDelivered)) {
 		t.Errorf("type Lead of schema/operator.graphqls or New in resolvers/leads/leads.go leaves out %s",
 			path)
 	}

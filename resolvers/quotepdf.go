@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -83,7 +83,7 @@ func shortID(id string) string { return id[:min(8, len(id))] }
 func noSubmission() *schema.Error { return notFound("There is no submission with this id.") }
 
 // submission reads a submission from the database.
-func (r *Resolver) submission(ctx context.Context, id string) (quote.Submission, error) {
+func (r *Resolver) submission(ctx context.Context, id string) (lead.Lead, error) {
 	s, err := r.Quotes.Submission(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -180,7 +180,7 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 
 // document returns the data of a document. It is incomplete if its logo can't be loaded.
 func (r *Resolver) document(
-	ctx context.Context, s *quote.Submission, locale schema.Locale, snap *snapshot,
+	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *snapshot,
 ) (d pdf.Document, complete bool) {
 	d = pdf.Document{Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt}
 	if snap.settings == nil {

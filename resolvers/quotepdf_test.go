@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -23,12 +23,12 @@ type oneQuote struct {
 	erased atomic.Bool
 }
 
-func (q *oneQuote) Submission(_ context.Context, id string) (quote.Submission, error) {
+func (q *oneQuote) Submission(_ context.Context, id string) (lead.Lead, error) {
 	q.reads.Add(1)
 	if id != "one" || q.erased.Load() {
-		return quote.Submission{}, store.ErrNotFound
+		return lead.Lead{}, store.ErrNotFound
 	}
-	return quote.Submission{ID: id}, nil
+	return lead.Lead{ID: id}, nil
 }
 
 // blank draws empty pages.
@@ -193,14 +193,14 @@ func TestPdfWithALateLogo(t *testing.T) {
 
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if d, complete := r.document(short, &quote.Submission{}, schema.LocaleEn, snap); complete ||
+	if d, complete := r.document(short, &lead.Lead{}, schema.LocaleEn, snap); complete ||
 		d.Company.Logo != nil {
 		t.Errorf("without the logo it is complete: %+v", d.Company)
 	}
 
 	time.AfterFunc(20*time.Millisecond, func() { close(logo.released) })
 	for range 2 {
-		if d, complete := r.document(t.Context(), &quote.Submission{}, schema.LocaleEn, snap); !complete ||
+		if d, complete := r.document(t.Context(), &lead.Lead{}, schema.LocaleEn, snap); !complete ||
 			string(d.Company.Logo) != "logo" {
 			t.Errorf("with the logo it is not complete: %+v", d.Company)
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 )
 
@@ -18,11 +18,11 @@ import (
 func (r *Resolver) trackQuote(
 	ctx context.Context, in schema.TrackQuoteInput,
 ) (*schema.TrackQuotePayload, error) {
-	visit := quote.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
+	visit := lead.Visit{SessionID: in.SessionID, At: r.Now().UTC().Truncate(time.Millisecond)}
 	read := hints{formats: r.formats}
 
 	if s := in.Selections; s != nil {
-		visit.Selections = quote.Selections{
+		visit.Selections = lead.Selections{
 			ProjectType: read.slug("selections.projectType", s.ProjectType),
 			Features:    read.slugs("selections.features", s.Features),
 			Complexity:  read.slug("selections.complexity", s.Complexity),
@@ -31,7 +31,7 @@ func (r *Resolver) trackQuote(
 	}
 
 	if e := in.Estimate; e != nil {
-		visit.Estimate = quote.PartialEstimate{
+		visit.Estimate = lead.PartialEstimate{
 			Min:      read.amount("estimate.min", e.Min),
 			Max:      read.amount("estimate.max", e.Max),
 			Currency: read.text("estimate.currency", e.Currency, r.formats.Currency),
@@ -39,7 +39,7 @@ func (r *Resolver) trackQuote(
 	}
 
 	if f := in.FormData; f != nil {
-		visit.Hints = quote.Hints{
+		visit.Hints = lead.Hints{
 			Email:     read.text("formData.email", f.Email, r.formats.Email),
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}

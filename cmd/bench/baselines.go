@@ -24,7 +24,7 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/memory"
 	cmsfile "siteapi/integrations/cms/file"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/rest"
@@ -77,10 +77,10 @@ func barePage(page []byte) http.Handler {
 
 // trackState is the body of a track request, decoded without a schema.
 type trackState struct {
-	SessionID  string                `json:"sessionId"`
-	Selections quote.Selections      `json:"selections"`
-	Estimate   quote.PartialEstimate `json:"estimate"`
-	FormData   quote.Hints           `json:"formData"`
+	SessionID  string               `json:"sessionId"`
+	Selections lead.Selections      `json:"selections"`
+	Estimate   lead.PartialEstimate `json:"estimate"`
+	FormData   lead.Hints           `json:"formData"`
 }
 
 // bareTrack decodes, stores and encodes, without middleware or validation.
@@ -189,4 +189,4 @@ func newResolver(dir string) *resolvers.Resolver {
 type discarding struct{ store.Quotes }
 
 // Track discards a visit.
-func (discarding) Track(context.Context, quote.Visit) error { return nil }
+func (discarding) Track(context.Context, lead.Visit) error { return nil }

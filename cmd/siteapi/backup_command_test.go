@@ -91,7 +91,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 				default:
 				}
 
-				status, reply := s.post("/api/quote/submit", lead(fmt.Sprintf("v%d-%d", v, i)))
+				status, reply := s.post("/api/quote/submit", newLead(fmt.Sprintf("v%d-%d", v, i)))
 				if status != 200 {
 					t.Errorf("submit beside a backup: %d %v", status, reply)
 					return

@@ -18,8 +18,8 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/operator"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 )
@@ -41,7 +41,7 @@ func openDatabase(
 	d.Close = opened.close
 
 	options := queue.Options{
-		Load: func(ctx context.Context, id string) (quote.Submission, error) {
+		Load: func(ctx context.Context, id string) (lead.Lead, error) {
 			return d.Quotes.Submission(ctx, id)
 		},
 		Targets:  targets(s, w.senders),

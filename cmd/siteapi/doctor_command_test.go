@@ -223,7 +223,7 @@ func TestDoctorOnBackends(t *testing.T) {
 func TestDoctorOnDeliveries(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := troubled(t)
-	bot := lead("bot")
+	bot := newLead("bot")
 	bot["website"] = "https://spam.example"
 	s.post("/api/quote/submit", bot)
 	c, _ := s.doctor(nil, "--server", s.base)

@@ -20,10 +20,10 @@ import (
 	"siteapi/integrations/crm"
 	crmfile "siteapi/integrations/crm/file"
 	"siteapi/integrations/crm/hubspot"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/leadwebhook"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
 	"siteapi/integrations/turnstile"
@@ -139,7 +139,7 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 // fail.
 func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
-		return func(context.Context, *quote.Submission) error {
+		return func(context.Context, *lead.Lead) error {
 			return &upstream.Error{
 				System: "webhook",
 				Op:     "announcing the lead",
@@ -159,11 +159,11 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
 	}
 
-	return func(ctx context.Context, q *quote.Submission) error {
+	return func(ctx context.Context, q *lead.Lead) error {
 		return webhook.Announce(ctx, leadwebhook.Lead{
-			Submission: *q,
-			Reference:  pdf.Reference(q.ID),
-			PDFURL:     s.SiteURL + q.PDFPath(),
+			Lead:      *q,
+			Reference: pdf.Reference(q.ID),
+			PDFURL:    s.SiteURL + q.PDFPath(),
 		})
 	}, nil
 }
@@ -175,7 +175,7 @@ func senders(
 	return map[queue.Target]queue.Send{
 		queue.Webhook: announce,
 		queue.CMS:     submissions.Put,
-		queue.CRM: func(ctx context.Context, q *quote.Submission) error {
+		queue.CRM: func(ctx context.Context, q *lead.Lead) error {
 			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
 		},
 	}

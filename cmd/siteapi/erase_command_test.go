@@ -63,7 +63,7 @@ func (s *site) erase(args ...string) (r erased, code int) {
 // with only a hint. It also stores a lead and a session of another person.
 func (s *site) populate() (hers []string, theirs string) {
 	s.t.Helper()
-	again := lead("hers-2")
+	again := newLead("hers-2")
 	again["contact"].(object)["email"] = "HERS@example.com"
 	_, second := s.post("/api/quote/submit", again)
 	hers = []string{s.submit("hers"), second["submissionId"].(string)}

@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	cmsfile "siteapi/integrations/cms/file"
-	"siteapi/integrations/quote/quotetest"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 )
@@ -187,7 +187,7 @@ func TestStudioShowsEveryFieldOfALead(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, path := range quotetest.Fields() {
+	for _, path := range leadtest.Fields() {
 		name := path[strings.LastIndex(path, ".")+1:]
 		if name == "id" {
 			name = "submissionId"

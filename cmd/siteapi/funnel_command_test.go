@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 )
 
@@ -19,25 +19,25 @@ func TestFunnel(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "TRACK_RETENTION=0s")
 	amount := 5.0
-	estimate := quote.PartialEstimate{Min: &amount}
-	shop, app := quote.Selections{ProjectType: "shop"},
-		quote.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
+	estimate := lead.PartialEstimate{Min: &amount}
+	shop, app := lead.Selections{ProjectType: "shop"},
+		lead.Selections{ProjectType: "web-app", Features: []string{"blog", "seo"}}
 
-	var visits []quote.Visit
-	for i, v := range []quote.Visit{
+	var visits []lead.Visit
+	for i, v := range []lead.Visit{
 		{}, {}, {}, {}, // four open the calculator and go
 		{Selections: shop}, {Selections: shop}, {Selections: shop}, // three choose a project type
 		{Selections: app}, // one chooses features
 		// One sees an estimate, without features. One begins the contact form, and
 		// another without a project type.
-		{Selections: shop, Estimate: quote.PartialEstimate{Max: &amount}},
-		{Selections: app, Estimate: estimate, Hints: quote.Hints{FirstName: "Ana"}},
+		{Selections: shop, Estimate: lead.PartialEstimate{Max: &amount}},
+		{Selections: app, Estimate: estimate, Hints: lead.Hints{FirstName: "Ana"}},
 		{
-			Selections: quote.Selections{Features: []string{"blog"}},
-			Hints:      quote.Hints{Email: "a@example.com"},
+			Selections: lead.Selections{Features: []string{"blog"}},
+			Hints:      lead.Hints{Email: "a@example.com"},
 		},
 		// One submits, twice, and one submits from a state that shows little.
-		{Selections: app, Estimate: estimate, Hints: quote.Hints{Email: "submits@example.com"}},
+		{Selections: app, Estimate: estimate, Hints: lead.Hints{Email: "submits@example.com"}},
 		{Selections: shop},
 	} {
 		v.SessionID, v.At = fmt.Sprint("s", i), dayOf(10)
@@ -45,12 +45,12 @@ func TestFunnel(t *testing.T) {
 	}
 
 	for session, day := range map[string]int{"early": 1, "late": 20, "review": 20} {
-		visits = append(visits, quote.Visit{SessionID: session, At: dayOf(day), Selections: app})
+		visits = append(visits, lead.Visit{SessionID: session, At: dayOf(day), Selections: app})
 	}
 
-	submitted := func(id, session string, at time.Time) quote.Submission {
-		contact := quote.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
-		return quote.Submission{ID: id, SessionID: session, Contact: contact, SubmittedAt: at}
+	submitted := func(id, session string, at time.Time) lead.Lead {
+		contact := lead.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
+		return lead.Lead{ID: id, SessionID: session, Contact: contact, SubmittedAt: at}
 	}
 
 	review := submitted("l6", "review", dayOf(12))

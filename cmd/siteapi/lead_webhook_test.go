@@ -136,7 +136,7 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	r := launch(t, dir, env...)
 
 	submit := func(session, trap string) string {
-		body := lead(session)
+		body := newLead(session)
 		body["website"] = trap
 		status, answer := r.post("/api/quote/submit", body)
 		if status != http.StatusOK {

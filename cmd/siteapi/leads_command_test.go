@@ -10,31 +10,31 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/quote"
 )
 
 // odd is a lead in review with texts that need escaping.
-func odd() quote.Submission {
-	return quote.Submission{
+func odd() lead.Lead {
+	return lead.Lead{
 		ID:        "odd1odd2odd3",
 		SessionID: "-1+1",
-		Contact: quote.Contact{
+		Contact: lead.Contact{
 			FirstName: `=HYPERLINK("http://evil.example","x")`,
 			LastName:  "Ionescu\x1b[31m, \"Ștefan\"\r\nX",
 			Email:     "odd@example.com",
 			Phone:     "+40 721",
 			Company:   "Țară; =cmd|' /C calc'!A0 \u202egpj.exe",
 		},
-		Selections: quote.Selections{
+		Selections: lead.Selections{
 			ProjectType: "web-app",
 			Features:    []string{"blog", "shop"},
 			Timeline:    "3-months",
 		},
-		Estimate:    quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
+		Estimate:    lead.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2020, 2, 3, 4, 5, 6, 789e6, time.UTC),
 		InReview:    true,
-		Signals:     []quote.Signal{quote.Honeypot},
+		Signals:     []lead.Signal{lead.Honeypot},
 		Trace:       "00-trace-01",
 	}
 }
@@ -130,7 +130,7 @@ func TestLeadsAreFound(t *testing.T) {
 func TestLeadsRelease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).start()
-	bot := lead("bot")
+	bot := newLead("bot")
 	bot["website"] = "https://spam.example"
 	_, reply := s.post("/api/quote/submit", bot)
 	id, _ := reply["submissionId"].(string)

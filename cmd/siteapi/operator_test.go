@@ -16,7 +16,7 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 )
@@ -97,7 +97,7 @@ func readJSON(t *testing.T, out string, to any) {
 // submit submits a lead of a session of its own, with <session>@example.com.
 func (s *site) submit(session string) (id string) {
 	s.t.Helper()
-	status, answer := s.post("/api/quote/submit", lead(session))
+	status, answer := s.post("/api/quote/submit", newLead(session))
 	id, _ = answer["submissionId"].(string)
 	if status != http.StatusOK || id == "" {
 		s.t.Fatalf("submitting: %d %v", status, answer)
@@ -167,7 +167,7 @@ func (s *site) damage(query string) {
 }
 
 // keep stores submissions and tracked states as they are given, while no service runs.
-func (s *site) keep(visits []quote.Visit, submissions ...quote.Submission) {
+func (s *site) keep(visits []lead.Visit, submissions ...lead.Lead) {
 	s.t.Helper()
 	settings, err := config.Read(func(name string) string {
 		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.dir}[name]

@@ -7,19 +7,19 @@ import (
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
 // submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
 func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 	t.Helper()
-	q := quote.Submission{
+	q := lead.Lead{
 		ID:          id,
 		SessionID:   "session-" + id,
-		Contact:     quote.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
-		Selections:  quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
-		Estimate:    quote.Estimate{Min: 1, Max: 2, Currency: "EUR"},
+		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: id + "@example.com"},
+		Selections:  lead.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+		Estimate:    lead.Estimate{Min: 1, Max: 2, Currency: "EUR"},
 		Locale:      "ro",
 		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
 		InReview:    id == "review",
@@ -51,7 +51,7 @@ func TestRetention(t *testing.T) {
 	s.submitAt(t, "old", 49*time.Hour)
 	s.submitAt(t, "young", 47*time.Hour)
 	s.submitAt(t, "review", 49*time.Hour)
-	for _, v := range []quote.Visit{
+	for _, v := range []lead.Visit{
 		{SessionID: "old", At: time.Now().Add(-25 * time.Hour).UTC()},
 		{SessionID: "young", At: time.Now().Add(-23 * time.Hour).UTC()},
 	} {

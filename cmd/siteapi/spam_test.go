@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // vendor starts a stub of the bot check, which accepts the token "good".
@@ -67,7 +67,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 		track    bool // the session is tracked just before
 		change   object
 		headers  []string
-		want     []quote.Signal
+		want     []lead.Signal
 		inReview bool
 	}{
 		{name: "nothing odd", env: map[string]string{"SPAM_MIN_TIME": "1ms"}, track: true},
@@ -75,19 +75,19 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 		{
 			name:     "the trap",
 			change:   object{"website": "https://spam.example"},
-			want:     []quote.Signal{quote.Honeypot},
+			want:     []lead.Signal{lead.Honeypot},
 			inReview: true,
 		},
 		{
 			name: "never tracked",
 			env:  map[string]string{"SPAM_MIN_TIME": "1h"},
-			want: []quote.Signal{quote.Untracked},
+			want: []lead.Signal{lead.Untracked},
 		},
 		{
 			name:     "too fast",
 			env:      map[string]string{"SPAM_MIN_TIME": "1h"},
 			track:    true,
-			want:     []quote.Signal{quote.TooFast},
+			want:     []lead.Signal{lead.TooFast},
 			inReview: true,
 		},
 		{
@@ -104,27 +104,27 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 			name:     "a bad token",
 			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
 			change:   object{"challengeToken": "bad"},
-			want:     []quote.Signal{quote.NoChallenge},
+			want:     []lead.Signal{lead.NoChallenge},
 			inReview: true,
 		},
 		{
 			name:     "no token",
 			env:      map[string]string{"TURNSTILE_SECRET": "hush"},
-			want:     []quote.Signal{quote.NoChallenge},
+			want:     []lead.Signal{lead.NoChallenge},
 			inReview: true,
 		},
 		{
 			name:   "the vendor is away",
 			env:    map[string]string{"TURNSTILE_SECRET": "hush", "TURNSTILE_API_URL": "http://127.0.0.1:1"},
 			change: object{"challengeToken": "good"},
-			want:   []quote.Signal{quote.Unchecked},
+			want:   []lead.Signal{lead.Unchecked},
 		},
 		{
 			name:     "everything",
 			env:      map[string]string{"SPAM_MIN_TIME": "1h", "TURNSTILE_SECRET": "hush"},
 			track:    true,
 			change:   object{"website": "x", "challengeToken": "bad"},
-			want:     []quote.Signal{quote.Honeypot, quote.TooFast, quote.NoChallenge},
+			want:     []lead.Signal{lead.Honeypot, lead.TooFast, lead.NoChallenge},
 			inReview: true,
 		},
 	}

@@ -120,8 +120,8 @@ func (f *vendorStubs) faults() (inCMS, inCRM int) {
 	return inCMS, inCRM
 }
 
-// lead returns the submission of a session, with an e-mail address of its own.
-func lead(session string) object {
+// newLead returns the submission of a session, with an e-mail address of its own.
+func newLead(session string) object {
 	o := validSubmission(session)
 	o["contact"].(object)["email"] = session + "@example.com"
 	return o
@@ -194,7 +194,7 @@ func (s *service) siteapi(args ...string) (string, error) {
 // submit submits a lead and returns its id.
 func (s *service) submit(t *testing.T, session string) string {
 	t.Helper()
-	got := s.through("REST", "submitQuote", object{"input": lead(session)})
+	got := s.through("REST", "submitQuote", object{"input": newLead(session)})
 	id, _ := got.data["submissionId"].(string)
 	if id == "" {
 		t.Fatalf("submitting: %d %s", got.status, got.raw)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // Document is one published document.
@@ -72,7 +72,7 @@ type Watcher interface {
 type Submissions interface {
 	// Put stores a submission under SubmissionID. Storing it again succeeds
 	// and changes nothing.
-	Put(ctx context.Context, s *quote.Submission) error
+	Put(ctx context.Context, s *lead.Lead) error
 }
 
 // Lookup is a driver that can tell which submissions it has stored.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/quote/quotetest"
+	"siteapi/integrations/lead/leadtest"
 )
 
 func noAssets(string) string { return "" }
@@ -104,9 +104,9 @@ func TestLabels(t *testing.T) {
 // TestStoredSubmissionHasEveryField fails if the CMS document lacks a field of a lead.
 func TestStoredSubmissionHasEveryField(t *testing.T) {
 	t.Parallel()
-	stored := cms.Stored(quotetest.Filled())
+	stored := cms.Stored(leadtest.Filled())
 
-	for _, path := range quotetest.Missing(stored) {
+	for _, path := range leadtest.Missing(stored) {
 		if path != "id" { // the document calls it submissionId
 			t.Errorf("integrations/cms/submission.go: StoredSubmission or Stored leaves out %s", path)
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // SubmissionType is the document type that submitted quotes are stored as.
@@ -18,20 +18,20 @@ func SubmissionID(id string) string { return SubmissionType + "." + id }
 // driver. It has no language, so no locale's content includes it, and its id
 // contains no personal data.
 type StoredSubmission struct {
-	ID           string           `json:"_id"`
-	Type         string           `json:"_type"`
-	SubmissionID string           `json:"submissionId"`
-	SessionID    string           `json:"sessionId"`
-	Contact      quote.Contact    `json:"contact"`
-	Selections   quote.Selections `json:"selections"`
-	Estimate     quote.Estimate   `json:"estimate"`
-	Locale       string           `json:"locale,omitempty"`
-	SubmittedAt  string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
-	PDFPath      string           `json:"pdfPath"`     // relative to the site
+	ID           string          `json:"_id"`
+	Type         string          `json:"_type"`
+	SubmissionID string          `json:"submissionId"`
+	SessionID    string          `json:"sessionId"`
+	Contact      lead.Contact    `json:"contact"`
+	Selections   lead.Selections `json:"selections"`
+	Estimate     lead.Estimate   `json:"estimate"`
+	Locale       string          `json:"locale,omitempty"`
+	SubmittedAt  string          `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
+	PDFPath      string          `json:"pdfPath"`     // relative to the site
 }
 
 // Stored returns a submission's document.
-func Stored(s *quote.Submission) StoredSubmission {
+func Stored(s *lead.Lead) StoredSubmission {
 	return StoredSubmission{
 		ID:           SubmissionID(s.ID),
 		Type:         SubmissionType,

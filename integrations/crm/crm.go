@@ -8,13 +8,13 @@ import (
 	"context"
 	"strings"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // Lead is a submission and the address of its PDF, which is absolute if the site's
 // address is known, else relative.
 type Lead struct {
-	Submission *quote.Submission
+	Submission *lead.Lead
 	PDFURL     string
 }
 

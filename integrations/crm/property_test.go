@@ -8,8 +8,8 @@ import (
 
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/crmtest"
-	"siteapi/integrations/quote"
-	"siteapi/integrations/quote/quotetest"
+	"siteapi/integrations/lead"
+	"siteapi/integrations/lead/leadtest"
 )
 
 // TestEveryFieldHasAProperty fails if a field of a lead would not reach the CRM.
@@ -19,7 +19,7 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		"sessionId": "means nothing outside this service",
 		"locale":    "the PDF is in the visitor's language",
 	}
-	for _, path := range quotetest.Fields() {
+	for _, path := range leadtest.Fields() {
 		_, known := leftOut[path]
 		if known == slices.ContainsFunc(crm.Properties(), func(p crm.Property) bool {
 			return p.Field == path
@@ -30,10 +30,10 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 	}
 
 	for _, p := range crm.Properties() {
-		if p.Field != "" && !slices.Contains(quotetest.Fields(), p.Field) {
+		if p.Field != "" && !slices.Contains(leadtest.Fields(), p.Field) {
 			t.Errorf("%s comes from the field %s, which a submission does not have", p.Name, p.Field)
 		}
-		if got := crm.Changes(crm.Lead{Submission: quotetest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
+		if got := crm.Changes(crm.Lead{Submission: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
 		}
 	}
@@ -55,7 +55,7 @@ func TestChanges(t *testing.T) {
 	}
 
 	for name, tc := range map[string]struct {
-		change        func(*quote.Submission)
+		change        func(*lead.Lead)
 		current, want map[string]string
 	}{
 		"a repetition changes nothing": {nil, complete, map[string]string{}},
@@ -67,14 +67,14 @@ func TestChanges(t *testing.T) {
 		},
 		"the primary address stays": {nil, with("email", "other@example.com"), map[string]string{}},
 		"a newer submission replaces": {
-			func(s *quote.Submission) {
+			func(s *lead.Lead) {
 				s.SubmittedAt, s.Contact.LastName = s.SubmittedAt.Add(time.Millisecond), "Popa"
 			},
 			complete,
 			map[string]string{"lastname": "Popa", "quote_submitted_at": "2026-01-31T09:30:00.001Z"},
 		},
 		"an older one fills gaps of the person": {
-			func(s *quote.Submission) {
+			func(s *lead.Lead) {
 				s.SubmittedAt, s.Contact.LastName, s.Estimate.Min = s.SubmittedAt.Add(-time.Hour), "Old", 1
 			},
 			with("phone", "", "quote_timeline", ""),

@@ -15,7 +15,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -52,7 +52,7 @@ type Webhook struct {
 
 // Lead is a submission with the reference and links that receivers show.
 type Lead struct {
-	quote.Submission
+	lead.Lead
 	Reference string `json:"reference"` // the reference printed on the PDF
 	PDFURL    string `json:"pdfUrl"`
 }

@@ -12,8 +12,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/leadwebhook"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/upstream/faulttest"
 )
@@ -61,24 +61,24 @@ func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
 	return h
 }
 
-func lead() leadwebhook.Lead {
+func newLead() leadwebhook.Lead {
 	return leadwebhook.Lead{
 		Reference: "LR4LB5AK",
 		PDFURL:    "https://example.com/api/quote/pdf?id=lr4lb5ak9",
-		Submission: quote.Submission{
+		Lead: lead.Lead{
 			ID:          "lr4lb5ak9",
 			SessionID:   "s",
 			Trace:       "00-11",
 			SubmittedAt: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC),
 			Locale:      "ro",
-			Contact: quote.Contact{
+			Contact: lead.Contact{
 				FirstName: "Ana",
 				LastName:  "<!channel> & Co",
 				Email:     "ana@example.com",
 				Phone:     "+40 721 000 000",
 			},
-			Selections: quote.Selections{ProjectType: "web-app", Features: []string{"blog"}},
-			Estimate:   quote.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
+			Selections: lead.Selections{ProjectType: "web-app", Features: []string{"blog"}},
+			Estimate:   lead.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
 		},
 	}
 }
@@ -92,10 +92,10 @@ func TestEvent(t *testing.T) {
 		Secrets: []string{newSecret, oldSecret},
 	})
 
-	if err := h.Announce(t.Context(), lead()); upstream.KindOf(err) != upstream.Unavailable {
+	if err := h.Announce(t.Context(), newLead()); upstream.KindOf(err) != upstream.Unavailable {
 		t.Fatal(err)
 	}
-	if err := h.Announce(t.Context(), lead()); err != nil {
+	if err := h.Announce(t.Context(), newLead()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -134,7 +134,7 @@ func TestEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if event.Type != "lead.created" || !event.Timestamp.Equal(lead().SubmittedAt) ||
+	if event.Type != "lead.created" || !event.Timestamp.Equal(newLead().SubmittedAt) ||
 		event.Data["reference"] != "LR4LB5AK" ||
 		event.Data["contact"].(map[string]any)["email"] != "ana@example.com" ||
 		event.Data["trace"] != nil {
@@ -147,7 +147,7 @@ func TestMessage(t *testing.T) {
 
 	address, got := receiver(t)
 	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).
-		Announce(t.Context(), lead()); err != nil {
+		Announce(t.Context(), newLead()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -198,7 +198,7 @@ func TestFaults(t *testing.T) {
 			address, got := receiver(t, tc.fault)
 
 			err := webhook(t, leadwebhook.Options{URL: address + "/secret", Slack: true}).
-				Announce(t.Context(), lead())
+				Announce(t.Context(), newLead())
 
 			e, failed := errors.AsType[*upstream.Error](err)
 			if failed != (tc.kind != "") || failed && e.Kind != tc.kind || len(got) != 1 {
@@ -222,7 +222,7 @@ func TestPrivateNetworks(t *testing.T) {
 	t.Parallel()
 	address, got := receiver(t)
 	named := strings.Replace(address, "127.0.0.1", "localhost", 1)
-	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), lead())
+	err := webhook(t, leadwebhook.Options{URL: named}).Announce(t.Context(), newLead())
 	if err == nil || !strings.Contains(err.Error(), "private address") || len(got) != 0 {
 		t.Errorf("%d requests: %v", len(got), err)
 	}

@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // Company is the sender of the document. Empty fields are left out.
@@ -33,7 +33,7 @@ type Line struct {
 
 // Document is everything that is printed. The same document gives the same bytes.
 type Document struct {
-	Submission quote.Submission
+	Submission lead.Lead
 	Locale     string // en, es or ro; any other is printed in English
 	Company    Company
 	Labels     map[string]string // texts for slugs in the locale; a slug without one is spelled out

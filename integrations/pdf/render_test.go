@@ -17,9 +17,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/pdftest"
-	"siteapi/integrations/quote/quotetest"
 )
 
 // tool runs a program on a file and returns its output. FILE in args stands for the name
@@ -220,10 +220,10 @@ func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	t.Parallel()
 	d := pdftest.Sample("en", "minimal")
-	d.Submission = *quotetest.Filled()
+	d.Submission = *leadtest.Filled()
 	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
 
-	for _, path := range quotetest.Fields() {
+	for _, path := range leadtest.Fields() {
 		switch path {
 		case "id", "submittedAt", "estimate.min", "estimate.max", "locale":
 			// They are printed as reference, date, range and language.

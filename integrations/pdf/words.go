@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // words are the fixed texts of a document in one language, read from words/<locale>.json.
@@ -69,7 +69,7 @@ const nbsp = "\u00a0"
 // span formats the range of an estimate in the document's language: "€12,000 – €18,000"
 // in en and "12.000 – 18.000 €" in es. If both amounts are equal, only one is printed.
 // Cents are printed only if one of the amounts has some.
-func (s *sheet) span(e quote.Estimate) string {
+func (s *sheet) span(e lead.Estimate) string {
 	printer := message.NewPrinter(s.words.tag)
 
 	sign, digits := s.print(e.Currency), 2

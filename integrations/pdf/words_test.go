@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf/font"
-	"siteapi/integrations/quote"
 )
 
 func family(t *testing.T) *font.Family {
@@ -153,7 +153,7 @@ func TestSpan(t *testing.T) {
 		{"en", 100, 200, "", "100 – 200"},
 	} {
 		s := &sheet{words: wordsOf(t, c.locale), family: family, missing: map[string]bool{}}
-		got := s.span(quote.Estimate{Min: c.min, Max: c.max, Currency: c.currency})
+		got := s.span(lead.Estimate{Min: c.min, Max: c.max, Currency: c.currency})
 		if got != c.want {
 			t.Errorf("%s, %v to %v %s: got %q, want %q", c.locale, c.min, c.max, c.currency, got, c.want)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest/pgserver"
 )
@@ -205,8 +205,8 @@ func (untagged) Kind() string { return "delivery" }
 // twentieth of a second.
 func options(send queue.Send) queue.Options {
 	return queue.Options{
-		Load: func(_ context.Context, id string) (quote.Submission, error) {
-			return quote.Submission{ID: id, Contact: quote.Contact{Email: id + "@example.org"}}, nil
+		Load: func(_ context.Context, id string) (lead.Lead, error) {
+			return lead.Lead{ID: id, Contact: lead.Contact{Email: id + "@example.org"}}, nil
 		},
 		Targets: []queue.TargetConfig{{
 			Name:        queue.CMS,
@@ -286,7 +286,7 @@ func newFake(fault func(ctx context.Context, id string, call int) error) *fake {
 	return &fake{fault: fault, calls: map[string]int{}, taken: map[string]int{}}
 }
 
-func (f *fake) send(ctx context.Context, s *quote.Submission) error {
+func (f *fake) send(ctx context.Context, s *lead.Lead) error {
 	f.mu.Lock()
 	f.calls[s.ID]++
 	f.times = append(f.times, time.Now())

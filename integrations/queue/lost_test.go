@@ -13,8 +13,8 @@ import (
 
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store/sqlite"
 )
 
@@ -41,7 +41,7 @@ func victim(path string) error {
 	}
 	pool.SetMaxOpenConns(1)
 
-	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *quote.Submission) error {
+	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *lead.Lead) error {
 		fmt.Println("sending")
 		select {}
 	}))

@@ -24,7 +24,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"github.com/rs/zerolog"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -51,7 +51,7 @@ const (
 // Options are the parameters of [New].
 type Options struct {
 	// Load returns a stored submission, or store.ErrNotFound after it was erased.
-	Load func(ctx context.Context, submissionID string) (quote.Submission, error)
+	Load func(ctx context.Context, submissionID string) (lead.Lead, error)
 	// Targets are the systems that each submission is delivered to.
 	Targets []TargetConfig
 	// RetryMax is the longest wait between two tries, unless the target asks for a longer
@@ -75,7 +75,7 @@ type TargetConfig struct {
 // Send delivers a submission to a target, which may have it already. The kind of an
 // *upstream.Error decides whether and when the delivery is tried again; any other error
 // is tried again.
-type Send func(ctx context.Context, s *quote.Submission) error
+type Send func(ctx context.Context, s *lead.Lead) error
 
 // Outcome is the result of a try: one of the following, or an [upstream.Kind].
 type Outcome string

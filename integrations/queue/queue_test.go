@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
@@ -38,7 +38,7 @@ const always = 1 << 30
 func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
-		o := options(func(ctx context.Context, s *quote.Submission) error {
+		o := options(func(ctx context.Context, s *lead.Lead) error {
 			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 25*time.Second ||
 				s.Contact.Email != s.ID+"@example.org" {
 				t.Errorf("sent %+v with a deadline in %v", s, time.Until(d))
@@ -369,9 +369,9 @@ func TestErase(t *testing.T) {
 
 		o := options(tg.send)
 		load := o.Load
-		o.Load = func(ctx context.Context, id string) (quote.Submission, error) {
+		o.Load = func(ctx context.Context, id string) (lead.Lead, error) {
 			if erased.Load() {
-				return quote.Submission{}, store.ErrNotFound
+				return lead.Lead{}, store.ErrNotFound
 			}
 			return load(ctx, id)
 		}
@@ -445,9 +445,9 @@ func TestOperate(t *testing.T) {
 		o := options(tg.send)
 		o.RetryMax = time.Hour
 		load := o.Load
-		o.Load = func(ctx context.Context, id string) (quote.Submission, error) {
+		o.Load = func(ctx context.Context, id string) (lead.Lead, error) {
 			if id == "unknown" {
-				return quote.Submission{}, store.ErrNotFound
+				return lead.Lead{}, store.ErrNotFound
 			}
 			return load(ctx, id)
 		}

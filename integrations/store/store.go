@@ -9,7 +9,7 @@ import (
 	"iter"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // Errors of every driver.
@@ -28,7 +28,7 @@ var (
 
 // NewSubmission is a submission with the keys by which a repetition is recognized.
 type NewSubmission struct {
-	Submission quote.Submission
+	Submission lead.Lead
 	// ContentKey is a digest of session and content. A second submission with the same
 	// key is a repetition of the first.
 	ContentKey string
@@ -41,19 +41,19 @@ type NewSubmission struct {
 type Quotes interface {
 	// Track stores the latest state of a session and counts it. A state that arrives
 	// late, up to a minute older than the stored one, is counted but not kept.
-	Track(ctx context.Context, v quote.Visit) error
+	Track(ctx context.Context, v lead.Visit) error
 
 	// Submit stores a submission together with its pending deliveries in one transaction;
 	// a submission in review gets no deliveries yet. A repetition returns the stored
 	// submission and false, and remembers a new idempotency key. If the key was first
 	// sent with other content, Submit stores nothing and returns ErrKeyReused.
-	Submit(ctx context.Context, n NewSubmission) (s quote.Submission, created bool, err error)
+	Submit(ctx context.Context, n NewSubmission) (s lead.Lead, created bool, err error)
 
 	// Submission returns a stored submission, or ErrNotFound.
-	Submission(ctx context.Context, id string) (quote.Submission, error)
+	Submission(ctx context.Context, id string) (lead.Lead, error)
 
 	// Session returns the latest state of a session, or ErrNotFound.
-	Session(ctx context.Context, id string) (quote.Session, error)
+	Session(ctx context.Context, id string) (lead.Session, error)
 
 	// Ping checks that the database answers and takes writes.
 	Ping(ctx context.Context) error
@@ -89,11 +89,11 @@ type Position struct {
 // Archive is the part of the store that operators' commands and fields need.
 type Archive interface {
 	// Submissions yields stored submissions in the order that the filter asks for.
-	Submissions(ctx context.Context, f Filter) iter.Seq2[quote.Submission, error]
+	Submissions(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
 
 	// Sessions yields the latest state of each session, in no particular order. Sessions
 	// that appear or change meanwhile may or may not be seen.
-	Sessions(ctx context.Context) iter.Seq2[quote.Session, error]
+	Sessions(ctx context.Context) iter.Seq2[lead.Session, error]
 
 	// CountSubmissions returns the number of stored submissions.
 	CountSubmissions(ctx context.Context) (int64, error)

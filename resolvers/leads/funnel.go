@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -24,14 +24,14 @@ type report struct {
 	*schema.Funnel
 	locale  *schema.Locale
 	within  func(time.Time) bool
-	leads   map[string]lead // key: session id
+	leads   map[string]outcome // key: session id
 	reached [5]int
 	weeks   map[week]*[5]int
 	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
 }
 
 // lead sums up the leads of one session.
-type lead struct {
+type outcome struct {
 	locale schema.Locale
 	within int // leads submitted within the period of the report
 }
@@ -50,7 +50,7 @@ func (s *Service) Funnel(
 		Funnel:  &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}},
 		locale:  locale,
 		within:  func(at time.Time) bool { return !at.Before(since) && (until.IsZero() || at.Before(until)) },
-		leads:   map[string]lead{},
+		leads:   map[string]outcome{},
 		weeks:   map[week]*[5]int{},
 		choices: map[string]map[string]*schema.FunnelChoice{},
 	}
@@ -80,7 +80,7 @@ func (s *Service) Funnel(
 	return r.Funnel, nil
 }
 
-func (r *report) addLead(s quote.Submission) {
+func (r *report) addLead(s lead.Lead) {
 	inTime := r.within(s.SubmittedAt)
 	if s.InReview || s.Rejected {
 		if s.InReview && inTime {
@@ -98,7 +98,7 @@ func (r *report) addLead(s quote.Submission) {
 	r.leads[s.SessionID] = l
 }
 
-func (r *report) addSession(s quote.Session) {
+func (r *report) addSession(s lead.Session) {
 	l, converted := r.leads[s.ID]
 	r.Untracked -= l.within
 	if !r.within(s.LastSeen) || r.locale != nil && !converted {
@@ -124,12 +124,12 @@ func (r *report) addSession(s quote.Session) {
 }
 
 // lastStep returns the index of the last step that a session shows.
-func lastStep(s quote.Session, converted bool) int {
+func lastStep(s lead.Session, converted bool) int {
 	shown := []bool{
 		true,
 		s.Selections.ProjectType != "",
 		s.Estimate.Min != nil || s.Estimate.Max != nil,
-		s.Hints != (quote.Hints{}),
+		s.Hints != (lead.Hints{}),
 		converted,
 	}
 

@@ -13,9 +13,9 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 	"siteapi/schema"
 )
@@ -81,7 +81,7 @@ func (s *Service) Leads(
 		}
 	}
 
-	var found []quote.Submission
+	var found []lead.Lead
 	most := f.Limit
 	for submission, err := range s.Archive.Submissions(ctx, f) {
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *Service) Leads(
 // undelivered returns the state of each lead that has a delivery which has not arrived.
 // It covers the given leads, or all if the list is empty.
 func (s *Service) undelivered(
-	ctx context.Context, of []quote.Submission,
+	ctx context.Context, of []lead.Lead,
 ) (map[string]schema.LeadState, error) {
 	f := queue.Filter{States: Undelivered()}
 	for _, submission := range of {
@@ -133,7 +133,7 @@ func (s *Service) undelivered(
 	return states, err
 }
 
-func leadState(s quote.Submission, undelivered map[string]schema.LeadState) schema.LeadState {
+func leadState(s lead.Lead, undelivered map[string]schema.LeadState) schema.LeadState {
 	switch state, ok := undelivered[s.ID]; {
 	case s.InReview:
 		return schema.LeadStateInReview
@@ -248,7 +248,7 @@ func (s *Service) DeliveryPage(
 }
 
 // New returns a submission as operators see it, without its deliveries.
-func New(s quote.Submission, state schema.LeadState) *schema.Lead {
+func New(s lead.Lead, state schema.LeadState) *schema.Lead {
 	lead := &schema.Lead{
 		ID:          s.ID,
 		Reference:   pdf.Reference(s.ID),

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/store"
 )
 
@@ -37,7 +37,7 @@ type VerifiedTarget struct {
 	Error    string       `json:"error,omitempty"`
 
 	// key names a lead at the target; missing returns the keys that the target lacks.
-	key     func(s quote.Submission) string
+	key     func(s lead.Lead) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
 
@@ -52,12 +52,12 @@ func (s *Service) Verify(
 		Targets: []*VerifiedTarget{
 			{
 				Target:  queue.CMS,
-				key:     func(s quote.Submission) string { return s.ID },
+				key:     func(s lead.Lead) string { return s.ID },
 				missing: s.CMS.Missing,
 			},
 			{
 				Target:  queue.CRM,
-				key:     func(s quote.Submission) string { return crm.Address(s.Contact.Email) },
+				key:     func(s lead.Lead) string { return crm.Address(s.Contact.Email) },
 				missing: s.CRM.Missing,
 			},
 		},
@@ -66,7 +66,7 @@ func (s *Service) Verify(
 		return only != "" && t.Target != only
 	})
 
-	var batch []quote.Submission
+	var batch []lead.Lead
 	compare := func() error {
 		for _, t := range v.Targets {
 			if err := v.compare(ctx, t, batch); err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Verify(
 
 // compare looks for a batch of leads at one target. If the target fails, the error is
 // reported and the target is not queried again.
-func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []quote.Submission) error {
+func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
 	if t.Error != "" || len(batch) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -60,26 +60,26 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 
 // Submission returns a submission with every field set. Its values make mistakes in
 // quoting or escaping visible.
-func Submission(id string) *quote.Submission {
-	return &quote.Submission{
+func Submission(id string) *lead.Lead {
+	return &lead.Lead{
 		ID:          id,
 		SessionID:   "sess:" + id,
 		Locale:      "ro",
 		SubmittedAt: time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.UTC),
-		Contact: quote.Contact{
+		Contact: lead.Contact{
 			FirstName: "Ștefania \"Ana\"",
 			LastName:  "O'Neill\\Țurcanu",
 			Email:     id + "@example.com",
 			Phone:     "+44 20 7946 0018",
 			Company:   "Smith & <Söhne> 🦊\nLtd",
 		},
-		Selections: quote.Selections{
+		Selections: lead.Selections{
 			ProjectType: "website",
 			Features:    []string{"blog"},
 			Complexity:  "medium",
 			Timeline:    "1-3-months",
 		},
-		Estimate: quote.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
+		Estimate: lead.Estimate{Min: 1234.5, Max: 1e9, Currency: "EUR"},
 	}
 }
 
@@ -169,16 +169,16 @@ func fetchChanges(t *testing.T, s Subject) {
 
 func put(t *testing.T, s Subject) {
 	full := Submission("0b5bd1f2-full")
-	bare := &quote.Submission{
+	bare := &lead.Lead{
 		ID:          "0b5bd1f2-bare",
 		SessionID:   "s",
 		SubmittedAt: full.SubmittedAt,
-		Contact:     quote.Contact{FirstName: "A", LastName: "B", Email: "a@example.com"},
-		Selections:  quote.Selections{ProjectType: "website"},
-		Estimate:    quote.Estimate{Currency: "EUR"},
+		Contact:     lead.Contact{FirstName: "A", LastName: "B", Email: "a@example.com"},
+		Selections:  lead.Selections{ProjectType: "website"},
+		Estimate:    lead.Estimate{Currency: "EUR"},
 	}
 
-	for _, submission := range []*quote.Submission{full, bare} {
+	for _, submission := range []*lead.Lead{full, bare} {
 		ok(t, "Put", s.Put(t.Context(), submission))
 		var got cms.StoredSubmission
 		ok(t, "reading the document", json.Unmarshal(s.Stored(t)["quoteSubmission."+submission.ID], &got))

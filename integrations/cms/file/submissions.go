@@ -11,13 +11,13 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/internal/atomicfile"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
 // Put stores a submission as <Dir>/cms/<_id>.json. When it returns nil the file is on
 // disk.
-func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
+func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a submission"
 	path, err := d.file(ctx, op, s.ID)
 	if err != nil {

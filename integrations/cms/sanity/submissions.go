@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"siteapi/integrations/cms"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -31,7 +31,7 @@ const batch = 100
 type mutation map[string]any
 
 // Put stores a submission's document unless it exists already: an editor's changes stay.
-func (d *Driver) Put(ctx context.Context, s *quote.Submission) error {
+func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a submission"
 	if err := d.ready(op, s.ID); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"siteapi/integrations/crm"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -49,25 +49,25 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 const Ana = "ana.pop@example.com"
 
 // Lead returns a lead with every field set, after change if that is not nil.
-func Lead(email string, change func(*quote.Submission)) crm.Lead {
-	s := &quote.Submission{
+func Lead(email string, change func(*lead.Lead)) crm.Lead {
+	s := &lead.Lead{
 		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 		SessionID: "session-1",
 		Locale:    "ro",
-		Contact: quote.Contact{
+		Contact: lead.Contact{
 			FirstName: "Ștefania",
 			LastName:  "Núñez",
 			Email:     email,
 			Phone:     "+40 721 000 111",
 			Company:   "Brânză & Co",
 		},
-		Selections: quote.Selections{
+		Selections: lead.Selections{
 			ProjectType: "web-app",
 			Features:    []string{"login", "search"},
 			Complexity:  "medium",
 			Timeline:    "3-months",
 		},
-		Estimate:    quote.Estimate{Min: 12500, Max: 1e9, Currency: "EUR"},
+		Estimate:    lead.Estimate{Min: 12500, Max: 1e9, Currency: "EUR"},
 		SubmittedAt: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC),
 	}
 
@@ -117,7 +117,7 @@ func (s Subject) Expect(t *testing.T, email string, want map[string]string) {
 	}
 }
 
-func (s Subject) upsert(t *testing.T, email string, change func(*quote.Submission)) {
+func (s Subject) upsert(t *testing.T, email string, change func(*lead.Lead)) {
 	t.Helper()
 	if err := s.Upsert(context.WithoutCancel(t.Context()), Lead(email, change)); err != nil {
 		t.Errorf("upserting: %v", err)
@@ -125,7 +125,7 @@ func (s Subject) upsert(t *testing.T, email string, change func(*quote.Submissio
 }
 
 // bare removes everything optional from a submission.
-func bare(q *quote.Submission) {
+func bare(q *lead.Lead) {
 	q.Contact.Phone, q.Contact.Company = "", "  "
 	q.Selections.Features, q.Selections.Complexity, q.Selections.Timeline = nil, "", ""
 }
@@ -150,11 +150,11 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 	}
 
 	// Properties that the lead does not know stay.
-	s.upsert(t, Ana, func(q *quote.Submission) {
+	s.upsert(t, Ana, func(q *lead.Lead) {
 		bare(q)
 		q.SubmittedAt = q.SubmittedAt.Add(time.Hour)
 		q.Contact.LastName = "Pop-Núñez"
-		q.Estimate = quote.Estimate{Min: 0, Max: 0.5, Currency: "RON"}
+		q.Estimate = lead.Estimate{Min: 0, Max: 0.5, Currency: "RON"}
 	})
 
 	want = Want(Ana)
@@ -169,20 +169,20 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 }
 
 func orderOfArrival(t *testing.T, s Subject) {
-	s.upsert(t, Ana, func(q *quote.Submission) { q.Contact.Company = "" })
+	s.upsert(t, Ana, func(q *lead.Lead) { q.Contact.Company = "" })
 
 	// An older submission only fills gaps of the person.
-	s.upsert(t, Ana, func(q *quote.Submission) {
+	s.upsert(t, Ana, func(q *lead.Lead) {
 		q.SubmittedAt = q.SubmittedAt.Add(-time.Millisecond)
 		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min =
 			"ffffffff-older", "Old", "old", 1
 	})
 	s.Expect(t, Ana, Want(Ana))
 
-	s.upsert(t, Ana, func(q *quote.Submission) { q.ID = "00000000-lower"; q.Estimate.Max = 1 })
+	s.upsert(t, Ana, func(q *lead.Lead) { q.ID = "00000000-lower"; q.Estimate.Max = 1 })
 	s.Expect(t, Ana, Want(Ana))
 
-	s.upsert(t, Ana, func(q *quote.Submission) { q.ID = "ffffffff-higher"; q.Estimate.Min = 1 })
+	s.upsert(t, Ana, func(q *lead.Lead) { q.ID = "ffffffff-higher"; q.Estimate.Min = 1 })
 	if got, _ := s.Contact(Ana); got["quote_submission_id"] != "ffffffff-higher" || got["quote_min"] != "1" {
 		t.Errorf("at the same instant the greater id did not win: %v", got)
 	}
@@ -197,7 +197,7 @@ func oddAddresses(t *testing.T, s Subject) {
 		" Ana.POP@Example.COM ",
 	} {
 		for hours := range 2 { // the second time the contact exists
-			s.upsert(t, email, func(q *quote.Submission) {
+			s.upsert(t, email, func(q *lead.Lead) {
 				q.SubmittedAt = q.SubmittedAt.Add(time.Duration(hours) * time.Hour)
 			})
 		}
@@ -217,7 +217,7 @@ func concurrent(t *testing.T, s Subject) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			s.upsert(t, Ana, func(q *quote.Submission) {
+			s.upsert(t, Ana, func(q *lead.Lead) {
 				q.ID, q.Estimate.Min = fmt.Sprintf("id-%02d", i), float64(i)
 				q.SubmittedAt = q.SubmittedAt.Add(time.Duration(i) * time.Minute)
 			})
@@ -266,7 +266,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		if _, ok := s.Contact(Ana); ok {
 			t.Error("the contact still exists")
 		}
-		s.upsert(t, Ana, func(q *quote.Submission) { q.Contact.Phone = "" })
+		s.upsert(t, Ana, func(q *lead.Lead) { q.Contact.Phone = "" })
 	}
 
 	without := Want(Ana)

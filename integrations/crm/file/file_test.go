@@ -16,7 +16,7 @@ import (
 
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/file"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -221,7 +221,7 @@ func TestWorker(t *testing.T) {
 	d := open(t, os.Getenv("CRM_FILE_DIR"))
 	for i := 19; i >= 0; i-- { // newest first, so that a lost guard shows
 		n := i*3 + p
-		if err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, func(q *quote.Submission) {
+		if err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, func(q *lead.Lead) {
 			q.Estimate.Min, q.SubmittedAt = float64(n), q.SubmittedAt.Add(time.Duration(n)*time.Second)
 		})); err != nil {
 			t.Fatal(err)

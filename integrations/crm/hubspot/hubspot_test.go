@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/crm/crmtest"
 	"siteapi/integrations/crm/hubspot"
 	ht "siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
 
@@ -480,7 +480,7 @@ func TestPropertyNotKnownYet(t *testing.T) {
 			unknown := ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
 
 			a.stub.Fail(unknown)
-			young := crmtest.Lead(ana, func(s *quote.Submission) { s.SubmittedAt = time.Now() })
+			young := crmtest.Lead(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
 			expectKind(t, a.Upsert(t.Context(), young), upstream.Unavailable)
 
 			a.stub.Fail(unknown)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
-	"siteapi/integrations/quote"
 )
 
 // LogoSVG is a logo with a transparent ground.
@@ -31,11 +31,11 @@ func Sample(locale, kind string) pdf.Document {
 	d := pdf.Document{
 		Locale:    locale,
 		CreatedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
-		Submission: quote.Submission{
+		Submission: lead.Lead{
 			ID:         "f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
-			Contact:    quote.Contact{FirstName: "Ana", LastName: "Pop", Email: "ana@example.com"},
-			Selections: quote.Selections{ProjectType: "web-app"},
-			Estimate:   quote.Estimate{Min: 4000, Max: 6500, Currency: "EUR"},
+			Contact:    lead.Contact{FirstName: "Ana", LastName: "Pop", Email: "ana@example.com"},
+			Selections: lead.Selections{ProjectType: "web-app"},
+			Estimate:   lead.Estimate{Min: 4000, Max: 6500, Currency: "EUR"},
 		},
 	}
 
@@ -44,14 +44,14 @@ func Sample(locale, kind string) pdf.Document {
 	case "typical":
 		d.Company = sender()
 		d.Labels = labels(locale)
-		s.Contact = quote.Contact{
+		s.Contact = lead.Contact{
 			FirstName: "Ștefania",
 			LastName:  "Núñez Țurcanu",
 			Email:     "stefania@example.com",
 			Phone:     "+40 721 555 014",
 			Company:   "Brânză & Fiii SRL",
 		}
-		s.Selections = quote.Selections{
+		s.Selections = lead.Selections{
 			ProjectType: "online-shop",
 			Complexity:  "moderate",
 			Timeline:    "three-to-six-months",
@@ -65,11 +65,11 @@ func Sample(locale, kind string) pdf.Document {
 				"newsletter",
 			},
 		}
-		s.Estimate = quote.Estimate{Min: 12000, Max: 18500, Currency: "EUR"}
+		s.Estimate = lead.Estimate{Min: 12000, Max: 18500, Currency: "EUR"}
 
 	case "longest":
 		d.Company = sender()
-		s.Contact = quote.Contact{
+		s.Contact = lead.Contact{
 			FirstName: strings.Repeat("W", 100),
 			LastName:  strings.Repeat("Ștefan ", 14) + "Ix",
 			Email: strings.Repeat("a", 64) + "@" +
@@ -77,7 +77,7 @@ func Sample(locale, kind string) pdf.Document {
 			Phone:   "+40 721 555 014 ext. 0123456789",
 			Company: strings.Repeat("Întreprinderea ", 6) + "Generală",
 		}
-		s.Selections = quote.Selections{
+		s.Selections = lead.Selections{
 			ProjectType: slug("project", 64),
 			Complexity:  slug("complexity", 64),
 			Timeline:    slug("timeline", 64),
@@ -90,7 +90,7 @@ func Sample(locale, kind string) pdf.Document {
 			}
 			s.Selections.Features = append(s.Selections.Features, slug(name+"with", 64))
 		}
-		s.Estimate = quote.Estimate{Min: 999999998.5, Max: 1e9, Currency: "RON"}
+		s.Estimate = lead.Estimate{Min: 999999998.5, Max: 1e9, Currency: "RON"}
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -67,7 +67,7 @@ func listSubmissions(t *testing.T, s Subject) {
 func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 3500 // more than the window that is searched row by row
-	people := map[int]quote.Contact{
+	people := map[int]lead.Contact{
 		3:        {FirstName: "Ștefania", LastName: "Țurcanu", Email: "stef@example.com"},
 		7:        {FirstName: "José María", LastName: "Núñez-Pérez", Email: "Jose@Example.com"},
 		n - 2:    {FirstName: "Stefan", LastName: "O'Brien", Email: "ana-maria@example.com"},
@@ -80,7 +80,7 @@ func search(t *testing.T, s Subject) {
 		sub.Submission.Locale = []string{"en", "ro", ""}[min(i%50, 2)]
 		sub.Submission.Contact = people[i]
 		if sub.Submission.Contact.Email == "" {
-			sub.Submission.Contact = quote.Contact{
+			sub.Submission.Contact = lead.Contact{
 				FirstName: "Ion",
 				LastName:  fmt.Sprint("Pop", i),
 				Email:     fmt.Sprint(i, "@example.com"),
@@ -235,7 +235,7 @@ func pruneSubmissions(t *testing.T, s Subject) {
 		}
 	}
 
-	visit.Hints = quote.Hints{}
+	visit.Hints = lead.Hints{}
 	wantSession(t, db, seenOnce(visit))
 }
 
@@ -257,7 +257,7 @@ func hints(t *testing.T, s Subject) {
 			t.Error(err)
 		}
 	})
-	mustTrack(t, db, quote.Visit{SessionID: "empty", At: When()})
+	mustTrack(t, db, lead.Visit{SessionID: "empty", At: When()})
 
 	for _, email := range []string{"unknown@example.com", "ine@example.com", ""} {
 		count, err := db.CountHints(t.Context(), email)
@@ -276,7 +276,7 @@ func hints(t *testing.T, s Subject) {
 	}
 
 	hinted, theirs := Visit("s0", When()), Visit("s1", When())
-	hinted.Hints = quote.Hints{}
+	hinted.Hints = lead.Hints{}
 	wantSession(t, db, seenOnce(hinted))
 	wantSession(t, db, seenOnce(theirs))
 	wantCount(t, db, 1)
@@ -332,7 +332,7 @@ func erase(t *testing.T, s Subject) {
 	}
 
 	typed := visit.Hints.Email
-	visit.Hints = quote.Hints{}
+	visit.Hints = lead.Hints{}
 	wantSession(t, db, seenOnce(visit))
 	for _, row := range s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM submissions`) {
 		if strings.Contains(row, first.Submission.Contact.Email) || strings.Contains(row, typed) {

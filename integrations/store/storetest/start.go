@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -91,7 +91,7 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	// This one is a lead already.
 	row(`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`, 9)
 
-	want := []quote.Submission{Submission(1).Submission, Submission(2).Submission}
+	want := []lead.Lead{Submission(1).Submission, Submission(2).Submission}
 	want[1].InReview = true
 	if release == 2 {
 		migration(2, "0002_held.sql")

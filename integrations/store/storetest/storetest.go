@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -161,23 +161,23 @@ func When() time.Time { return time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.UTC)
 // Submission makes a submission with all fields, different for each n.
 func Submission(n int) store.NewSubmission {
 	return store.NewSubmission{
-		Submission: quote.Submission{
+		Submission: lead.Lead{
 			ID:        fmt.Sprintf("id-%06d", n),
 			SessionID: fmt.Sprintf("session-%d", n),
-			Contact: quote.Contact{
+			Contact: lead.Contact{
 				FirstName: "Ștefania",
 				LastName:  `O'Brien "Ñ" 😀`,
 				Email:     fmt.Sprintf("Ana.%d@Example.com", n),
 				Phone:     "+40 721 000 000",
 				Company:   "Țară & Sons; DROP TABLE submissions",
 			},
-			Selections: quote.Selections{
+			Selections: lead.Selections{
 				ProjectType: "web-app",
 				Features:    []string{"auth", "payments"},
 				Complexity:  "medium",
 				Timeline:    "3-months",
 			},
-			Estimate:    quote.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
+			Estimate:    lead.Estimate{Min: 1234.56, Max: 1e9, Currency: "EUR"},
 			Locale:      "ro",
 			SubmittedAt: When().Add(time.Duration(n) * time.Second),
 		},
@@ -189,29 +189,29 @@ func Submission(n int) store.NewSubmission {
 // Suspicious makes a submission that is in review.
 func Suspicious(n int) store.NewSubmission {
 	s := Submission(n)
-	s.Submission.Signals, s.Submission.InReview = []quote.Signal{quote.Honeypot, quote.Untracked}, true
+	s.Submission.Signals, s.Submission.InReview = []lead.Signal{lead.Honeypot, lead.Untracked}, true
 	return s
 }
 
 // Visit makes a visit with all fields.
-func Visit(session string, at time.Time) quote.Visit {
+func Visit(session string, at time.Time) lead.Visit {
 	low, high := 100.5, 2000.0
-	return quote.Visit{
+	return lead.Visit{
 		SessionID: session,
-		Selections: quote.Selections{
+		Selections: lead.Selections{
 			ProjectType: "shop",
 			Features:    []string{"auth"},
 			Complexity:  "low",
 			Timeline:    "asap",
 		},
-		Estimate: quote.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
-		Hints:    quote.Hints{Email: "ana@example.com", FirstName: "Ana"},
+		Estimate: lead.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
+		Hints:    lead.Hints{Email: "ana@example.com", FirstName: "Ana"},
 		At:       at,
 	}
 }
 
-func seenOnce(v quote.Visit) quote.Session {
-	return quote.Session{
+func seenOnce(v lead.Visit) lead.Session {
+	return lead.Session{
 		ID:         v.SessionID,
 		Selections: v.Selections,
 		Estimate:   v.Estimate,
@@ -222,7 +222,7 @@ func seenOnce(v quote.Visit) quote.Session {
 	}
 }
 
-func mustTrack(t *testing.T, db Store, visits ...quote.Visit) {
+func mustTrack(t *testing.T, db Store, visits ...lead.Visit) {
 	t.Helper()
 	for _, v := range visits {
 		if err := db.Track(t.Context(), v); err != nil {
@@ -231,7 +231,7 @@ func mustTrack(t *testing.T, db Store, visits ...quote.Visit) {
 	}
 }
 
-func wantSession(t *testing.T, db Store, want quote.Session) {
+func wantSession(t *testing.T, db Store, want lead.Session) {
 	t.Helper()
 	if got, err := db.Session(t.Context(), want.ID); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("session, %v\n got %+v\nwant %+v", err, got, want)

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
 func submitRoundTrip(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	minimal := store.NewSubmission{
-		Submission: quote.Submission{ID: "minimal", SubmittedAt: When()},
+		Submission: lead.Lead{ID: "minimal", SubmittedAt: When()},
 		ContentKey: "minimal",
 	}
 
@@ -160,7 +160,7 @@ func review(t *testing.T, s Subject) {
 	s.WantJobs(t, "id-000001")
 	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
 
-	want := []quote.Submission{Suspicious(2).Submission, Suspicious(3).Submission}
+	want := []lead.Lead{Suspicious(2).Submission, Suspicious(3).Submission}
 	if got := all(t,
 		db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
 		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
@@ -222,7 +222,7 @@ func reject(t *testing.T, s Subject) {
 	want := Suspicious(2)
 	want.Submission.InReview, want.Submission.Rejected = false, true
 	got := all(t, db.Submissions(t.Context(), store.Filter{Rejected: true}))
-	if !reflect.DeepEqual(got, []quote.Submission{want.Submission}) {
+	if !reflect.DeepEqual(got, []lead.Lead{want.Submission}) {
 		t.Errorf("rejected are %+v", got)
 	}
 

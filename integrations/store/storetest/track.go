@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -16,11 +16,11 @@ func track(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	zero := 0.0
 
-	for name, v := range map[string]quote.Visit{
+	for name, v := range map[string]lead.Visit{
 		"nothing":    {},
-		"minimum":    {Estimate: quote.PartialEstimate{Min: &zero}},
-		"first name": {Hints: quote.Hints{FirstName: "Ț 😀 \x00 '"}},
-		"features":   {Selections: quote.Selections{Features: []string{"a", "b"}}},
+		"minimum":    {Estimate: lead.PartialEstimate{Min: &zero}},
+		"first name": {Hints: lead.Hints{FirstName: "Ț 😀 \x00 '"}},
+		"features":   {Selections: lead.Selections{Features: []string{"a", "b"}}},
 		"all":        Visit("", When()),
 	} {
 		v.SessionID, v.At = name, When()
@@ -28,7 +28,7 @@ func track(t *testing.T, s Subject) {
 		wantSession(t, db, seenOnce(v))
 
 		v.Hints, v.Selections, v.At =
-			quote.Hints{}, quote.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
+			lead.Hints{}, lead.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
 		mustTrack(t, db, v)
 
 		want := seenOnce(v)
@@ -45,7 +45,7 @@ func track(t *testing.T, s Subject) {
 // has been set back, the state that arrives last is the latest.
 func trackLate(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	want := quote.Session{ID: "s", FirstSeen: When()}
+	want := lead.Session{ID: "s", FirstSeen: When()}
 
 	for _, c := range []struct {
 		project string
@@ -60,10 +60,10 @@ func trackLate(t *testing.T, s Subject) {
 		{"same moment", time.Hour, true},
 	} {
 		at := When().Add(c.after)
-		mustTrack(t, db, quote.Visit{
+		mustTrack(t, db, lead.Visit{
 			SessionID:  "s",
 			At:         at,
-			Selections: quote.Selections{ProjectType: c.project},
+			Selections: lead.Selections{ProjectType: c.project},
 		})
 
 		want.Visits++

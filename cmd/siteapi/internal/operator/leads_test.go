@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"siteapi/integrations/quote/quotetest"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -17,7 +17,7 @@ import (
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := csvWriter(&out)(leads.New(*quotetest.Filled(), schema.LeadStateDelivered)); err != nil {
+	if err := csvWriter(&out)(leads.New(*leadtest.Filled(), schema.LeadStateDelivered)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -31,7 +31,7 @@ func TestColumnsOfExport(t *testing.T) {
 		"estimate.min": "estimate_min",
 		"estimate.max": "estimate_max",
 	}
-	for _, path := range quotetest.Fields() {
+	for _, path := range leadtest.Fields() {
 		column, ok := renamed[path]
 		if !ok {
 			var name strings.Builder

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -32,7 +32,7 @@ func (q *meteredQuotes) observe(operation string, began time.Time, failed *error
 }
 
 // Track implements [store.Quotes].
-func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) (err error) {
+func (q *meteredQuotes) Track(ctx context.Context, v lead.Visit) (err error) {
 	defer q.observe("track", time.Now(), &err)
 	return q.Quotes.Track(ctx, v)
 }
@@ -40,13 +40,13 @@ func (q *meteredQuotes) Track(ctx context.Context, v quote.Visit) (err error) {
 // Submit implements [store.Quotes].
 func (q *meteredQuotes) Submit(
 	ctx context.Context, n store.NewSubmission,
-) (s quote.Submission, created bool, err error) {
+) (s lead.Lead, created bool, err error) {
 	defer q.observe("submit", time.Now(), &err)
 	return q.Quotes.Submit(ctx, n)
 }
 
 // Submission implements [store.Quotes].
-func (q *meteredQuotes) Submission(ctx context.Context, id string) (s quote.Submission, err error) {
+func (q *meteredQuotes) Submission(ctx context.Context, id string) (s lead.Lead, err error) {
 	defer q.observe("submission", time.Now(), &err)
 	return q.Quotes.Submission(ctx, id)
 }

@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
-	"siteapi/integrations/quote"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
 )
@@ -156,7 +156,7 @@ func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 		return send
 	}
 
-	return func(ctx context.Context, s *quote.Submission) error {
+	return func(ctx context.Context, s *lead.Lead) error {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
 		ctx, span := t.provider.Tracer("siteapi").Start(ctx, "deliver "+string(target),
 			trace.WithSpanKind(trace.SpanKindConsumer),

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -35,7 +35,7 @@ func fold(text string) string {
 
 // searchTerms returns the terms that a submission is found by. A double name is found by
 // its second part as well.
-func searchTerms(s quote.Submission) []string {
+func searchTerms(s lead.Lead) []string {
 	words := strings.Fields(fold(s.Contact.FirstName + " " + s.Contact.LastName))
 	for _, word := range words {
 		words = append(words, strings.Split(word, "-")[1:]...)
@@ -48,7 +48,7 @@ func searchTerms(s quote.Submission) []string {
 }
 
 // addTerms makes submissions searchable.
-func addTerms(ctx context.Context, tx Tx, submissions ...quote.Submission) error {
+func addTerms(ctx context.Context, tx Tx, submissions ...lead.Lead) error {
 	var marks []string
 	var args []any
 	for _, s := range submissions {
@@ -80,7 +80,7 @@ func (s *Store) IndexSubmissions(ctx context.Context) error {
 		}
 
 		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
-			var found []quote.Submission
+			var found []lead.Lead
 			err := tx.Query(ctx,
 				`UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
 RETURNING `+submissionColumns,

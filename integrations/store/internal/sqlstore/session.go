@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -23,9 +23,9 @@ type SessionRow struct {
 }
 
 type state struct {
-	Selections quote.Selections      `json:"selections,omitzero"`
-	Estimate   quote.PartialEstimate `json:"estimate,omitzero"`
-	Hints      quote.Hints           `json:"hints,omitzero"`
+	Selections lead.Selections      `json:"selections,omitzero"`
+	Estimate   lead.PartialEstimate `json:"estimate,omitzero"`
+	Hints      lead.Hints           `json:"hints,omitzero"`
 }
 
 const (
@@ -55,7 +55,7 @@ WHERE excluded.last_seen > sessions.last_seen
 )
 
 // Track stores the latest state of a session and counts it.
-func (s *Store) Track(ctx context.Context, v quote.Visit) error {
+func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	text, err := json.Marshal(state{Selections: v.Selections, Estimate: v.Estimate, Hints: v.Hints})
 	if err != nil {
 		return fmt.Errorf("encoding the visit: %w", err)
@@ -69,16 +69,16 @@ func (s *Store) Track(ctx context.Context, v quote.Visit) error {
 }
 
 // Session returns the latest state of a session, or [store.ErrNotFound].
-func (s *Store) Session(ctx context.Context, id string) (quote.Session, error) {
+func (s *Store) Session(ctx context.Context, id string) (lead.Session, error) {
 	var r SessionRow
 	if err := one(ctx, s.db, selectSession+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
-		return quote.Session{}, fmt.Errorf("reading the session: %w", err)
+		return lead.Session{}, fmt.Errorf("reading the session: %w", err)
 	}
 	return r.session()
 }
 
 // Sessions yields the latest state of each session, in the order of their ids.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[quote.Session, error] {
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[lead.Session, error] {
 	return decoded(s.SessionRows(ctx), SessionRow.session)
 }
 
@@ -171,8 +171,8 @@ func (s *Store) EraseHints(ctx context.Context, email string) (erased int64, err
 }
 
 // withHint yields the sessions in which an e-mail address was typed, letter case ignored.
-func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Session, error] {
-	return func(yield func(quote.Session, error) bool) {
+func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[lead.Session, error] {
+	return func(yield func(lead.Session, error) bool) {
 		for session, err := range s.Sessions(ctx) {
 			if (err != nil || typed(session.Hints, email)) && !yield(session, err) {
 				return
@@ -183,7 +183,7 @@ func (s *Store) withHint(ctx context.Context, email string) iter.Seq2[quote.Sess
 
 // typed reports whether the hints have this e-mail address; it is false for hints without
 // one.
-func typed(h quote.Hints, email string) bool {
+func typed(h lead.Hints, email string) bool {
 	return h.Email != "" && strings.EqualFold(h.Email, email)
 }
 
@@ -204,11 +204,11 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
 		return false, fmt.Errorf("decoding session %q: %w", id, err)
 	}
-	if st.Hints == (quote.Hints{}) || email != "" && !typed(st.Hints, email) {
+	if st.Hints == (lead.Hints{}) || email != "" && !typed(st.Hints, email) {
 		return false, nil
 	}
 
-	st.Hints = quote.Hints{}
+	st.Hints = lead.Hints{}
 	changed, err := json.Marshal(st)
 	if err != nil {
 		return false, fmt.Errorf("encoding the session: %w", err)
@@ -222,13 +222,13 @@ func (r *SessionRow) columns() []any {
 	return []any{&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits}
 }
 
-func (r SessionRow) session() (quote.Session, error) {
+func (r SessionRow) session() (lead.Session, error) {
 	var st state
 	if err := json.Unmarshal([]byte(r.State), &st); err != nil {
-		return quote.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
+		return lead.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
 	}
 
-	return quote.Session{
+	return lead.Session{
 		ID:         r.ID,
 		Selections: st.Selections,
 		Estimate:   st.Estimate,

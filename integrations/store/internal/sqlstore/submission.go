@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -19,7 +19,7 @@ type SubmissionRow struct {
 	ID          string
 	SessionID   string
 	Email       string // lower case
-	Body        string // a quote.Submission as JSON
+	Body        string // a lead.Lead as JSON
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
 	Review      int64 // released, inReview or rejected; the column is called held
@@ -44,10 +44,10 @@ ON CONFLICT (key) DO NOTHING`
 // Submit stores a submission with its deliveries, or returns the one it repeats.
 func (s *Store) Submit(
 	ctx context.Context, n store.NewSubmission,
-) (first quote.Submission, created bool, err error) {
+) (first lead.Lead, created bool, err error) {
 	row, err := newSubmissionRow(n)
 	if err != nil {
-		return quote.Submission{}, false, err
+		return lead.Lead{}, false, err
 	}
 
 	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -58,7 +58,7 @@ func (s *Store) Submit(
 		return err
 	})
 	if err != nil {
-		return quote.Submission{}, false, fmt.Errorf("submitting a quote: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("submitting a quote: %w", err)
 	}
 	return first, created, nil
 }
@@ -66,11 +66,11 @@ func (s *Store) Submit(
 // submit claims the idempotency key before the content. A second transaction with the
 // same key or content waits at the unique index until the first has ended, then sees its
 // row. There is therefore one submission, whatever runs at the same time.
-func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Submission, bool, error) {
+func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (lead.Lead, bool, error) {
 	if key != "" {
 		claimed, err := tx.Exec(ctx, insertKey, key, row.ID, row.SubmittedAt)
 		if err != nil {
-			return quote.Submission{}, false, fmt.Errorf("claiming the idempotency key: %w", err)
+			return lead.Lead{}, false, fmt.Errorf("claiming the idempotency key: %w", err)
 		}
 		if claimed == 0 {
 			return ofKey(ctx, tx, key, row.ContentKey)
@@ -79,7 +79,7 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 
 	stored, err := tx.Exec(ctx, insertSubmission, row.values()...)
 	if err != nil {
-		return quote.Submission{}, false, fmt.Errorf("storing the submission: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("storing the submission: %w", err)
 	}
 	if stored == 1 {
 		first, err := row.submission()
@@ -93,13 +93,13 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 	var first SubmissionRow
 	if err := one(ctx, tx,
 		selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the first submission: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("reading the first submission: %w", err)
 	}
 
 	if key != "" {
 		if _, err := tx.Exec(ctx,
 			`UPDATE submission_keys SET submission_id = $1 WHERE key = $2`, first.ID, key); err != nil {
-			return quote.Submission{}, false, fmt.Errorf("remembering the idempotency key: %w", err)
+			return lead.Lead{}, false, fmt.Errorf("remembering the idempotency key: %w", err)
 		}
 	}
 
@@ -109,7 +109,7 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (quote.Su
 
 // ofKey returns the submission of an idempotency key, or [store.ErrKeyReused] if its
 // content differs.
-func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission, bool, error) {
+func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool, error) {
 	var first SubmissionRow
 	err := one(ctx, tx,
 		selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
@@ -117,12 +117,12 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission
 		first.columns()...,
 	)
 	if err != nil {
-		return quote.Submission{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
+		return lead.Lead{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
 
 	// An imported submission may have the id of its lead behind the content key.
 	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
-		return quote.Submission{}, false, store.ErrKeyReused
+		return lead.Lead{}, false, store.ErrKeyReused
 	}
 
 	again, err := first.submission()
@@ -130,16 +130,16 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (quote.Submission
 }
 
 // Submission returns a stored submission, or [store.ErrNotFound].
-func (s *Store) Submission(ctx context.Context, id string) (quote.Submission, error) {
+func (s *Store) Submission(ctx context.Context, id string) (lead.Lead, error) {
 	var r SubmissionRow
 	if err := one(ctx, s.db, selectSubmission+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
-		return quote.Submission{}, fmt.Errorf("reading the submission: %w", err)
+		return lead.Lead{}, fmt.Errorf("reading the submission: %w", err)
 	}
 	return r.submission()
 }
 
 // Submissions yields stored submissions in the filter's order.
-func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[quote.Submission, error] {
+func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
 	return decoded(s.submissionRows(ctx, f), SubmissionRow.submission)
 }
 
@@ -396,10 +396,10 @@ func (r *SubmissionRow) values() []any {
 	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review}
 }
 
-func (r SubmissionRow) submission() (quote.Submission, error) {
-	var s quote.Submission
+func (r SubmissionRow) submission() (lead.Lead, error) {
+	var s lead.Lead
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
-		return quote.Submission{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
+		return lead.Lead{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)
 	}
 
 	s.SubmittedAt, s.InReview, s.Rejected =

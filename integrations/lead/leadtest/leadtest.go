@@ -1,6 +1,6 @@
-// Package quotetest keeps the systems that receive leads complete. A test of each of them
+// Package leadtest keeps the systems that receive leads complete. A test of each of them
 // compares it with the fields of a lead and names the missing ones.
-package quotetest
+package leadtest
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"siteapi/integrations/quote"
+	"siteapi/integrations/lead"
 )
 
 // ofRequest lists the fields of a submission that describe the request that brought it.
@@ -17,23 +17,23 @@ var ofRequest = []string{"signals", "inReview", "rejected", "trace"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() (paths []string) {
-	Fill(new(quote.Submission), func(path string) { paths = append(paths, path) })
+	Fill(new(lead.Lead), func(path string) { paths = append(paths, path) })
 	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(ofRequest, path) })
 }
 
 // Filled returns a submission with every field set. The value of a text is the path of
 // its field, such as "contact.email".
-func Filled() *quote.Submission {
-	var s quote.Submission
+func Filled() *lead.Lead {
+	var s lead.Lead
 	Fill(&s, func(string) {})
 
 	s.Locale = "ro"
-	s.Signals = []quote.Signal{
-		quote.Honeypot,
-		quote.TooFast,
-		quote.NoChallenge,
-		quote.Untracked,
-		quote.Unchecked,
+	s.Signals = []lead.Signal{
+		lead.Honeypot,
+		lead.TooFast,
+		lead.NoChallenge,
+		lead.Untracked,
+		lead.Unchecked,
 	}
 
 	return &s

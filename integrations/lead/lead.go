@@ -1,6 +1,6 @@
-// Package quote holds the types that all integrations share: a visitor's choices in the
+// Package lead holds the types that all integrations share: a visitor's choices in the
 // calculator and the submitted quote request. It imports only the standard library.
-package quote
+package lead
 
 import "time"
 
@@ -28,9 +28,9 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
-// Submission is an accepted quote request, which is a lead. Once it is stored, only
+// Lead is an accepted quote request. Once it is stored, only
 // InReview and Rejected change.
-type Submission struct {
+type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
 	ID          string     `json:"id"`
@@ -57,7 +57,7 @@ type Submission struct {
 
 // Personal lists the personal data of the submission, which must not appear in logs or
 // errors.
-func (s *Submission) Personal() []string {
+func (s *Lead) Personal() []string {
 	return []string{
 		s.SessionID,
 		s.Contact.FirstName,
@@ -85,7 +85,7 @@ const (
 func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
 
 // PDFPath is the address of a submission's PDF summary, relative to the site.
-func (s *Submission) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }
+func (s *Lead) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }
 
 // Visit is one tracked state of the calculator. Fields other than SessionID and At may be
 // missing, because the visitor is still choosing.
