@@ -122,13 +122,13 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		t.Errorf("two people are found as one: %v", ids)
 	}
 
-	data, code := b.asks(`{ newLead(id: "` + pdf.Reference(stefania) +
+	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) +
 		`") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
 	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" ||
 		len(data.Lead.Deliveries) != 2 || data.Lead.Deliveries[0].Lead.ID != stefania {
 		t.Errorf("%s %+v", code, data.Lead)
 	}
-	if data, code = b.asks(`{ newLead(id: "nosuch12") { id } }`); code != "" || data.Lead != nil {
+	if data, code = b.asks(`{ lead(id: "nosuch12") { id } }`); code != "" || data.Lead != nil {
 		t.Errorf("an unknown lead: %s %+v", code, data.Lead)
 	}
 
