@@ -1,0 +1,154 @@
+// Package coding compresses the bodies of answers, with gzip or Brotli as the client prefers.
+package coding
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+
+	"siteapi/schema"
+)
+
+// Coding is a content coding of HTTP.
+type Coding string
+
+// The codings. Identity leaves a body as it is.
+const (
+	Identity Coding = ""
+	Gzip     Coding = "gzip"
+	Brotli   Coding = "br"
+)
+
+// minSize is the size in bytes below which a body is not worth compressing.
+const minSize = 1 << 10
+
+// brotliQuality takes a body to about nine tenths of gzip's size in a few times its time.
+const brotliQuality = 5
+
+// For returns the coding of the answer to a request whose body has a size. An answer to a
+// token or to a session of the inbox is never compressed: its length would tell what is in
+// it to an attacker who can have a part of it chosen.
+func For(r *http.Request, size int) Coding {
+	accept := r.Header["Accept-Encoding"]
+	if len(accept) == 0 || size < minSize || r.Header["Authorization"] != nil ||
+		schema.CallerFrom(r.Context()).Session {
+		return Identity
+	}
+	return negotiate(strings.Join(accept, ","))
+}
+
+// negotiate returns the coding that a client prefers. Of two with the same quality, the one
+// that compresses better is taken.
+func negotiate(accept string) Coding {
+	anyOther := 0.0
+	quality := map[Coding]float64{}
+
+	for part := range strings.SplitSeq(accept, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		name = strings.ToLower(strings.TrimSpace(name))
+		q := qualityOf(params)
+
+		switch name {
+		case "*":
+			anyOther = q
+		case "identity":
+			quality[Identity] = q
+		case "x-gzip":
+			quality[Gzip] = q
+		default:
+			quality[Coding(name)] = q
+		}
+	}
+
+	best := Identity
+	for _, c := range []Coding{Gzip, Brotli} {
+		if _, named := quality[c]; !named {
+			quality[c] = anyOther
+		}
+		if q := quality[c]; q > 0 && q >= quality[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// qualityOf reads the parameter q, which is 1 if it is left out and 0 if it is malformed.
+func qualityOf(params string) float64 {
+	name, value, ok := strings.Cut(params, "=")
+	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
+		return 1
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || !(q >= 0 && q <= 1) {
+		return 0
+	}
+	return q
+}
+
+// Encode returns a body in the coding.
+func (c Coding) Encode(body []byte) []byte {
+	var encoded bytes.Buffer
+	var w io.WriteCloser
+
+	switch c {
+	case Gzip:
+		w = gzip.NewWriter(&encoded)
+	case Brotli:
+		w = brotli.NewWriterLevel(&encoded, brotliQuality)
+	default:
+		return body
+	}
+
+	_, err := w.Write(body)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil { // a buffer takes everything
+		panic(fmt.Errorf("compressing an answer: %w", err))
+	}
+	return encoded.Bytes()
+}
+
+// ETag returns the entity tag of a body in the coding, given that of the body as it is. Each
+// coding has a strong tag of its own, since the bytes differ.
+func (c Coding) ETag(etag string) string {
+	if c == Identity || !strings.HasSuffix(etag, `"`) {
+		return etag
+	}
+	return strings.TrimSuffix(etag, `"`) + "-" + string(c) + `"`
+}
+
+// Write sends an answer whose header is complete but for what depends on the coding, or 304
+// if the client's copy is current. It sends no body to HEAD.
+func Write(w http.ResponseWriter, r *http.Request, status int, body *Body) {
+	header, c := w.Header(), For(r, len(body.plain))
+	if r.Method != http.MethodPost { // shared caches do not store answers to POST
+		header.Add("Vary", "Accept-Encoding")
+	}
+
+	if etag := header.Get("ETag"); etag != "" {
+		etag = c.ETag(etag)
+		header.Set("ETag", etag)
+		if schema.MatchesETag(r.Header, etag) {
+			header.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+
+	encoded := body.In(c)
+	if c != Identity {
+		header.Set("Content-Encoding", string(c))
+	}
+	header.Set("Content-Length", strconv.Itoa(len(encoded)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(encoded) // fails only if the client has disconnected
+	}
+}
