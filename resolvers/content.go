@@ -60,8 +60,10 @@ func newContentService(d *Deps) *contentService {
 	return c
 }
 
-// contentKey is the key of a locale's content in the cache.
-func contentKey(l schema.Locale) string { return "content:locale:" + string(l) }
+// ContentKey is the key of a locale's content, in the cache and at the edge.
+func ContentKey(locale string) string { return "content:locale:" + locale }
+
+func contentKey(l schema.Locale) string { return ContentKey(string(l)) }
 
 // read returns the content of a locale.
 func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snapshot, error) {

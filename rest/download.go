@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 )
 
 // download is the response of a route that sends a file.
@@ -89,7 +90,7 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 	}
 
 	h.Set("Content-Disposition", disposition(d.FileName))
-	write(w, r, http.StatusOK, d.ContentType, content)
+	write(w, r, http.StatusOK, d.ContentType, coding.NewBody(content))
 }
 
 // disposition returns the header that offers a file for saving under a name (RFC 6266).

@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 )
 
 // Problem is the body of every response that is not a success (RFC 9457). Its media type
@@ -70,7 +71,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 	}
 
-	write(w, r, p.Status, "application/problem+json", body)
+	write(w, r, p.Status, "application/problem+json", coding.NewBody(body))
 }
 
 // problem returns the error of a route whose operation failed.

@@ -24,6 +24,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 	"siteapi/schema/exec"
 )
 
@@ -60,7 +61,8 @@ type API struct {
 	paths     map[string]map[string]*route // routes by path, then method
 	downloads *otter.Cache[downloadKey, *download]
 	openapi   []byte
-	etag      string // entity tag of openapi
+	body      *coding.Body // holds openapi
+	etag      string       // entity tag of openapi
 }
 
 // New compiles the operation documents against the schema. The error lists every problem
@@ -88,6 +90,7 @@ func New(executor Executor, version string) (*API, error) {
 		return nil, err
 	}
 
+	a.body = coding.NewBody(a.openapi)
 	sum := sha256.Sum256(a.openapi)
 	a.etag = `"` + hex.EncodeToString(sum[:16]) + `"`
 	return a, nil
@@ -138,7 +141,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isDescription && method == http.MethodGet {
 		w.Header().Set("ETag", a.etag)
 		w.Header().Set("Cache-Control", "no-cache")
-		write(w, r, http.StatusOK, "application/json", a.openapi)
+		write(w, r, http.StatusOK, "application/json", a.body)
 		return
 	}
 

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 )
 
 // serve binds a request to a route's operation and sends the operation's value as JSON or
@@ -44,7 +44,7 @@ func (a *API) serveValue(w http.ResponseWriter, r *http.Request, rt *route, vars
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	schema.CallerFrom(r.Context()).Summary.SetHeaders(w.Header())
-	write(w, r, http.StatusOK, "application/json; charset=utf-8", value)
+	write(w, r, http.StatusOK, "application/json; charset=utf-8", coding.NewBody(value))
 }
 
 // bind returns the operation's variables. It checks the token before the body is read,
@@ -143,18 +143,7 @@ func (a *API) run(
 
 // write sends a response, without the body if the method is HEAD. It sends 304 if the
 // client's copy is current.
-func write(w http.ResponseWriter, r *http.Request, status int, contentType string, content []byte) {
-	h := w.Header()
-	if etag := h.Get("ETag"); etag != "" && schema.MatchesETag(r.Header, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(content)))
-	w.WriteHeader(status)
-
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // fails only if the client has disconnected
-	}
+func write(w http.ResponseWriter, r *http.Request, status int, contentType string, body *coding.Body) {
+	w.Header().Set("Content-Type", contentType)
+	coding.Write(w, r, status, body)
 }

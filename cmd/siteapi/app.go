@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -214,17 +213,18 @@ func (a *app) newServer(
 		return err
 	}
 
-	graphQL := func(d *graphqlhttp.Documents) http.Handler {
-		return graphqlhttp.New(graphqlhttp.Options{
-			Executor:  executor,
-			Documents: d,
-			Revision:  a.resolver.Revision,
-		})
+	inbox := graphqlhttp.Options{
+		Executor:  executor,
+		Documents: operators,
+		Revision:  a.resolver.Revision,
 	}
+	public := inbox
+	public.Documents = clients
+	public.ContentKey, public.CDNMaxAge = resolvers.ContentKey, s.CDNMaxAge
 
 	o := httpserver.Options{
-		GraphQL:      graphQL(clients),
-		InboxGraphQL: graphQL(operators),
+		GraphQL:      graphqlhttp.New(public),
+		InboxGraphQL: graphqlhttp.New(inbox),
 		REST:         api,
 		Dependencies: dependencies,
 		Settings:     s,

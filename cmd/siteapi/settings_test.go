@@ -55,6 +55,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"HUBSPOT_API_VERSION":        {"3", "v4", "2026", "2026-13"},
 		"SITE_URL":                   {"https://", "example.com", "https://x:65536"},
 		"CONTENT_TTL":                {"soon", "-1s", "999999d", "-213500d"},
+		"CDN_MAX_AGE":                {"61s", "-1s"},
 		"CORS_ALLOWED_ORIGINS": {
 			"https://",
 			"https://A.example",
@@ -189,6 +190,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"SITE_URL":                   {"https://api.example.com", "https://example.com/api/"},
 		"CONTENT_TYPES":              {"heroSection,quoteOption"},
 		"CONTENT_TTL":                {"30s", "12h", "1d"},
+		"CDN_MAX_AGE":                {"0s", "30s", "1m"},
 		"CORS_ALLOWED_ORIGINS":       {"*", "https://example.com,http://localhost:3000"},
 		"TRUSTED_PROXIES":            {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
 		"RATE_LIMITS":                {"on", "off"},
@@ -284,7 +286,7 @@ func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
 	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").
 		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
-	if len(rows) != len(table) || len(table) > 51 {
+	if len(rows) != len(table) || len(table) > 70 {
 		t.Fatalf("there are %d settings, and %d rows", len(table), len(rows))
 	}
 

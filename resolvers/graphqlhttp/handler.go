@@ -10,7 +10,9 @@ package graphqlhttp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -39,19 +41,32 @@ type Options struct {
 	// Revision identifies the current content of a locale. It returns false if none is
 	// loaded. It is called before each use of a cached response, so it must not do I/O.
 	Revision func(locale string) (revision string, ok bool)
+
+	// ContentKey names the content of a locale to shared caches, which may keep an answer
+	// made from it for CDNMaxAge. If it is nil, they are told nothing.
+	ContentKey func(locale string) string
+	CDNMaxAge  time.Duration
 }
 
 // Handler is the GraphQL endpoint, at any path. It finds the caller in the context of a
 // request, and fills in the caller's Summary.
 type Handler struct {
-	exec      Executor
-	documents *Documents
-	responses *responseCache
+	exec       Executor
+	documents  *Documents
+	responses  *responseCache
+	contentKey func(locale string) string
+	cdnMaxAge  time.Duration
 }
 
 // New returns a handler.
 func New(o Options) *Handler {
-	return &Handler{exec: o.Executor, documents: o.Documents, responses: newResponseCache(o.Revision)}
+	return &Handler{
+		exec:       o.Executor,
+		documents:  o.Documents,
+		responses:  newResponseCache(o.Revision),
+		contentKey: o.ContentKey,
+		cdnMaxAge:  o.CDNMaxAge,
+	}
 }
 
 // ServeHTTP answers one request.
@@ -170,20 +185,40 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		report(w, r, result.Errors)
 	}
 	if len(result.Errors) > 0 || !op.cache.cacheable {
-		writeUncached(w, m, http.StatusOK, body)
+		writeUncached(w, r, m, http.StatusOK, body)
 		return
 	}
 
 	caller.Summary.Public = !op.cache.private && !missing
-	res := newResponse(m, op.cache.header(), body)
-	h.responses.set(key, &cachedResponse{
-		response:   res,
+	res := &cachedResponse{
+		response:   newResponse(m, op.cache.header(), body),
 		name:       caller.Summary.OperationName,
 		rootFields: op.rootFields,
 		revisions:  revisions,
-	})
-
+	}
+	if h.responses.current(revisions) {
+		h.nameContent(key, res)
+		h.responses.cache.Set(key, res)
+	}
 	res.write(w, r)
+}
+
+// nameContent tells shared caches what content a response is made from, and how long they
+// may keep it. A response that is not current, such as one of a fallback copy, is not named.
+func (h *Handler) nameContent(key responseKey, res *cachedResponse) {
+	if !key.get || h.contentKey == nil { // shared caches do not store answers to POST
+		return
+	}
+
+	keys := make([]string, len(res.revisions))
+	for i, r := range res.revisions {
+		keys[i] = h.contentKey(r.locale)
+	}
+	res.header["Cache-Tag"] = []string{strings.Join(keys, ",")}
+	res.header["Surrogate-Key"] = []string{strings.Join(keys, " ")}
+	if h.cdnMaxAge > 0 {
+		res.header.Set("CDN-Cache-Control", fmt.Sprintf("public, max-age=%.0f", h.cdnMaxAge.Seconds()))
+	}
 }
 
 // prepare checks the document of a request, and registers it if it came with a hash.

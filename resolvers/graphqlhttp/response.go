@@ -14,29 +14,28 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 )
 
 // response is a successful answer, ready to be sent any number of times.
 type response struct {
 	header http.Header
-	etag   string
-	body   []byte
+	body   *coding.Body
+	size   int // bytes of the body
 }
 
 func newResponse(m mediaType, cacheControl string, body []byte) response {
 	hash := sha256.New()
 	hash.Write([]byte(m)) // the same bytes in another media type are another representation
 	hash.Write(body)
-	etag := `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`
 
 	return response{
-		etag: etag,
-		body: body,
+		size: len(body),
+		body: coding.NewBody(body),
 		header: http.Header{
-			"Etag":           {etag},
-			"Cache-Control":  {cacheControl},
-			"Content-Type":   {string(m) + "; charset=utf-8"},
-			"Content-Length": {strconv.Itoa(len(body))},
+			"Etag":          {`"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:15]) + `"`},
+			"Cache-Control": {cacheControl},
+			"Content-Type":  {string(m) + "; charset=utf-8"},
 		},
 	}
 }
@@ -45,29 +44,19 @@ func newResponse(m mediaType, cacheControl string, body []byte) response {
 func (res *response) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	maps.Copy(header, res.header)
-
 	if r.Method != http.MethodPost { // shared caches do not store answers to POST
 		header.Add("Vary", "Accept")
-		if schema.MatchesETag(r.Header, res.etag) {
-			header.Del("Content-Type")
-			header.Del("Content-Length")
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
 	}
-
-	_, _ = w.Write(res.body) // fails only if the client has disconnected
+	coding.Write(w, r, http.StatusOK, res.body)
 }
 
 // writeUncached sends an answer that must not be cached.
-func writeUncached(w http.ResponseWriter, m mediaType, status int, body []byte) {
+func writeUncached(w http.ResponseWriter, r *http.Request, m mediaType, status int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", string(m)+"; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(body)))
 	header.Set("Cache-Control", "no-store")
 	header.Add("Vary", "Accept")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // fails only if the client has disconnected
+	coding.Write(w, r, status, coding.NewBody(body))
 }
 
 // encode returns the body of an answer. If the settings document is missing, the body has
@@ -138,7 +127,7 @@ func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int
 	if err != nil {
 		panic(fmt.Errorf("encoding errors: %w", err))
 	}
-	writeUncached(w, m, status, body)
+	writeUncached(w, r, m, status, body)
 }
 
 // report summarizes errors for the access log, and sets Retry-After if one has it.

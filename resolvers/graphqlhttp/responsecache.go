@@ -47,7 +47,7 @@ func newResponseCache(revision func(string) (string, bool)) *responseCache {
 	return &responseCache{revision, otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
-			return uint32(responseOverhead + len(k.request) + len(r.body))
+			return uint32(responseOverhead + len(k.request) + r.size + r.size/2) // with its codings
 		},
 	})}
 }
@@ -60,20 +60,15 @@ func (c *responseCache) get(key responseKey) *cachedResponse {
 	return nil
 }
 
-// set stores a response unless its content has changed since the revisions were read.
-func (c *responseCache) set(key responseKey, r *cachedResponse) {
-	if len(r.revisions) > 0 && c.current(r.revisions) {
-		c.cache.Set(key, r)
-	}
-}
-
+// current reports whether a response made from these revisions may be sent again. One that
+// is made from unknown revisions may not.
 func (c *responseCache) current(revisions []revision) bool {
 	for _, r := range revisions {
 		if name, ok := c.revision(r.locale); !ok || name != r.name {
 			return false
 		}
 	}
-	return true
+	return len(revisions) > 0
 }
 
 // revisions returns the current revisions of the content that an operation is made from,

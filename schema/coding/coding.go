@@ -31,21 +31,21 @@ const minSize = 1 << 10
 // brotliQuality takes a body to about nine tenths of gzip's size in a few times its time.
 const brotliQuality = 5
 
-// For returns the coding of the answer to a request whose body has a size. An answer to a
-// token or to a session of the inbox is never compressed: its length would tell what is in
-// it to an attacker who can have a part of it chosen.
-func For(r *http.Request, size int) Coding {
+// negotiate returns the coding of the answer to a request whose body has a size. An answer
+// to a token or to a session of the inbox is never compressed: its length would tell what is
+// in it to an attacker who can choose a part of it.
+func negotiate(r *http.Request, size int) Coding {
 	accept := r.Header["Accept-Encoding"]
 	if len(accept) == 0 || size < minSize || r.Header["Authorization"] != nil ||
 		schema.CallerFrom(r.Context()).Session {
 		return Identity
 	}
-	return negotiate(strings.Join(accept, ","))
+	return preferred(strings.Join(accept, ","))
 }
 
-// negotiate returns the coding that a client prefers. Of two with the same quality, the one
+// preferred returns the coding that a client prefers. Of two with the same quality, the one
 // that compresses better is taken.
-func negotiate(accept string) Coding {
+func preferred(accept string) Coding {
 	anyOther := 0.0
 	quality := map[Coding]float64{}
 
@@ -91,18 +91,12 @@ func qualityOf(params string) float64 {
 	return q
 }
 
-// Encode returns a body in the coding.
-func (c Coding) Encode(body []byte) []byte {
+// encode returns a body in the coding.
+func (c Coding) encode(body []byte) []byte {
 	var encoded bytes.Buffer
-	var w io.WriteCloser
-
-	switch c {
-	case Gzip:
-		w = gzip.NewWriter(&encoded)
-	case Brotli:
+	var w io.WriteCloser = gzip.NewWriter(&encoded)
+	if c == Brotli {
 		w = brotli.NewWriterLevel(&encoded, brotliQuality)
-	default:
-		return body
 	}
 
 	_, err := w.Write(body)
@@ -115,34 +109,37 @@ func (c Coding) Encode(body []byte) []byte {
 	return encoded.Bytes()
 }
 
-// ETag returns the entity tag of a body in the coding, given that of the body as it is. Each
+// etag returns the entity tag of a body in the coding, given that of the body as it is. Each
 // coding has a strong tag of its own, since the bytes differ.
-func (c Coding) ETag(etag string) string {
-	if c == Identity || !strings.HasSuffix(etag, `"`) {
-		return etag
+func (c Coding) etag(plain string) string {
+	if c == Identity {
+		return plain
 	}
-	return strings.TrimSuffix(etag, `"`) + "-" + string(c) + `"`
+	return strings.TrimSuffix(plain, `"`) + "-" + string(c) + `"`
 }
 
-// Write sends an answer whose header is complete but for what depends on the coding, or 304
-// if the client's copy is current. It sends no body to HEAD.
+// Write sends an answer whose header is complete but for what depends on the coding. If the
+// client's copy is current it sends 304, and to HEAD no body.
 func Write(w http.ResponseWriter, r *http.Request, status int, body *Body) {
-	header, c := w.Header(), For(r, len(body.plain))
-	if r.Method != http.MethodPost { // shared caches do not store answers to POST
-		header.Add("Vary", "Accept-Encoding")
+	header, c := w.Header(), Identity
+	if compressible(header.Get("Content-Type")) {
+		c = negotiate(r, len(body.plain))
+		if r.Method != http.MethodPost { // shared caches do not store answers to POST
+			header.Add("Vary", "Accept-Encoding")
+		}
 	}
 
 	if etag := header.Get("ETag"); etag != "" {
-		etag = c.ETag(etag)
+		etag = c.etag(etag)
 		header.Set("ETag", etag)
-		if schema.MatchesETag(r.Header, etag) {
+		if r.Method != http.MethodPost && schema.MatchesETag(r.Header, etag) {
 			header.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
 
-	encoded := body.In(c)
+	encoded := body.in(c)
 	if c != Identity {
 		header.Set("Content-Encoding", string(c))
 	}
@@ -151,4 +148,11 @@ func Write(w http.ResponseWriter, r *http.Request, status int, body *Body) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(encoded) // fails only if the client has disconnected
 	}
+}
+
+// compressible reports whether files of a type are not compressed already.
+func compressible(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") ||
+		kind == "image/svg+xml" || kind == "font/ttf"
 }

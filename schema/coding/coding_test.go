@@ -3,7 +3,6 @@ package coding_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,67 +15,80 @@ import (
 	"siteapi/schema/coding"
 )
 
-func request(accept ...string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Header["Accept-Encoding"] = accept
+// write sends an answer of some size to a request.
+func write(r *http.Request, contentType string, body *coding.Body) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	w.Header().Set("ETag", `"tag"`)
+	w.Header().Set("Content-Type", contentType)
+	coding.Write(w, r, http.StatusOK, body)
+	return w
+}
+
+func request(method string, acceptEncoding ...string) *http.Request {
+	r := httptest.NewRequest(method, "/", nil)
+	r.Header["Accept-Encoding"] = acceptEncoding
 	return r
 }
 
 func TestNegotiation(t *testing.T) {
 	t.Parallel()
-	for accept, want := range map[string]coding.Coding{
-		"":                               coding.Identity,
-		"gzip":                           coding.Gzip,
-		"x-gzip":                         coding.Gzip,
-		"GZIP":                           coding.Gzip,
-		"br":                             coding.Brotli,
-		"gzip, deflate, br, zstd":        coding.Brotli,
-		"gzip;q=1.0, br;q=0.9":           coding.Gzip,
-		"br;q=0, gzip":                   coding.Gzip,
-		"br;q=0.0,gzip;q=0":              coding.Identity,
-		"*":                              coding.Brotli,
-		"*;q=0":                          coding.Identity,
-		"br;q=0, *":                      coding.Gzip,
-		"gzip;q=0.5, *;q=0.1":            coding.Gzip,
-		"identity":                       coding.Identity,
-		"identity, gzip;q=0.5":           coding.Identity,
-		"identity;q=0.5, gzip;q=0.5":     coding.Gzip,
-		"identity;q=0, deflate":          coding.Identity,
-		"gzip;q=wrong, br ; q = 0.2":     coding.Brotli,
-		"gzip;q=NaN, br;q=-1, *;q=2":     coding.Identity,
-		"deflate, zstd, compress":        coding.Identity,
-		" , ,gzip ; q=0.001,, identity;": coding.Identity,
+	body := coding.NewBody(make([]byte, 1024))
+	for accept, want := range map[string]string{
+		"":                               "",
+		"gzip":                           "gzip",
+		"x-gzip":                         "gzip",
+		"GZIP":                           "gzip",
+		"br":                             "br",
+		"gzip, deflate, br, zstd":        "br",
+		"gzip;q=1.0, br;q=0.9":           "gzip",
+		"br;q=0, gzip":                   "gzip",
+		"br;q=0.0,gzip;q=0":              "",
+		"*":                              "br",
+		"*;q=0":                          "",
+		"br;q=0, *":                      "gzip",
+		"gzip;q=0.5, *;q=0.1":            "gzip",
+		"identity":                       "",
+		"identity, gzip;q=0.5":           "",
+		"identity;q=0.5, gzip;q=0.5":     "gzip",
+		"identity;q=0, deflate":          "",
+		"gzip;q=wrong, br ; q = 0.2":     "br",
+		"gzip;q=NaN, br;q=-1, *;q=2":     "",
+		"deflate, zstd, compress":        "",
+		" , ,gzip ; q=0.001,, identity;": "",
 	} {
-		if got := coding.For(request(accept), 2000); got != want {
-			t.Errorf("%q: %q, want %q", accept, got, want)
+		got := write(request(http.MethodGet, accept), "application/json", body).Header()
+		if got.Get("Content-Encoding") != want {
+			t.Errorf("%q: %q, want %q", accept, got.Get("Content-Encoding"), want)
 		}
 	}
-	if got := coding.For(request("gzip;q=0.1", "br;q=0.9"), 2000); got != coding.Brotli {
-		t.Errorf("two headers: %q", got)
+
+	got := write(request(http.MethodGet, "gzip;q=0.1", "br;q=0.9"), "application/json", body)
+	if got.Header().Get("Content-Encoding") != "br" {
+		t.Errorf("two headers: %v", got.Header())
 	}
 }
 
 func TestWhatIsNotCompressed(t *testing.T) {
 	t.Parallel()
-	withToken := request("gzip")
+	withToken, ofSession := request(http.MethodGet, "gzip"), request(http.MethodGet, "gzip")
 	withToken.Header.Set("Authorization", "Bearer x")
-	ofSession := request("gzip")
-	ofSession = ofSession.WithContext(schema.WithCaller(context.Background(), &schema.Caller{Session: true}))
+	ofSession = ofSession.WithContext(schema.WithCaller(t.Context(), &schema.Caller{Session: true}))
 
 	for name, c := range map[string]struct {
-		r    *http.Request
-		size int
+		r           *http.Request
+		size        int
+		contentType string
+		vary        string
 	}{
-		"an answer of less than 1 KB": {request("gzip"), 1023},
-		"an answer to a token":        {withToken, 2000},
-		"an answer to a session":      {ofSession, 2000},
+		"less than 1 KB":         {request(http.MethodGet, "gzip"), 1023, "application/json", "Accept-Encoding"},
+		"an answer to a token":   {withToken, 2000, "application/json", "Accept-Encoding"},
+		"an answer to a session": {ofSession, 2000, "application/json", "Accept-Encoding"},
+		"a PDF":                  {request(http.MethodGet, "gzip"), 2000, "application/pdf", ""},
 	} {
-		if got := coding.For(c.r, c.size); got != coding.Identity {
-			t.Errorf("%s is compressed with %q", name, got)
+		h := write(c.r, c.contentType, coding.NewBody(make([]byte, c.size))).Header()
+		if h.Get("Content-Encoding") != "" || h.Get("ETag") != `"tag"` || h.Get("Vary") != c.vary {
+			t.Errorf("%s: %v", name, h)
 		}
-	}
-	if got := coding.For(request("gzip"), 1024); got != coding.Gzip {
-		t.Errorf("an answer of 1 KB: %q", got)
 	}
 }
 
@@ -85,15 +97,6 @@ func TestWrite(t *testing.T) {
 	plain := []byte(strings.Repeat(`{"title":"Sitios web que se ganan su lugar"}`, 100))
 	body := coding.NewBody(plain)
 
-	write := func(method, accept, match string) *httptest.ResponseRecorder {
-		w, r := httptest.NewRecorder(), httptest.NewRequest(method, "/", nil)
-		r.Header.Set("Accept-Encoding", accept)
-		r.Header.Set("If-None-Match", match)
-		w.Header().Set("ETag", `"tag"`)
-		w.Header().Set("Content-Type", "application/json")
-		coding.Write(w, r, http.StatusOK, body)
-		return w
-	}
 	decode := map[string]func(io.Reader) (io.Reader, error){
 		"":     func(r io.Reader) (io.Reader, error) { return r, nil },
 		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
@@ -101,7 +104,7 @@ func TestWrite(t *testing.T) {
 	}
 
 	for accept, etag := range map[string]string{"": `"tag"`, "gzip": `"tag-gzip"`, "br": `"tag-br"`} {
-		w := write(http.MethodGet, accept, "")
+		w := write(request(http.MethodGet, accept), "application/problem+json", body)
 		encoded := bytes.Clone(w.Body.Bytes())
 		reader, err := decode[w.Header().Get("Content-Encoding")](w.Body)
 		if err != nil {
@@ -115,7 +118,7 @@ func TestWrite(t *testing.T) {
 		if h.Get("Content-Encoding") != accept || h.Get("ETag") != etag || h.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %v", accept, h)
 		}
-		if w := write(http.MethodHead, accept, ""); w.Body.Len() != 0 ||
+		if w := write(request(http.MethodHead, accept), "text/plain; charset=utf-8", body); w.Body.Len() != 0 ||
 			w.Header().Get("Content-Length") != h.Get("Content-Length") {
 			t.Errorf("%q: HEAD: %v", accept, w.Header())
 		}
@@ -124,11 +127,46 @@ func TestWrite(t *testing.T) {
 		for match, want := range map[string]int{
 			etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"tag-zstd"`: 200,
 		} {
-			w := write(http.MethodGet, accept, match)
+			r := request(http.MethodGet, accept)
+			r.Header.Set("If-None-Match", match)
+			w := write(r, "application/json; charset=utf-8", body)
 			if w.Code != want || want == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != etag ||
 				w.Header().Get("Vary") != "Accept-Encoding" || w.Header().Get("Content-Encoding") != "") {
 				t.Errorf("%q with If-None-Match %s: %d %v", accept, match, w.Code, w.Header())
 			}
 		}
+	}
+}
+
+// TestPostHasNoCondition: a condition on a POST is not for reading.
+func TestPostHasNoCondition(t *testing.T) {
+	t.Parallel()
+	r := request(http.MethodPost, "gzip")
+	r.Header.Set("If-None-Match", "*")
+	w := write(r, "application/json", coding.NewBody(make([]byte, 2000)))
+	if w.Code != http.StatusOK || w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Vary") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+func TestGunzip(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(make([]byte, 5000))
+	_ = z.Close()
+
+	body, err := coding.Gunzip(packed.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := write(request(http.MethodGet, "gzip"), "text/css", body); !bytes.Equal(w.Body.Bytes(), packed.Bytes()) {
+		t.Error("it was compressed again")
+	}
+	if w := write(request(http.MethodGet), "text/css", body); w.Body.Len() != 5000 {
+		t.Errorf("%d bytes", w.Body.Len())
+	}
+	if _, err := coding.Gunzip(packed.Bytes()[:20]); err == nil {
+		t.Error("half a file is taken")
 	}
 }

@@ -67,6 +67,7 @@ type Settings struct {
 	SiteURL                    string // absolute address of this service, for links sent to the CRM
 	ContentTypes               []string
 	ContentTTL                 time.Duration
+	CDNMaxAge                  time.Duration // 0: shared caches are not told
 	TrackRetention             time.Duration // 0: unlimited
 	LeadRetention              time.Duration // 0: unlimited
 	SpamMinTime                time.Duration // 0: any

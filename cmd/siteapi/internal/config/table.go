@@ -105,6 +105,7 @@ func (s *Settings) table() []Setting {
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption", set: into(&s.ContentTypes, list)},
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, Duration)},
+		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, time.Minute))},
 		{Name: "CORS_ALLOWED_ORIGINS", Development: "*", set: into(&s.CORSOrigins, origins)},
 		{Name: "TRUSTED_PROXIES", set: into(&s.TrustedProxies, networks)},
 		{Name: "RATE_LIMITS", Default: "on", set: into(&s.RateLimits, onOff)},

@@ -139,7 +139,8 @@ func (s *Server) setHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// allowOrigins answers preflight requests and lets pages of the site read responses.
+// allowOrigins answers preflight requests and lets pages of the site read responses. Where
+// any origin may, every response says so: a shared cache keeps one for all.
 func (s *Server) allowOrigins(next http.Handler) http.Handler {
 	origins := s.Settings.CORSOrigins
 	anyOrigin := slices.Contains(origins, "*")
@@ -147,9 +148,9 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, origin := w.Header(), r.Header.Get("Origin")
 		switch {
-		case anyOrigin && origin != "":
+		case anyOrigin:
 			origin = "*"
-		case !anyOrigin && len(origins) > 0:
+		case len(origins) > 0:
 			h.Add("Vary", "Origin")
 		}
 

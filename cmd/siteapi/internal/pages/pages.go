@@ -6,19 +6,18 @@
 package pages
 
 import (
-	"bytes"
 	"crypto/rand"
 	"embed"
 	"fmt"
 	"html"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
-	"time"
+	"sync"
 
 	"siteapi/schema"
+	"siteapi/schema/coding"
 )
 
 //go:embed dist
@@ -54,6 +53,7 @@ type handler struct {
 	Options
 	assets string // path of the folder
 	page   string
+	files  sync.Map // *coding.Body of each file that was asked for, by name
 }
 
 // New returns the handler of a page, for GET and HEAD.
@@ -85,7 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, isFile := strings.CutPrefix(r.URL.Path, h.assets)
 	switch {
 	case r.URL.Path == h.Path, r.URL.Path == h.Path+"/":
-		h.servePage(w)
+		h.servePage(w, r)
 	case isFile && h.serveFile(w, r, name):
 	default:
 		h.Refuse(w, r, &schema.Error{
@@ -100,7 +100,7 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; img-s
 	"frame-ancestors 'none'; %s"
 
 // servePage sends the page. Its nonce is for one response, so no cache may store it.
-func (h *handler) servePage(w http.ResponseWriter) {
+func (h *handler) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	images := ""
 	for _, host := range h.ImageHosts {
@@ -111,8 +111,8 @@ func (h *handler) servePage(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf(policy, images, nonce, h.Policy))
 
-	// Writing fails only if the client is gone.
-	_, _ = io.WriteString(w, strings.ReplaceAll(h.page, "{{nonce}}", nonce))
+	page := strings.ReplaceAll(h.page, "{{nonce}}", nonce)
+	coding.Write(w, r, http.StatusOK, coding.NewBody([]byte(page)))
 }
 
 // contentTypes are fixed, since the types that package mime knows differ between systems.
@@ -127,18 +127,35 @@ var contentTypes = map[string]string{
 
 // serveFile sends a file, or returns false if there is none of the name.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
-	data, err := fs.ReadFile(h.Files, name+".gz")
-	if err != nil {
+	file, ok := h.file(name)
+	if !ok {
 		return false
 	}
 
 	header := w.Header()
 	header.Set("Content-Type", contentTypes[path.Ext(name)])
-	header.Set("Content-Encoding", "gzip") // every browser supports it
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	// A worker has the policy of its own file, not of the page that starts it.
 	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
+	coding.Write(w, r, http.StatusOK, file)
 	return true
+}
+
+// file returns a file that the page loads.
+func (h *handler) file(name string) (*coding.Body, bool) {
+	if file, ok := h.files.Load(name); ok {
+		return file.(*coding.Body), true
+	}
+
+	packed, err := fs.ReadFile(h.Files, name+".gz")
+	if err != nil {
+		return nil, false
+	}
+	file, err := coding.Gunzip(packed)
+	if err != nil {
+		return nil, false
+	}
+	kept, _ := h.files.LoadOrStore(name, file)
+	return kept.(*coding.Body), true
 }

@@ -13,9 +13,10 @@ import (
 	"siteapi/schema"
 )
 
-func get(h http.Handler, path string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+func get(h http.Handler, path string, acceptEncoding ...string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header["Accept-Encoding"] = acceptEncoding
+	h.ServeHTTP(w, r)
 	return w
 }
 
@@ -36,10 +37,10 @@ func built(t *testing.T) fstest.MapFS {
 		"index.html": {Data: []byte(`<p nonce="{{nonce}}">{{token}}</p>`)},
 	}
 	for name, text := range map[string]string{
-		"page-A.js":   "run()",
-		"page-B.css":  "a{}",
-		"terms-C.txt": "MIT",
-		"icons-D.ttf": "font",
+		"page-A.js":   strings.Repeat("run()", 500),
+		"page-B.css":  strings.Repeat("a{}", 500),
+		"terms-C.txt": strings.Repeat("MIT", 500),
+		"icons-D.ttf": strings.Repeat("font", 500),
 		"icon-E.svg":  "<svg/>",
 	} {
 		var packed strings.Builder
@@ -96,34 +97,37 @@ func TestPage(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	const script, forGood = "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"
 	for prefix, h := range map[string]http.Handler{
 		"/try/assets/": open(t, Options{Path: "/try", Files: built(t)}),
 		"/assets/":     open(t, Options{Path: "/", Files: built(t)}),
 	} {
-		for name, want := range map[string]struct{ contentType, caching, encoding, text string }{
-			"page-A.js":   {script, forGood, "gzip", "run()"},
-			"page-B.css":  {"text/css; charset=utf-8", forGood, "gzip", "a{}"},
-			"icons-D.ttf": {"font/ttf", forGood, "gzip", "font"},
-			"terms-C.txt": {"text/plain; charset=utf-8", forGood, "gzip", "MIT"},
-			"icon-E.svg":  {"image/svg+xml", forGood, "gzip", "<svg/>"},
+		for name, want := range map[string]struct{ contentType, encoding, text string }{
+			"page-A.js":   {"text/javascript; charset=utf-8", "gzip", strings.Repeat("run()", 500)},
+			"page-B.css":  {"text/css; charset=utf-8", "gzip", strings.Repeat("a{}", 500)},
+			"icons-D.ttf": {"font/ttf", "gzip", strings.Repeat("font", 500)},
+			"terms-C.txt": {"text/plain; charset=utf-8", "gzip", strings.Repeat("MIT", 500)},
+			"icon-E.svg":  {"image/svg+xml", "", "<svg/>"}, // too short to be worth it
 		} {
-			r := get(h, prefix+name)
-			header := r.Header()
-			if header.Get("Content-Type") != want.contentType ||
-				header.Get("Cache-Control") != want.caching ||
-				header.Get("Content-Encoding") != want.encoding {
-				t.Errorf("%s: %v", name, header)
-			}
-			body := io.Reader(r.Body)
-			if want.encoding == "gzip" {
-				var err error
-				if body, err = gzip.NewReader(body); err != nil {
-					t.Fatal(err)
+			for _, accepted := range []string{"gzip", ""} {
+				r := get(h, prefix+name, accepted)
+				header := r.Header()
+				encoding := header.Get("Content-Encoding")
+				if header.Get("Content-Type") != want.contentType || encoding != min(want.encoding, accepted) ||
+					header.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+					header.Get("Vary") != "Accept-Encoding" {
+					t.Errorf("%s, accepting %q: %v", name, accepted, header)
 				}
-			}
-			if text, err := io.ReadAll(body); err != nil || string(text) != want.text {
-				t.Errorf("%s: %q, %v", name, text, err)
+
+				body := io.Reader(r.Body)
+				if encoding == "gzip" {
+					var err error
+					if body, err = gzip.NewReader(body); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if text, err := io.ReadAll(body); err != nil || string(text) != want.text {
+					t.Errorf("%s, accepting %q: %q, %v", name, accepted, text, err)
+				}
 			}
 		}
 		for _, path := range []string{
