@@ -30,7 +30,8 @@ func play(ctx context.Context) {
 
 	dir := harness.Must(os.MkdirTemp("", "siteapi-demo-"))
 	content := filepath.Join(dir, "content.json")
-	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
+	// Production serves no sample as it is shipped.
+	harness.Check(os.WriteFile(content, append(cmsfile.Sample(), '\n'), 0o600))
 
 	s := harness.New(*binary, dir, "CONTENT_TYPES=heroSection", "CMS_FILE="+content)
 	s.Run(ctx)

@@ -21,9 +21,11 @@ func clientAt(ip string) *http.Client {
 }
 
 // defaultLimits returns the environment of a service with its default limits.
-func defaultLimits() []string {
+func defaultLimits(t *testing.T) []string {
 	return []string{
 		"ENVIRONMENT=production",
+		"CMS_DRIVER=file",
+		"CMS_FILE=" + ownContent(t),
 		"RATE_LIMITS=on",
 		"CACHE_API_TOKEN=token-of-the-cache",
 		"CMS_WEBHOOK_SECRET=secret-of-the-webhook",
@@ -46,7 +48,7 @@ func slowBody(address, path string) {
 // At most 64 requests of one client are in flight, 4 of them with large bodies.
 func TestRequestsInFlightOfOneClient(t *testing.T) {
 	t.Parallel()
-	r := launch(t, t.TempDir(), defaultLimits()...)
+	r := launch(t, t.TempDir(), defaultLimits(t)...)
 	address := strings.TrimPrefix(r.base, "http://")
 
 	var slow sync.WaitGroup

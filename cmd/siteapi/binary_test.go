@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	cmsfile "siteapi/integrations/cms/file"
 	"strings"
 	"syscall"
 	"testing"
@@ -233,6 +234,16 @@ func command(t *testing.T, env []string, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// ownContent returns the path of a content file that is not the sample.
+func ownContent(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "own.json")
+	if err := os.WriteFile(path, append(cmsfile.Sample(), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestStartRefusesBadSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -306,6 +317,8 @@ func TestConfigRedactsSecrets(t *testing.T) {
 		"DATABASE_URL=postgres://u:hush7@h/d",
 		"CACHE_URL=valkey://u:hush8@h",
 		"CONTENT_TTL=3m",
+		"CMS_DRIVER=file",
+		"CMS_FILE=" + ownContent(t),
 	}, "config")
 
 	if code != 0 || strings.Contains(out, "hush") {

@@ -23,6 +23,8 @@ func TestDroppedFieldsAreNamedInDevelopment(t *testing.T) {
 		{
 			[]string{
 				"ENVIRONMENT=production",
+				"CMS_DRIVER=file",
+				"CMS_FILE=" + ownContent(t),
 				"CACHE_API_TOKEN=an-own-cache-token",
 				"CMS_WEBHOOK_SECRET=an-own-webhook-secret",
 			},

@@ -204,6 +204,37 @@ func TestInboxPage(t *testing.T) {
 		!strings.HasPrefix(policy, "default-src 'none'") || resp.Header.Get("X-Request-Id") == "" {
 		t.Errorf("the page: %d %v", resp.StatusCode, resp.Header)
 	}
+
+	if page := read(t, "http://"+admin); !strings.Contains(page, `data-open="yes"`) {
+		t.Errorf("/ of ADMIN_ADDR does not lead to the inbox: %s", page)
+	}
+}
+
+// read returns the text at an address, following redirects.
+func read(t *testing.T, address string) string {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Without a token of operators the page says that it is closed.
+func TestInboxIsClosed(t *testing.T) {
+	t.Parallel()
+	admin := freeAddress(t)
+	launch(t, t.TempDir(), append(defaultLimits(t), "ADMIN_ADDR="+admin)...)
+
+	if page := read(t, "http://"+admin+"/admin"); !strings.Contains(page, `data-open="no"`) {
+		t.Errorf("the page: %s", page)
+	}
 }
 
 // TestInboxInPublic opens the inbox at the public address, behind a proxy that ends TLS.

@@ -133,7 +133,8 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 	metrics := telemetry.NewMetrics(versionText())
 
 	return operator.Deps{
-		Getenv: getenv,
+		Getenv:       getenv,
+		CheckServing: checkServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
 			return openDatabase(ctx, s, work{}, log)
 		},

@@ -152,8 +152,9 @@ func TestCompose(t *testing.T) {
 
 		// A variable has its default; the operator gives those without one.
 		value = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAllString(value, "$1")
-		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given")
+		env[name] = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]*\}`).ReplaceAllString(value, "given-"+name)
 	}
+	env["CMS_DRIVER"] = "file"
 
 	for _, name := range []string{
 		"ADMIN_API_TOKEN",

@@ -26,6 +26,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"playground":    hidden[s.Playground],
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
+		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0],
 	}
 
 	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}

@@ -16,6 +16,7 @@ func TestPages(t *testing.T) {
 			"ENVIRONMENT":        config.Production,
 			"CACHE_API_TOKEN":    "cache-secret-of-this-test",
 			"CMS_WEBHOOK_SECRET": "webhook-secret-of-this-test",
+			"CONTENT_TYPES":      "heroSection,quoteOption",
 		}
 		for _, name := range switches {
 			env[name] = "on"

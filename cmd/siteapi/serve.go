@@ -20,12 +20,19 @@ import (
 // serve answers requests until ctx ends, then finishes what is under way.
 func serve(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	s, err := config.Read(getenv)
+	if err == nil {
+		err = checkServing(s)
+	}
 	if err != nil {
 		return err
 	}
 
 	collectLessOften(getenv)
 	log := telemetry.NewLogger(s, out)
+	for _, warning := range s.Warnings {
+		log.Warn().Msg(warning)
+	}
+
 	a, err := newApp(ctx, s, log)
 	if err != nil {
 		return err

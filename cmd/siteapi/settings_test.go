@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"siteapi/cmd/siteapi/internal/config"
+	cmsfile "siteapi/integrations/cms/file"
 )
 
 // A value that would keep the service from starting is named when settings are read.
@@ -54,7 +56,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"HUBSPOT_API_URL":            {"https://"},
 		"HUBSPOT_API_VERSION":        {"3", "v4", "2026", "2026-13"},
 		"SITE_URL":                   {"https://", "example.com", "https://x:65536"},
-		"CONTENT_TTL":                {"soon", "-1s", "999999d", "-213500d"},
+		"CONTENT_TTL":                {"soon", "0s", "0", "-1s", "999999d", "-213500d"},
 		"CDN_MAX_AGE":                {"61s", "-1s"},
 		"CORS_ALLOWED_ORIGINS": {
 			"https://",
@@ -114,11 +116,18 @@ func TestValuesThatAreRefused(t *testing.T) {
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
-		"CACHE_API_TOKEN":     {"CACHE_API_TOKEN=dev-cache-token"},
-		"CMS_WEBHOOK_SECRET":  {"CMS_WEBHOOK_SECRET="},
-		"ADMIN_API_TOKEN":     {"ADMIN_API_TOKEN=0123456789abcdef,dev-admin-token"},
-		"LEAD_WEBHOOK_URL":    {"LEAD_WEBHOOK_URL=http://hooks.example", "LEAD_WEBHOOK_FORMAT=slack"},
-		"LEAD_WEBHOOK_SECRET": {"LEAD_WEBHOOK_URL=https://hooks.example"},
+		"CACHE_API_TOKEN":            {"CACHE_API_TOKEN=dev-cache-token"},
+		"CMS_WEBHOOK_SECRET":         {"CMS_WEBHOOK_SECRET="},
+		"ADMIN_API_TOKEN":            {"ADMIN_API_TOKEN=0123456789abcdef,dev-admin-token"},
+		"LEAD_WEBHOOK_URL":           {"LEAD_WEBHOOK_URL=http://hooks.example", "LEAD_WEBHOOK_FORMAT=slack"},
+		"LEAD_WEBHOOK_SECRET":        {"LEAD_WEBHOOK_URL=https://hooks.example"},
+		"CONTENT_TYPES":              {"FRONT_PAGE=on", "CONTENT_TYPES=heroSection"},
+		"SANITY_TOKEN":               {"SANITY_TOKEN=dev-cache-token"},
+		"CMS_WEBHOOK_SIGNING_SECRET": {"CMS_WEBHOOK_SIGNING_SECRET=x,dev-webhook-secret"},
+		"SANITY_API_URL":             {"SANITY_API_URL=http://sanity.example"},
+		"HUBSPOT_API_URL":            {"HUBSPOT_API_URL=http://10.0.0.5"},
+		"TURNSTILE_API_URL":          {"TURNSTILE_API_URL=http://localhost.example"},
+		"SITE_URL":                   {"SITE_URL=https://me:secret@site.example"},
 	} {
 		env = append([]string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}, env...)
 		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, name+": ") ||
@@ -130,11 +139,82 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	for setting, want := range map[string]string{
 		"ADMIN_PAGE=on":                   "ADMIN_API_TOKEN: is required with ADMIN_PAGE=on",
 		"ADMIN_API_TOKEN=0123456789abcde": "ADMIN_API_TOKEN: opens personal data and is easy to guess",
+		"CMS_WEBHOOK_SECRET=x,a":          "CMS_WEBHOOK_SECRET: holds a token of CACHE_API_TOKEN",
+		"CACHE_API_TOKEN=dev-admin-token": "CACHE_API_TOKEN: holds the well-known value of development",
 	} {
 		env := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b", setting}
 		if out, code := command(t, env, "config"); code == 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s", setting, code, out)
 		}
+	}
+}
+
+// Development accepts what production refuses, and warns of it.
+func TestDevelopmentWarns(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"CACHE_API_TOKEN=dev-webhook-secret":      "CACHE_API_TOKEN holds the well-known value",
+		"SANITY_API_URL=http://sanity.example":    "SANITY_API_URL must begin with https://",
+		"SITE_URL=https://me:secret@site.example": "SITE_URL must have no user name",
+		"CONTENT_TYPES=faq":                       "CONTENT_TYPES must have heroSection",
+		"ADMIN_API_TOKEN=dev-admin-token":         "ADMIN_API_TOKEN holds the well-known value",
+	} {
+		out, code := command(t, []string{"ENVIRONMENT=development", setting}, "config")
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, %s", setting, code, out)
+		}
+	}
+
+	if out, code := command(t, []string{"ENVIRONMENT=development"}, "config"); code != 0 ||
+		strings.Contains(out, "production refuses it") {
+		t.Errorf("the defaults: exit code %d, %s", code, out)
+	}
+}
+
+// Production serves no sample company: it wants a CMS, or content of its own. Commands
+// that don't serve are not refused.
+func TestProductionServesNoSample(t *testing.T) {
+	t.Parallel()
+	written := t.TempDir() // holds the sample, as development writes it
+	if err := os.WriteFile(filepath.Join(written, "content.json"), cmsfile.Sample(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	own, err := os.ReadFile(ownContent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := t.TempDir()
+	if err := os.WriteFile(filepath.Join(kept, "content.json"), own, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	production := []string{"ENVIRONMENT=production", "CACHE_API_TOKEN=a", "CMS_WEBHOOK_SECRET=b"}
+	for _, tt := range []struct {
+		env  []string
+		want string // empty if it is accepted
+	}{
+		{nil, "CMS_DRIVER: is required in production"},
+		{[]string{"CMS_DRIVER=file"}, "CMS_FILE: is required in production"},
+		{[]string{"CMS_DRIVER=file", "DATA_DIR=" + written}, "holds the sample company"},
+		{[]string{"CMS_DRIVER=file", "CMS_FILE=" + filepath.Join(written, "content.json")}, "holds the sample company"},
+		{[]string{"CMS_DRIVER=file", "DATA_DIR=" + kept}, ""},
+		{[]string{"CMS_DRIVER=file", "CMS_FILE=" + ownContent(t)}, ""},
+	} {
+		env := append(slices.Clone(production), tt.env...)
+		if out, code := command(t, env, "config"); (code == 0) != (tt.want == "") || !strings.Contains(out, tt.want) {
+			t.Errorf("config with %v: exit code %d, %s", tt.env, code, out)
+		}
+		if tt.want == "" {
+			continue
+		}
+		if out, code := command(t, env, "serve"); code == 0 || !strings.Contains(out, tt.want) {
+			t.Errorf("serve with %v: exit code %d, %s", tt.env, code, out)
+		}
+	}
+
+	if out, code := command(t, production, "migrate"); code != 0 {
+		t.Errorf("migrate: exit code %d, %s", code, out)
 	}
 }
 
@@ -224,8 +304,9 @@ func TestDocumentedSettings(t *testing.T) {
 		for _, value := range tests[item.Name] {
 			env := map[string]string{
 				"ENVIRONMENT":         "production",
-				"CACHE_API_TOKEN":     "t",
-				"CMS_WEBHOOK_SECRET":  "t",
+				"CACHE_API_TOKEN":     "token",
+				"CONTENT_TYPES":       "heroSection,quoteOption",
+				"CMS_WEBHOOK_SECRET":  "secret",
 				"SANITY_PROJECT_ID":   "p",
 				"SANITY_TOKEN":        "t",
 				"ADMIN_API_TOKEN":     "0123456789abcdef",

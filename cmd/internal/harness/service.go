@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	cmsfile "siteapi/integrations/cms/file"
 )
 
 // CacheToken and WebhookToken are the tokens of the services that New makes.
@@ -45,6 +47,10 @@ func New(binary, dir string, env ...string) *Service {
 	Check(os.MkdirAll(filepath.Join(dir, "data"), 0o750))
 	addr, admin := freeAddress(), freeAddress()
 
+	// Production doesn't serve the sample as it is shipped.
+	content := filepath.Join(dir, "own-content.json")
+	Check(os.WriteFile(content, append(cmsfile.Sample(), '\n'), 0o600))
+
 	return &Service{
 		binary: path,
 		Dir:    dir,
@@ -56,6 +62,8 @@ func New(binary, dir string, env ...string) *Service {
 			"DATA_DIR=" + filepath.Join(dir, "data"),
 			"CACHE_API_TOKEN=" + CacheToken,
 			"CMS_WEBHOOK_SECRET=" + WebhookToken,
+			"CMS_DRIVER=file",
+			"CMS_FILE=" + content,
 			"RATE_LIMITS=off",
 		}, env...),
 	}

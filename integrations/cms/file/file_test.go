@@ -3,6 +3,7 @@ package file_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -385,5 +386,13 @@ func TestSample(t *testing.T) {
 	text := string(file.Sample())
 	if strings.ContainsAny(text, "şţŞŢ") || strings.Contains(text, `"http://`) {
 		t.Error("the sample has letters with a cedilla, or an address without TLS")
+	}
+}
+
+// A sample that is not listed could be served as if it were a site.
+func TestSampleIsListed(t *testing.T) {
+	t.Parallel()
+	if !file.IsSample(file.Sample()) || file.IsSample([]byte("[]")) {
+		t.Errorf("add the sample to shippedSamples: %x", sha256.Sum256(file.Sample()))
 	}
 }

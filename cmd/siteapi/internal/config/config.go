@@ -81,8 +81,16 @@ type Settings struct {
 	Operations                           string // any or trusted
 	OperationsPath                       string // path of trusted documents; empty if there are none
 
+	// Warnings are the doubts about settings that development accepts and production
+	// refuses.
+	Warnings []string
+
+	given  map[string]bool   // settings that are set, by name
 	values map[string]string // value of each setting by name, as read or by default
 }
+
+// Given reports whether a setting is set, rather than left at its default.
+func (s *Settings) Given(name string) bool { return s.given[name] }
 
 // ContentPath returns the path of the file driver's content file.
 func (s *Settings) ContentPath() string {
@@ -96,7 +104,7 @@ func (s *Settings) ContentPath() string {
 // given: a command needs only the settings that it uses. A name may end in * to stand for
 // all names that begin with it. The error lists every problem, each with its remedy.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
-	s := &Settings{values: map[string]string{}}
+	s := &Settings{given: map[string]bool{}, values: map[string]string{}}
 
 	// Other defaults depend on the environment. An unknown one counts as production.
 	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
@@ -114,14 +122,16 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 			def = cmp.Or(item.Development, def)
 		}
 
-		value := cmp.Or(strings.TrimSpace(lookup(item.Name)), def)
-		s.values[item.Name] = value
+		given := strings.TrimSpace(lookup(item.Name))
+		value := cmp.Or(given, def)
+		s.given[item.Name], s.values[item.Name] = given != "", value
 		if value != "" {
 			report(item.Name, item.set(value))
 		}
 	}
 
 	s.complete(report)
+	s.checkSafety(report)
 	if len(problems) > 0 {
 		slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return nil, fmt.Errorf("the settings can't be used:\n%w", errors.Join(problems...))
@@ -161,6 +171,9 @@ func (s *Settings) complete(report func(name string, err error)) {
 	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
 	need(s.AdminPage, "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
+	if s.FrontPage && s.given["FRONT_PAGE"] {
+		report("CONTENT_TYPES", s.calculatorContent())
+	}
 
 	if s.values["DELIVERY_RATE"] == "" {
 		s.CMSRate = map[string]float64{"sanity": 20}[s.CMSDriver]
@@ -175,6 +188,17 @@ func (s *Settings) complete(report func(name string, err error)) {
 		strings.EqualFold(s.values["OTEL_SDK_DISABLED"], "true") {
 		s.TracesURL = ""
 	}
+}
+
+// calculatorContent returns an error if the document types that the calculator shows are
+// not among those that are served.
+func (s *Settings) calculatorContent() error {
+	for _, name := range []string{"heroSection", "quoteOption"} {
+		if !slices.Contains(s.ContentTypes, name) {
+			return fmt.Errorf("must have %s with FRONT_PAGE=on: the calculator shows its documents", name)
+		}
+	}
+	return nil
 }
 
 // Lines returns every setting as NAME=value. A secret shows only how many values it has.

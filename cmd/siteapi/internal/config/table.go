@@ -45,20 +45,20 @@ func (s *Settings) table() []Setting {
 			Name:        "CACHE_API_TOKEN",
 			Development: DevCacheToken,
 			Secret:      true,
-			set:         into(&s.CacheTokens, s.tokens(DevCacheToken, 1)),
+			set:         into(&s.CacheTokens, values),
 		},
 		{
 			Name:        "ADMIN_API_TOKEN",
 			Development: DevAdminToken,
 			Secret:      true,
-			set:         into(&s.AdminTokens, s.tokens(DevAdminToken, 16)),
+			set:         into(&s.AdminTokens, s.operatorTokens),
 		},
 		{Name: "ADMIN_PAGE", Default: "off", set: into(&s.AdminPage, onOff)},
 		{
 			Name:        "CMS_WEBHOOK_SECRET",
 			Development: DevWebhookSecret,
 			Secret:      true,
-			set:         into(&s.WebhookSecrets, s.tokens(DevWebhookSecret, 1)),
+			set:         into(&s.WebhookSecrets, values),
 		},
 		{Name: "CMS_WEBHOOK_SIGNING_SECRET", Secret: true, set: into(&s.SigningSecrets, list)},
 
@@ -104,7 +104,7 @@ func (s *Settings) table() []Setting {
 
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption", set: into(&s.ContentTypes, list)},
-		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, Duration)},
+		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, contentTTL)},
 		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, time.Minute))},
 		{Name: "CORS_ALLOWED_ORIGINS", Development: "*", set: into(&s.CORSOrigins, origins)},
 		{Name: "TRUSTED_PROXIES", set: into(&s.TrustedProxies, networks)},

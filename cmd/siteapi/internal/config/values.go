@@ -34,6 +34,9 @@ func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 
 func text(v string) (string, error) { return v, nil }
 
+// values takes comma-separated values, of which there may be none.
+func values(v string) ([]string, error) { return split(v), nil }
+
 func list(v string) ([]string, error) {
 	if len(split(v)) == 0 {
 		return nil, errors.New("must hold a value: leave it out for none")
@@ -128,6 +131,15 @@ func duration(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
+// contentTTL accepts any duration but 0s, with which content would never be refreshed.
+func contentTTL(v string) (time.Duration, error) {
+	d, err := Duration(v)
+	if err == nil && d == 0 {
+		err = errors.New("must be longer than 0s: content would never be refreshed")
+	}
+	return d, err
+}
+
 // leadRetention accepts 0s, or a day and more: visitors still fetch their PDF on the
 // first day.
 func leadRetention(v string) (time.Duration, error) {
@@ -150,21 +162,15 @@ func (s *Settings) deliveryRates(v string) error {
 	return nil
 }
 
-// tokens parses comma-separated tokens. Outside development they must be hard to guess:
-// the known token of development and those shorter than least are rejected.
-func (s *Settings) tokens(known string, least int) func(string) ([]string, error) {
-	return func(v string) (tokens []string, err error) {
-		tokens = split(v)
-		switch {
-		case s.Environment == Development:
-		case slices.Contains(tokens, known):
-			err = errors.New("holds the well-known value of development: replace it")
-		case slices.ContainsFunc(tokens, func(t string) bool { return len(t) < least }):
-			err = errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
-				"for instance from `openssl rand -hex 32`")
-		}
-		return tokens, err
+// operatorTokens parses comma-separated tokens. In production they must be hard to guess.
+func (s *Settings) operatorTokens(v string) ([]string, error) {
+	tokens := split(v)
+	short := slices.ContainsFunc(tokens, func(t string) bool { return len(t) < 16 && t != DevAdminToken })
+	if short && s.Environment != Development {
+		return nil, errors.New("opens personal data and is easy to guess: take 16 characters or more, " +
+			"for instance from `openssl rand -hex 32`")
 	}
+	return tokens, nil
 }
 
 // existing accepts the path of a file or folder that can be read.

@@ -158,6 +158,7 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", http.DefaultServeMux)
+	mux.Handle("GET /{$}", http.RedirectHandler(inbox.Path, http.StatusFound))
 	for _, path := range []string{GraphQLPath, inbox.Path, inbox.Path + "/", livePath, readyPath} {
 		mux.Handle(path, s.admin.Handler)
 	}

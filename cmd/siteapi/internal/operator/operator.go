@@ -30,7 +30,11 @@ const DatabaseFile = "siteapi.db"
 
 // Deps opens the systems that the commands work on.
 type Deps struct {
-	Getenv       func(name string) string // reads the settings
+	Getenv func(name string) string // reads the settings
+
+	// CheckServing finds valid settings with which nothing may be served.
+	CheckServing func(s *config.Settings) error
+
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (leads.CRM, error)

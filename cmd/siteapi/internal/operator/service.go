@@ -36,7 +36,10 @@ func isReady(ctx context.Context, c *call) error {
 
 func printConfig(_ context.Context, c *call) error {
 	c.say("%s", strings.Join(c.settings.Lines(), "\n"))
-	return nil
+	for _, warning := range c.settings.Warnings {
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), "siteapi:", warning)
+	}
+	return c.CheckServing(c.settings)
 }
 
 // server returns the value of --server, or else the address on this machine that

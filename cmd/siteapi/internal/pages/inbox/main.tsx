@@ -26,6 +26,22 @@ function Brand() {
   );
 }
 
+/** Says that nobody can log in, and what an operator does about it. */
+function Closed() {
+  return (
+    <main class="login">
+      <div class="card">
+        <Brand />
+        <h1>The inbox is closed</h1>
+        <p>
+          The service has no token for operators. Set <code>ADMIN_API_TOKEN</code> to a long random value, for instance from{" "}
+          <code>openssl rand -hex 32</code>, and start the service again.
+        </p>
+      </div>
+    </main>
+  );
+}
+
 function LogIn() {
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(false);
@@ -128,4 +144,4 @@ function App() {
 }
 
 const root = document.getElementById("inbox");
-if (root) render(<App />, root);
+if (root) render(root.dataset.open === "no" ? <Closed /> : <App />, root);

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"siteapi/cmd/siteapi/internal/config"
+	cmsfile "siteapi/integrations/cms/file"
+)
+
+// checkServing returns an error if production would serve the sample company: it needs a
+// CMS, or content of its own. Only serving depends on it, so that other commands work
+// without.
+func checkServing(s *config.Settings) error {
+	if s.Environment == config.Development || s.CMSDriver != "file" {
+		return nil
+	}
+
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("the settings can't be used:\n"+format, args...)
+	}
+	const remedy = "set CMS_DRIVER=sanity, or CMS_DRIVER=file with CMS_FILE, the path of your content"
+	if !s.Given("CMS_DRIVER") {
+		return refuse("CMS_DRIVER: is required in production: " + remedy)
+	}
+
+	content, err := os.ReadFile(s.ContentPath())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("CMS_FILE: is required in production, as there is no %s: %s", s.ContentPath(), remedy)
+	case err != nil:
+		return refuse("CMS_FILE: cannot be read: %w", err)
+	case cmsfile.IsSample(content):
+		return refuse("CMS_FILE: %s holds the sample company, not a site of yours: %s",
+			s.ContentPath(), remedy)
+	}
+	return nil
+}
