@@ -4,9 +4,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # These tags leave text/template out, so that the linker can drop unused methods: a third of the binary.
 TAGS    := grpcnotrace,validator_novalidatefn
+BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible generate lint sdl pages types browser-test clients audit openapi-lint studio bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit openapi-lint studio bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,7 +37,7 @@ test-race: ## run the tests with the race detector, PACKAGES="./cmd/siteapi" or 
 	$(GO) test -race '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0' $(TESTFLAGS) $(or $(PACKAGES),./...)
 
 build: ## build bin/siteapi
-	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o bin/siteapi ./cmd/siteapi
+	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags "$(LDFLAGS)" -o $(BINARY) ./cmd/siteapi
 
 reproducible: build ## build it once more, in another folder (and from nothing with COLD=1): every byte has to be the same
 	@copy=$$(mktemp -d) && trap 'chmod -R u+w '"$$copy"' && rm -rf '"$$copy" EXIT && \
@@ -44,6 +45,16 @@ reproducible: build ## build it once more, in another folder (and from nothing w
 	tar cT - | tar x -C "$$copy" && \
 	$(if $(COLD),GOCACHE="$$copy/.cache") $(MAKE) -s -C "$$copy" build VERSION="$(VERSION)" && \
 	sha256sum bin/siteapi "$$copy/bin/siteapi" | sed "s,$$copy,(copy)," && cmp bin/siteapi "$$copy/bin/siteapi"
+
+CYCLONEDX := $(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+
+release: ## build the files of a release into bin/release: binaries, bills of materials (CycloneDX), checksums
+	rm -rf bin/release && mkdir -p bin/release
+	set -e; for target in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64; do binary=bin/release/siteapi-$$target; \
+	$(MAKE) build BINARY=$$binary VERSION="$(VERSION)" GOOS=$${target%-*} GOARCH=$${target#*-}; \
+	$(CYCLONEDX) bin -json -std -version "$(VERSION)" -output $$binary.cdx.json $$binary; done
+	npm --prefix $(PAGES) sbom --package-lock-only --sbom-format cyclonedx >bin/release/siteapi-pages.cdx.json
+	cd bin/release && sha256sum siteapi-* >SHA256SUMS
 
 generate: ## regenerate code from the schema
 	$(GO) tool gqlgen generate

@@ -38,26 +38,28 @@ func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Table(), func(s config.Setting) bool { return s.Name == name })
 }
 
+// goVersion returns the minor version of Go that go.mod names.
+func goVersion(t *testing.T) string {
+	t.Helper()
+	module, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
+}
+
 // TestDockerfile builds no image: it makes the checks that need no container engine.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file := packaged(t, "Dockerfile")
 	text := strings.Join(file, "\n")
-
-	module, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 	last := strings.LastIndex(text, "\nFROM ")
 
 	for _, want := range []string{
-		"golang:" + version + "-alpine AS build",
+		"golang:" + goVersion(t) + "-alpine AS build",
 		"CGO_ENABLED=0",
 		"-trimpath -buildvcs=false",
 		"-X main.version=$VERSION",
-		"npm ci",
 	} {
 		if !strings.Contains(text[:last], want) {
 			t.Errorf("it is not built with %q", want)
