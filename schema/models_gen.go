@@ -32,7 +32,7 @@ type BusinessHours struct {
 type CacheStats struct {
 	// Kind of backend in use: `memory` or `valkey`.
 	Type string `json:"type"`
-	// Number of entries of this service; 0 while the backend is away.
+	// Number of entries of this service, counted at most once a second; 0 while the backend is away.
 	Size int `json:"size"`
 	// Whether the backend answered just now.
 	Available bool `json:"available"`

@@ -126,13 +126,8 @@ func newApp(
 		},
 		&httpserver.Dependency{
 			Name:     "cache",
+			Ping:     store.Ping,
 			Interval: time.Second,
-			Ping: func(ctx context.Context) error {
-				if !store.Stats(ctx).Available {
-					return cache.ErrUnavailable
-				}
-				return nil
-			},
 		},
 		// The APIs of the CMS and the CRM may have quotas.
 		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute},

@@ -45,7 +45,7 @@ type Fill func(ctx context.Context) (value []byte, life Lifetime, err error)
 // Stats is the state of a cache.
 type Stats struct {
 	Type      string // "memory" or "valkey"
-	Size      int    // number of entries of this service
+	Size      int    // number of entries of this service, counted within the last seconds
 	Available bool   // true if the backend answered just now
 }
 
@@ -68,7 +68,11 @@ type Cache interface {
 	// returns their number.
 	Clear(ctx context.Context, pattern Pattern) (int, error)
 
-	// Stats asks the backend for its state.
+	// Ping makes one cheap round trip, and returns an error while the backend is away.
+	Ping(ctx context.Context) error
+
+	// Stats asks the backend for its state. However often it is called, entries are
+	// counted at most once a second.
 	Stats(ctx context.Context) Stats
 
 	// Close frees the resources of the cache.

@@ -1585,7 +1585,7 @@ type CacheStatsPayload {
 type CacheStats {
   "Kind of backend in use: ` + "`" + `memory` + "`" + ` or ` + "`" + `valkey` + "`" + `."
   type: String!
-  "Number of entries of this service; 0 while the backend is away."
+  "Number of entries of this service, counted at most once a second; 0 while the backend is away."
   size: Int!
   "Whether the backend answered just now."
   available: Boolean!

@@ -169,6 +169,9 @@ func (c *Cache) Clear(_ context.Context, pattern cache.Pattern) (int, error) {
 	return cleared, nil
 }
 
+// Ping implements [cache.Cache]. It never fails.
+func (c *Cache) Ping(context.Context) error { return nil }
+
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(context.Context) cache.Stats {
 	size := 0

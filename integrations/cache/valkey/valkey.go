@@ -40,6 +40,7 @@ type Cache struct {
 	alone     *memory.Cache // used while the server is away
 	loads     singleflight.Group
 	refreshes cache.Refreshes
+	counted   count
 }
 
 // New returns a cache whose keys at the server begin with prefix.
@@ -235,21 +236,6 @@ func (c *Cache) scan(ctx context.Context, op, prefix string, found func(keys []s
 			return nil
 		}
 	}
-}
-
-// Stats implements [cache.Cache].
-func (c *Cache) Stats(ctx context.Context) cache.Stats {
-	stats := cache.Stats{Type: "valkey"}
-	err := c.scan(ctx, "counting", c.entryName(""), func(keys []string) error {
-		stats.Size += len(keys)
-		return nil
-	})
-	if err != nil {
-		return cache.Stats{Type: "valkey"}
-	}
-
-	stats.Available = true
-	return stats
 }
 
 // Close implements [cache.Cache]. It closes the connection, too.

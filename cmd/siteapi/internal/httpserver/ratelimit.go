@@ -21,6 +21,7 @@ var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never 
 	{"POST /api/quote/track", "trackQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
 	{"POST /api/quote/submit", "submitQuote", ratelimit.Rule{Limit: 20, Period: time.Minute, Burst: 10}},
 	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
+	{"GET /api/cache/clear", "cacheStats", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
 	{"POST /api/cache/clear", "clearCache", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 30}},
 	{
 		"POST /api/cache/invalidate", "invalidateCache",

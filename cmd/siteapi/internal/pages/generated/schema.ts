@@ -46,7 +46,7 @@ export type CacheScope =
 export type CacheStats = {
   /** Kind of backend in use: `memory` or `valkey`. */
   readonly type: Scalars['String']['output'];
-  /** Number of entries of this service; 0 while the backend is away. */
+  /** Number of entries of this service, counted at most once a second; 0 while the backend is away. */
   readonly size: Scalars['Int']['output'];
   /** Whether the backend answered just now. */
   readonly available: Scalars['Boolean']['output'];
