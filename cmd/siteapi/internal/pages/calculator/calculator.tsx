@@ -9,17 +9,21 @@ import { explainError, locales, words, type Words } from "./words.js";
 
 type Service = ReturnType<typeof newService>;
 const nothing: Selections = { projectType: "", features: [], complexity: "", timeline: "" };
+/** The fields of a request that the form shows, so that an error can be marked there. */
+const placed = /^(contact|selections)\./;
 const emptyContact = { firstName: "", lastName: "", email: "", phone: "", company: "" };
 
 export function Calculator({ service }: { service: Service }) {
   const [locale, setLocale] = useLocale();
   const [site, retry] = useSite(service, locale);
-  const [session, setSession] = useState(readSession);
-  const [selections, setSelections] = useState(nothing);
-  const [contact, setContact] = useState(emptyContact);
+  const [draft] = useState(readDraft);
+  const [session, setSession] = useState(draft.session);
+  const [selections, setSelections] = useState(draft.selections);
+  const [contact, setContact] = useState(draft.contact);
   const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
+  const [refusals, setRefusals] = useState(0); // how often the service refused the form
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const form = useRef<HTMLFormElement>(null);
 
@@ -36,11 +40,18 @@ export function Calculator({ service }: { service: Service }) {
     service.track({ sessionId: session, selections, estimate: range, formData });
   }, [session, selections, contact.email, contact.firstName]);
 
-  // The first field with an error gets the focus, whether it was chosen from or typed into.
+  // A reload goes on where the visitor was; an accepted request ends the draft.
+  useEffect(() => {
+    if (receipt) sessionStorage.removeItem(draftKey);
+    else sessionStorage.setItem(draftKey, JSON.stringify({ session, selections, contact }));
+  }, [receipt, session, selections, contact]);
+
+  // After a refusal, and only then, the first field with an error gets the focus: an error that is cleared by typing
+  // must not move it.
   useEffect(() => {
     const first = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
     (first?.querySelector("input") ?? first)?.focus();
-  }, [errors]);
+  }, [refusals]);
 
   async function submit(event: Event) {
     event.preventDefault();
@@ -61,6 +72,7 @@ export function Calculator({ service }: { service: Service }) {
     } catch (error) {
       const fields = error instanceof ServiceError ? error.fields : [];
       setState("failed");
+      setRefusals((old) => old + 1);
       setErrors(Object.fromEntries(fields.map((error) => [error.field.replace(/\[\d+\]$/, ""), error])));
     }
   }
@@ -73,7 +85,7 @@ export function Calculator({ service }: { service: Service }) {
   }
 
   function restart() {
-    setSession(newSession());
+    setSession(randomId());
     setSelections(nothing);
     setReceipt(null);
     scrollTo(0, 0);
@@ -91,7 +103,9 @@ export function Calculator({ service }: { service: Service }) {
   const email = site.SiteSettings?.contactEmail;
   const logo = site.SiteSettings?.logo?.asset?.url;
   const busy = state === "sending" || state === "retrying";
-  const marked = Object.keys(errors).some((field) => /^(contact|selections)\./.test(field)); // the others have no place here
+  const marked = Object.keys(errors).some((field) => placed.test(field));
+  // A field that the form doesn't show is explained where the visitor looks for the reason.
+  const elsewhere = Object.entries(errors).filter(([field]) => !placed.test(field)).slice(0, 1);
   const explain = (field: string) => errors[field] && explainError(locale, errors[field]);
   return (
     <>
@@ -110,28 +124,30 @@ export function Calculator({ service }: { service: Service }) {
         ) : (
           <form ref={form} onSubmit={submit} noValidate aria-busy={busy}>
             <div class="steps">
-              {groups.map((group) => {
-                const field = fieldOf[group];
-                const several = group === "feature";
-                return (
-                  <Choices
-                    key={group}
-                    {...{ group, options, say, money, several, error: explain(`selections.${field}`) }}
-                    required={group === "projectType"}
-                    chosen={[selections[field]].flat()}
-                    onChange={(slugs) => change(setSelections, `selections.${field}`, field, several ? slugs : slugs[0] ?? "")}
-                  />
-                );
-              })}
+              <div class="choices">
+                {groups.map((group) => {
+                  const field = fieldOf[group];
+                  const several = group === "feature";
+                  return (
+                    <Choices
+                      key={group}
+                      {...{ group, options, say, money, several, error: explain(`selections.${field}`) }}
+                      required={group === "projectType"}
+                      chosen={[selections[field]].flat()}
+                      onChange={(slugs) => change(setSelections, `selections.${field}`, field, several ? slugs : slugs[0] ?? "")}
+                    />
+                  );
+                })}
+                {picked.length > 0 && (
+                  <p class="bar" aria-hidden="true">
+                    {say.range} <strong>{money.formatRange(range.min, range.max)}</strong>
+                  </p>
+                )}
+              </div>
               <Contact
                 {...{ say, contact, explain, website, onWebsite: setWebsite }}
                 onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
               />
-              {picked.length > 0 && (
-                <p class="bar" aria-hidden="true">
-                  {say.range} <strong>{money.formatRange(range.min, range.max)}</strong>
-                </p>
-              )}
             </div>
             <aside aria-label={say.range}>
               <h2>{say.range}</h2>
@@ -147,7 +163,10 @@ export function Calculator({ service }: { service: Service }) {
               </ul>
               <button disabled={busy}>{busy ? say.sending : say.submit}</button>
               <p role="status">{state === "retrying" && say.retrying}</p>
-              <p role="alert">{state === "failed" && (marked ? say.invalid : say.again)}</p>
+              <p role="alert">
+                {state === "failed" && (marked ? say.invalid : elsewhere.length ? "" : say.again)}
+                {state === "failed" && elsewhere.map(([, error]) => error && ` ${explainError(locale, error)}`)}
+              </p>
               <p class="note">{say.rangeNote}</p>
               <Phones title={say.call} locale={locale} phones={phonesAt(site.SiteSettings, "contact")} />
             </aside>
@@ -167,10 +186,10 @@ function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Lo
     <nav aria-label={locales.map((other) => words[other].language).join(", ")}>
       {locales.map((other) => (
         <a
-          href={`?lang=${other}`}
+          href={addressIn(other)}
           lang={other}
           hreflang={other}
-          aria-label={words[other].language}
+          aria-label={`${other.toUpperCase()} ${words[other].language}`}
           aria-current={other === locale ? "true" : undefined}
           onClick={(event) => {
             event.preventDefault();
@@ -221,7 +240,7 @@ function useLocale() {
     document.title = words[locale].title;
   }, [locale]);
   const change = (next: Locale) => {
-    history.replaceState(null, "", `?lang=${next}`);
+    history.replaceState(null, "", addressIn(next));
     setLocale(next);
   };
   return [locale, change] as const;
@@ -242,11 +261,21 @@ function useSite(service: Service, locale: Locale) {
   return [site, () => setTried(tried + 1)] as const;
 }
 
-/** A reload goes on with the same session; a request that was sent ends it. */
-const readSession = () => sessionStorage.getItem("quote-session") ?? newSession();
+/** Returns the page's address in a language. The rest of its query stays, such as where the visitor came from. */
+function addressIn(locale: Locale) {
+  const query = new URLSearchParams(location.search);
+  query.set("lang", locale);
+  return `?${query}${location.hash}`;
+}
 
-function newSession() {
-  const id = randomId();
-  sessionStorage.setItem("quote-session", id);
-  return id;
+/** What a visitor has chosen and typed is kept in the browser for as long as its tab is open. */
+const draftKey = "quote-draft";
+const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact });
+
+function readDraft(): ReturnType<typeof newDraft> {
+  try {
+    return { ...newDraft(), ...JSON.parse(sessionStorage.getItem(draftKey) ?? "{}") };
+  } catch {
+    return newDraft();
+  }
 }

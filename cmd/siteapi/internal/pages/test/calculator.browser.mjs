@@ -56,7 +56,7 @@ const visitors = {
     range: "10.400-14.000 €",
     send: "Pedir presupuesto",
     labels: ["Nombre", "Apellidos", "Correo electrónico", "Teléfono opcional"],
-    errors: ["Rellena este campo.", "Rellena este campo.", "No es una dirección de correo", "Un teléfono tiene al menos cinco cifras."],
+    errors: ["Rellene este campo.", "Rellene este campo.", "No es una dirección de correo", "Un teléfono tiene al menos cinco cifras."],
     retrying: "Lo intentamos de nuevo",
     pdf: "Descargar el PDF",
     phone: "Atención al cliente",
@@ -66,11 +66,11 @@ const visitors = {
     features: [/^Blog/, /^Plăți online/],
     timeline: /^Flexibil/,
     range: "10.400 - 14.000 €",
-    send: "Cere o ofertă",
+    send: "Cereți o ofertă",
     labels: ["Prenume", "Nume", "E-mail", "Telefon opțional"],
-    errors: ["Completează acest câmp.", "Completează acest câmp.", "Nu este o adresă de e-mail", "Un număr de telefon are cel puțin cinci cifre."],
+    errors: ["Completați acest câmp.", "Completați acest câmp.", "Nu este o adresă de e-mail", "Un număr de telefon are cel puțin cinci cifre."],
     retrying: "Încercăm din nou",
-    pdf: "Descarcă PDF-ul",
+    pdf: "Descărcați PDF-ul",
     phone: "Asistență clienți",
   },
 };
@@ -215,12 +215,82 @@ test("other languages are one click away, nothing is lost on the way, and change
   await page.evaluate(() => ["redesign", "blog", "seo"].forEach((slug) => document.querySelector(`[value=${slug}]`).click()));
   await page.waitForResponse("**/api/quote/track");
   assert.equal(requests.filter((path) => path === "/api/quote/track").length, 1);
-  await page.getByRole("link", { name: "Română" }).click();
+  await page.getByRole("link", { name: "RO Română" }).click();
   await page.getByRole("heading", { name: "Site-uri care își merită locul" }).waitFor();
   assert.ok(await page.getByRole("radio", { name: /^Reproiectare/ }).isChecked());
   assert.equal(await page.evaluate(() => document.documentElement.lang), "ro");
   assert.deepEqual(unexpected(faults), []);
   await page.close();
+});
+
+test("typing after a refused form stays in its field", async () => {
+  const { page } = await open("/calculator?lang=en");
+  await page.getByRole("radio", { name: /^Landing page/ }).check();
+  await page.getByRole("button", { name: "Request a quote" }).click();
+  const [first, last] = ["First name", "Last name"].map((name) => page.getByRole("textbox", { name, exact: true }));
+  await first.and(page.locator(":focus")).waitFor();
+  await last.click();
+  await page.keyboard.type("Stone");
+  assert.deepEqual([await first.inputValue(), await last.inputValue()], ["", "Stone"]);
+  assert.equal(await last.getAttribute("aria-invalid"), null);
+  assert.equal(await first.getAttribute("aria-invalid"), "true");
+  await page.close();
+});
+
+test("a refused field that the form does not show is explained", async () => {
+  const { page } = await open("/calculator?lang=en");
+  await page.route("**/api/quote/submit", (route) =>
+    route.fulfill({ status: 400, json: { code: "BAD_USER_INPUT", errors: [{ field: "sessionId", code: "invalid_session_id" }] } }),
+  );
+  await page.getByRole("radio", { name: /^Landing page/ }).check();
+  await page.getByRole("button", { name: "Request a quote" }).click();
+  await page.getByRole("alert").getByText("Please reload the page").waitFor();
+  await page.close();
+});
+
+test("a reload and another language keep what was chosen and typed, and where the visitor came from", async () => {
+  const { page } = await open("/calculator?utm_source=letter&lang=en#top");
+  await page.getByRole("radio", { name: /^Online shop/ }).check();
+  await page.getByRole("textbox", { name: "Company optional" }).fill("Stone & Co");
+  await page.reload();
+  assert.ok(await page.getByRole("radio", { name: /^Online shop/ }).isChecked());
+  assert.equal(await page.getByRole("textbox", { name: "Company optional" }).inputValue(), "Stone & Co");
+
+  await page.getByRole("link", { name: "ES Español" }).click();
+  await page.getByRole("textbox", { name: "Empresa opcional" }).waitFor();
+  const { search, hash } = new URL(page.url());
+  assert.deepEqual([search, hash], ["?utm_source=letter&lang=es", "#top"]);
+  await page.close();
+});
+
+test("on a phone the bar with the range covers no field of the form", async () => {
+  const other = await openBrowser({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+  try {
+    const { page } = await open("/calculator?lang=en", other.context);
+    await page.getByRole("radio", { name: /^Online shop/ }).check();
+    for (const field of await page.locator(".contact input:not([name=website])").all()) {
+      await field.scrollIntoViewIfNeeded();
+      await field.focus();
+      const covered = await field.evaluate((e) => {
+        const [a, b] = [e, document.querySelector(".bar")].map((part) => part.getBoundingClientRect());
+        return a.top < b.bottom && b.top < a.bottom;
+      });
+      assert.ok(!covered, await field.getAttribute("name"));
+    }
+    await picture(page, "calculator-phone-contact");
+  } finally {
+    await other.close();
+  }
+});
+
+test("without JavaScript it says so in each language", async () => {
+  const other = await openBrowser({ javaScriptEnabled: false });
+  try {
+    const { page } = await open("/calculator", other.context);
+    assert.deepEqual(await page.locator("noscript p").evaluateAll((all) => all.map((p) => p.lang)), ["en", "es", "ro"]);
+  } finally {
+    await other.close();
+  }
 });
 
 for (const [name, options] of Object.entries({
