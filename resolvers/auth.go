@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -49,27 +47,39 @@ func digests(tokens []string) [][sha256.Size]byte {
 func (g *guard) directive(
 	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind,
 ) (any, error) {
-	if err := g.allow(ctx, kind); err != nil {
+	if err := g.authorize(schema.CallerFrom(ctx), kind); err != nil {
 		return nil, err
 	}
 	return next(ctx)
 }
 
-// allow returns UNAUTHENTICATED unless the caller holds a token of this kind. If signing
-// secrets are set, a webhook must also be signed.
-func (g *guard) allow(ctx context.Context, kind schema.TokenKind) error {
-	caller := schema.CallerFrom(ctx)
-	err := g.allowToken(caller, kind)
+// tokenKind returns the kind of token that the @auth of a field asks for, or false if the
+// field has none.
+func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool) {
+	if field == nil {
+		return "", false
+	}
+	d := field.Directives.ForName("auth")
+	if d == nil {
+		return "", false
+	}
+	return schema.TokenKind(d.Arguments.ForName("token").Value.Raw), true
+}
+
+// authorize returns UNAUTHENTICATED unless the caller holds a token of this kind. If
+// signing secrets are set, a webhook must also be signed.
+func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) error {
+	err := g.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(g.signingSecrets) > 0 {
 		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
 	}
 	return err
 }
 
-// allowToken checks the token alone. It compares digests of equal length, and always all
+// checkToken checks the token alone. It compares digests of equal length, and always all
 // of them, so that the time taken reveals nothing about a token.
-func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
-	token := bearer(caller.Header)
+func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) error {
+	token := caller.Token()
 	sum := sha256.Sum256([]byte(token))
 	match := 0
 	for _, accepted := range g.tokens[kind] {
@@ -88,25 +98,6 @@ func (g *guard) allowToken(caller *schema.Caller, kind schema.TokenKind) error {
 		}
 	}
 	return nil
-}
-
-// allowField returns UNAUTHENTICATED if the @auth of a field refuses the caller. While
-// the body has not been read and is nil, only the token is checked.
-func (g *guard) allowField(ctx context.Context, def *ast.FieldDefinition) error {
-	if def == nil {
-		return nil
-	}
-
-	d := def.Directives.ForName("auth")
-	if d == nil {
-		return nil
-	}
-
-	kind := schema.TokenKind(d.Arguments.ForName("token").Value.Raw)
-	if caller := schema.CallerFrom(ctx); caller.Body == nil {
-		return g.allowToken(caller, kind)
-	}
-	return g.allow(ctx, kind)
 }
 
 // signatureTolerance is how far the clocks of CMS and service may differ.
@@ -155,13 +146,4 @@ func sign(secret, timestamp string, body []byte) []byte {
 	mac.Write([]byte{'.'})
 	mac.Write(body)
 	return mac.Sum(nil)
-}
-
-// bearer returns the token of the Authorization header, or an empty text.
-func bearer(h http.Header) string {
-	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
 }

@@ -234,7 +234,7 @@ func TestRefetchAfterAWebhook(t *testing.T) {
 
 	for i := range 2 {
 		header := map[string][]string{"Idempotency-Key": {fmt.Sprint("delivery-", i)}}
-		ctx := schema.WithCaller(context.Background(), &schema.Caller{Header: header})
+		ctx := schema.WithCaller(context.Background(), schema.Caller{Header: header})
 		got, err := r.receiveCmsWebhook(ctx, map[string]any{"_type": "heroSection", "language": "en"})
 		if err != nil || len(got.Invalidated) != 1 || got.Invalidated[0] != "content:locale:en" {
 			t.Fatalf("got %+v, %v", got, err)

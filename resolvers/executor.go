@@ -21,7 +21,8 @@ type ExecutorOptions struct {
 	Documents graphql.Cache[*ast.QueryDocument]
 
 	// Charge counts a root field that is requested n times against the rate limit of its
-	// REST route, so that GraphQL does not bypass that limit; nil: nothing is counted.
+	// REST route, unless the request was counted as one to that route. GraphQL thus does
+	// not bypass the limit; nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
 	// Rules returns the rules of validation; nil: gqlparser's defaults.
@@ -75,10 +76,23 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 // must be called before any operation runs.
 func (e *Executor) Pin(text string, doc *ast.QueryDocument) { e.documents.pinned[text] = doc }
 
-// Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller. An
-// endpoint calls it before it reports any other error.
-func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) error {
-	return e.guard.allowField(ctx, def)
+// CheckToken returns UNAUTHENTICATED if a root field's @auth refuses the caller's token.
+// An endpoint calls it before it reads a body.
+func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) error {
+	if kind, guarded := tokenKind(field); guarded {
+		return e.guard.checkToken(schema.CallerFrom(ctx), kind)
+	}
+	return nil
+}
+
+// Authorize returns UNAUTHENTICATED if a root field's @auth refuses the caller, because of
+// the token or of the body's signature. An endpoint calls it before it reports any other
+// error.
+func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) error {
+	if kind, guarded := tokenKind(field); guarded {
+		return e.guard.authorize(schema.CallerFrom(ctx), kind)
+	}
+	return nil
 }
 
 // Admit charges the root fields of a validated operation and checks its variables, to
@@ -88,8 +102,7 @@ func (e *Executor) Authorize(ctx context.Context, def *ast.FieldDefinition) erro
 func (e *Executor) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
-	caller := schema.CallerFrom(ctx)
-	if e.charge != nil && !caller.Charged {
+	if e.charge != nil {
 		times := map[string]int{}
 		for _, field := range schema.Fields(op.SelectionSet) {
 			times[field.Name]++
@@ -103,8 +116,8 @@ func (e *Executor) Admit(
 	}
 
 	invalid, dropped := e.input.Check(op, variables, ignoreUnknown)
-	if e.development {
-		caller.Summary.DroppedFields = dropped
+	if e.development && len(dropped) > 0 {
+		schema.RecorderFrom(ctx).Dropped(dropped)
 	}
 	if len(invalid) == 0 {
 		return nil
@@ -112,7 +125,7 @@ func (e *Executor) Admit(
 
 	// Only callers who may use the operation learn what is wrong with the input.
 	for _, field := range schema.Fields(op.SelectionSet) {
-		if err := e.guard.allowField(ctx, field.Definition); err != nil {
+		if err := e.Authorize(ctx, field.Definition); err != nil {
 			return err
 		}
 	}

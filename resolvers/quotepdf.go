@@ -39,6 +39,12 @@ const maxIDLength = 64
 // clears all of them, so a cached document is served without reading the database.
 func pdfKey(id, what string) string { return "quote:pdf:" + id + ":" + what }
 
+// documentKey is the cache key of a rendered document. It has the revision of the content,
+// so the next document reflects an edit of the site settings.
+func documentKey(id string, locale schema.Locale, revision string) string {
+	return pdfKey(id, string(locale)+":"+revision)
+}
+
 // quotePdf implements the root field of that name.
 func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
@@ -62,6 +68,10 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		return nil, err
 	}
 
+	schema.AttachFile(ctx, &schema.File{
+		Content: entry.Value,
+		Again:   r.again(id, locale, entry.Revision, snap.revision),
+	})
 	return &schema.QuotePDF{
 		FileName:    "quote-" + shortID(id) + ".pdf",
 		ContentType: "application/pdf",
@@ -129,12 +139,10 @@ func newLanguages() language.Matcher {
 }
 
 // render returns the document of a submission, rendered once for all concurrent requests.
-// The cache key has the revision of the content, so the next document reflects an edit of
-// the site settings.
 func (r *Resolver) render(
 	ctx context.Context, id string, locale schema.Locale, snap *snapshot,
 ) (cache.Entry, error) {
-	key := pdfKey(id, string(locale)+":"+snap.revision)
+	key := documentKey(id, locale, snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		s, err := r.submission(ctx, id)
 		if err != nil {
@@ -150,16 +158,20 @@ func (r *Resolver) render(
 		value, err := r.draw(ctx, document)
 		return value, life, err
 	})
+	return entry, translate(err)
+}
 
-	// The endpoint may keep this function, which therefore holds copies of the two
-	// revisions and neither the document nor the content.
-	sent, content := strings.Clone(entry.Revision), strings.Clone(snap.revision)
-	schema.OfferAgain(ctx, func() ([]byte, bool) {
+// again returns a function for [schema.File] that returns a rendered document while it is
+// still the current one. An endpoint may keep the function, which therefore holds copies
+// of the two revisions and neither the document nor the content.
+func (r *Resolver) again(id string, locale schema.Locale, sent, content string) func() ([]byte, bool) {
+	key := documentKey(id, locale, content)
+	sent, content = strings.Clone(sent), strings.Clone(content)
+	return func() ([]byte, bool) {
 		revision, _ := r.Revision(string(locale))
 		now, ok := r.Cache.Peek(context.Background(), key)
 		return now.Value, ok && now.Revision == sent && revision == content
-	})
-	return entry, translate(err)
+	}
 }
 
 // draw draws a document. If too many others are being drawn, it gives up after drawWait.

@@ -49,9 +49,8 @@ func (r *Resolver) trackQuote(
 		return nil, translate(err)
 	}
 
-	if r.Development {
-		summary := &schema.CallerFrom(ctx).Summary
-		summary.DroppedFields = append(summary.DroppedFields, read.dropped...)
+	if r.Development && len(read.dropped) > 0 {
+		schema.RecorderFrom(ctx).Dropped(read.dropped)
 	}
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }

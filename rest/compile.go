@@ -290,28 +290,30 @@ func (c *compiler) examples(rt *route) {
 	}
 }
 
-// answer checks that a download selects the fields it consists of.
+// answer checks that a download selects the fields that describe it, and that it has a
+// content, which its resolver attaches to the response.
 func (c *compiler) answer(rt *route, download bool) {
 	switch {
 	case download != (rt.produces != ""):
 		c.add(rt.at("produces"),
 			"@rest(produces) belongs to a download, which needs it: add it to one, or take it away")
 	case !download:
-	// The other checks concern downloads.
+		// The other checks concern downloads.
 	case rt.method != "GET":
 		c.add(rt.at("answer"), "a download is read with GET: change the method or the answer")
 
 	default:
 		fields := schema.Fields(rt.root.SelectionSet)
-		for name, typ := range map[string]string{
-			"fileName":    "String!",
-			"contentType": "String!",
-			"content":     "Base64!",
-		} {
-			isIt := func(f *ast.Field) bool { return f.Alias == name && f.Definition.Type.String() == typ }
+		for _, name := range []string{"fileName", "contentType"} {
+			isIt := func(f *ast.Field) bool { return f.Alias == name && f.Definition.Type.String() == "String!" }
 			if !slices.ContainsFunc(fields, isIt) {
-				c.add(rt.root.Position, "a download needs the field %s, a %s: select it", name, typ)
+				c.add(rt.root.Position, "a download needs the field %s, a String!: select it", name)
 			}
+		}
+
+		file := c.schema.Types[rt.root.Definition.Type.Name()]
+		if content := file.Fields.ForName("content"); content == nil || content.Type.String() != "Base64!" {
+			c.add(rt.root.Position, "a download needs the field content, a Base64!: add it to %s", file.Name)
 		}
 	}
 }

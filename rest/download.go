@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 // download is the response of a route that sends a file.
 type download struct {
 	FileName, ContentType, Etag, Locale string
-	sink                                schema.BinarySink
+
+	// again returns the file while it is unchanged. It is nil if that is unknown.
+	again func() (content []byte, same bool)
 }
 
 // downloadKey holds the parts of the request on which a download depends.
@@ -26,26 +29,31 @@ const (
 	maxDownloadKey = 512 // bytes that a client can choose
 )
 
-// serveDownload sends the file that the operation's root field describes.
-func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any) {
+// serveDownload sends the file that the operation's root field describes and attaches.
+func (a *API) serveDownload(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any,
+) {
 	key := downloadKey{rt.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
 	repeatable := rt.body == nil // The key covers the whole request.
 	if repeatable && a.repeat(w, r, key) {
 		return
 	}
 
-	d := &download{}
-	value, problem := a.run(schema.WithBinarySink(r.Context(), &d.sink), rt, vars, r.Header)
+	value, file, problem := a.run(ctx, rt, vars, r.Header)
+	if problem == nil && file == nil {
+		problem = &schema.Error{Code: schema.CodeInternal}
+	}
 	if problem != nil {
 		WriteProblem(w, r, problem)
 		return
 	}
 
+	d := &download{again: file.Again}
 	if err := json.Unmarshal(value, d); err != nil {
 		panic(err) // compile has checked the fields
 	}
 
-	d.write(w, r, d.sink.Bytes)
+	d.write(w, r, file.Content)
 	if repeatable {
 		a.remember(key, d)
 	}
@@ -54,8 +62,7 @@ func (a *API) serveDownload(w http.ResponseWriter, r *http.Request, rt *route, v
 // remember keeps a download, so that the next request for it is answered without running
 // the operation.
 func (a *API) remember(key downloadKey, d *download) {
-	d.sink.Bytes = nil
-	if d.sink.Again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+	if d.again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
 		key.query = strings.Clone(key.query) // The copy does not retain the rest of the request line.
 		a.downloads.Set(key, d)
 	}
@@ -65,7 +72,7 @@ func (a *API) remember(key downloadKey, d *download) {
 // now.
 func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
 	if d, known := a.downloads.GetIfPresent(key); known {
-		if content, same := d.sink.Again(); same {
+		if content, same := d.again(); same {
 			d.write(w, r, content)
 			return true
 		}

@@ -58,3 +58,14 @@ func TestDownloadWithoutAnEntityTag(t *testing.T) {
 		t.Errorf("got %d %q %v", got.status, got.body, got.header)
 	}
 }
+
+func TestDownloadWithoutAFile(t *testing.T) {
+	t.Parallel()
+	srv, stub := newServer(t)
+	stub.reply = func(string) (any, error) { return &schema.QuotePDF{FileName: "f", Locale: "en"}, nil }
+
+	got := send(t, srv, "GET", "/api/quote/pdf?id=abc", "")
+	if got.status != 500 || got.problem(t).Code != schema.CodeInternal {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}

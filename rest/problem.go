@@ -51,9 +51,9 @@ func newProblem(e *schema.Error, requestID string) Problem {
 // WriteProblem responds to a request with a problem document. For a 405 the caller sets
 // the Allow header first.
 func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
-	caller := schema.CallerFrom(r.Context())
-	caller.Summary.Refuse(e.Code, e.Fields)
-	p := newProblem(e, caller.RequestID)
+	ctx := r.Context()
+	schema.RecorderFrom(ctx).Refused(e.Code, e.Fields)
+	p := newProblem(e, schema.CallerFrom(ctx).RequestID)
 
 	body, err := json.Marshal(p)
 	if err != nil { // No field of a Problem can fail to encode.

@@ -16,7 +16,7 @@ func TestProblemDocuments(t *testing.T) {
 	t.Parallel()
 
 	r := httptest.NewRequest("GET", "/x", nil)
-	r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1"}))
+	r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{RequestID: "r1"}))
 
 	w := httptest.NewRecorder()
 	WriteProblem(w, r, &schema.Error{

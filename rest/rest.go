@@ -38,9 +38,12 @@ const DescriptionPath = "/api/openapi.json"
 type Executor interface {
 	graphql.GraphExecutor
 
-	// Authorize returns an error if the guard of a root field refuses the caller. It
-	// checks the token while the caller's Body is nil, and from then on the signature of
-	// the body too.
+	// CheckToken returns an error if the guard of a root field refuses the caller's
+	// token. It is called before the body is read.
+	CheckToken(ctx context.Context, field *ast.FieldDefinition) error
+
+	// Authorize returns an error if the guard of a root field refuses the caller's token
+	// or the signature of the caller's body.
 	Authorize(ctx context.Context, field *ast.FieldDefinition) error
 
 	// Admit adds defaults to the variables and returns an error if the operation may not

@@ -171,19 +171,35 @@ func TestNothingFoundIs404(t *testing.T) {
 	}
 }
 
-// The operation finds the raw body in the caller, and the access log finds its summary.
-func TestTheCallerIsFilledIn(t *testing.T) {
+// record is a recorder that keeps what it is told.
+type record struct {
+	schema.Recorder
+	operation schema.Operation
+	code      schema.Code
+	fields    []schema.FieldError
+}
+
+func (r *record) Operation(op schema.Operation) { r.operation = op }
+func (r *record) Refused(code schema.Code, fields []schema.FieldError) {
+	r.code, r.fields = code, fields
+}
+
+// The operation finds the raw body in the caller, and the access log learns what was asked
+// for and why it was refused.
+func TestRequestsAreRecorded(t *testing.T) {
 	t.Parallel()
 
 	a, stub := newAPI(t)
-	caller := &schema.Caller{
+	kept := &record{}
+	caller := schema.Caller{
 		RequestID: "from-middleware",
 		Header:    map[string][]string{"Authorization": {"Bearer " + testToken}},
 	}
 
 	post := func(path, body string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
-		a.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+		ctx := schema.WithRecorder(schema.WithCaller(r.Context(), caller), kept)
+		a.ServeHTTP(w, r.WithContext(ctx))
 		return w
 	}
 
@@ -197,9 +213,8 @@ func TestTheCallerIsFilledIn(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 
-	s := caller.Summary
-	if s.Operation != "mutation" || s.RootFields[0] != "submitQuote" || s.Code != schema.CodeBadUserInput ||
-		len(s.InvalidFields) != 8 {
-		t.Errorf("summary %+v", s)
+	if kept.operation.Type != "mutation" || kept.operation.RootFields[0] != "submitQuote" ||
+		kept.code != schema.CodeBadUserInput || len(kept.fields) != 8 {
+		t.Errorf("recorded %+v", kept)
 	}
 }

@@ -73,6 +73,12 @@ func (s *stub) allow(ctx context.Context) error {
 	return nil
 }
 
+// CheckToken implements Executor.
+func (s *stub) CheckToken(ctx context.Context, f *ast.FieldDefinition) error {
+	return s.Authorize(ctx, f)
+}
+
+// Authorize implements Executor.
 func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 	if f.Directives.ForName("auth") == nil {
 		return nil
@@ -84,8 +90,7 @@ func (s *stub) Authorize(ctx context.Context, f *ast.FieldDefinition) error {
 func (s *stub) Admit(
 	ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
 ) error {
-	fields, dropped := s.input.Check(op, variables, ignoreUnknown)
-	schema.CallerFrom(ctx).Summary.DroppedFields = dropped
+	fields, _ := s.input.Check(op, variables, ignoreUnknown)
 	if len(fields) == 0 {
 		return nil
 	}
@@ -139,7 +144,7 @@ func (s *stub) note(ctx context.Context, args ...any) {
 	defer s.mu.Unlock()
 	s.calls++
 	s.args = args
-	s.callers = append(s.callers, *schema.CallerFrom(ctx))
+	s.callers = append(s.callers, schema.CallerFrom(ctx))
 }
 
 // ran counts the operations that reached a resolver.
@@ -226,7 +231,7 @@ var testPDF = []byte("%PDF-1.7 not really\x00\xff")
 
 func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	s.note(ctx, id, locale)
-	return replied(s, "quotePdf", &schema.QuotePDF{
+	file, err := replied(s, "quotePdf", &schema.QuotePDF{
 		FileName:    "quote-abc.pdf",
 		ContentType: "application/pdf",
 		Size:        len(testPDF),
@@ -234,6 +239,11 @@ func (s *stub) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (
 		Locale:      schema.LocaleRo,
 		Content:     testPDF,
 	})
+
+	if file != nil && file.Content != nil {
+		schema.AttachFile(ctx, &schema.File{Content: file.Content})
+	}
+	return file, err
 }
 
 // newAPI returns an API over the service's own documents and the stub it runs on.
@@ -249,7 +259,7 @@ func newAPI(tb testing.TB) (*API, *stub) {
 
 // withCaller adds a caller to a request, as the server's middleware does.
 func withCaller(r *http.Request) *http.Request {
-	return r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "r1", Header: r.Header}))
+	return r.WithContext(schema.WithCaller(r.Context(), schema.Caller{RequestID: "r1", Header: r.Header}))
 }
 
 // newServer serves an API over real HTTP.

@@ -6,64 +6,46 @@ import (
 	"strings"
 )
 
-// Caller describes the request behind an operation.
+// Caller identifies the client behind an operation. It is a value: a middleware that
+// learns more about the client puts a changed copy into the context.
 type Caller struct {
 	RequestID string // accepted or made by the server, never empty at an endpoint
 	Address   string // the client's IP address, as trusted proxies report it
 	Header    http.Header
-	Operator  bool   // The endpoint serves operator fields.
-	Session   bool   // A session of the inbox was verified, which counts as an operator's token.
-	Charged   bool   // The request was counted against the limit of its own route.
-	Body      []byte // the raw request body as it was received, for signatures
+	Operator  bool // The endpoint serves operator fields.
+	Session   bool // A session of the inbox was verified, which counts as an operator's token.
 
-	Summary Summary // details for the access log
+	// Body is the request body as it was received, for signatures. It is nil until the
+	// endpoint has read it.
+	Body []byte
 }
 
-// Summary is what the access log records about the operation of a request. The endpoint
-// that serves the request fills it in, before and after the operation runs.
-type Summary struct {
-	Operation     string   // query or mutation
-	OperationName string   // name in the client's document, or in the document of a REST route
-	RootFields    []string // names in the schema
-	Public        bool     // The operation was a successful read of public content.
-	Cached        bool     // The response came from the cache.
-	Code          Code     // code of the first error
-	InvalidFields []string // names of the refused input fields, never their values
-	DroppedFields []string // names of the input fields that track left out, in development
-}
-
-// HeaderDropped is the header that names the dropped fields of a request.
-const HeaderDropped = "X-Dropped-Fields"
-
-// SetHeaders adds the headers that describe how a response was made.
-func (s *Summary) SetHeaders(h http.Header) {
-	if len(s.DroppedFields) > 0 {
-		h.Set(HeaderDropped, strings.Join(s.DroppedFields, ", "))
+// Token returns the bearer token of the Authorization header, or an empty text.
+func (c Caller) Token() string {
+	scheme, token, ok := strings.Cut(c.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-}
-
-// Refuse records the error that the client receives.
-func (s *Summary) Refuse(code Code, fields []FieldError) {
-	s.Code, s.InvalidFields = code, make([]string, len(fields))
-	for i, f := range fields {
-		if s.InvalidFields[i] = f.Field; f.Code == FieldCodeUnknownField {
-			s.InvalidFields[i] = "(unknown)" // The client chose the name.
-		}
-	}
+	return strings.TrimSpace(token)
 }
 
 type callerKey struct{}
 
 // WithCaller returns a context that carries the caller.
-func WithCaller(ctx context.Context, c *Caller) context.Context {
+func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// WithBody returns a context whose caller has sent this body.
+func WithBody(ctx context.Context, body []byte) context.Context {
+	c := CallerFrom(ctx)
+	c.Body = body
+	return WithCaller(ctx, c)
 }
 
 // CallerFrom returns the caller of a request. The caller is empty for an operation that
 // the service itself starts.
-func CallerFrom(ctx context.Context) *Caller {
-	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
-		return c
-	}
-	return &Caller{}
+func CallerFrom(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,52 +36,19 @@ func MarshalJSON(v any) graphql.Marshaler {
 // UnmarshalJSON takes any JSON value as it was decoded.
 func UnmarshalJSON(v any) (any, error) { return v, nil }
 
-// BinarySink receives the bytes of a Base64 value in place of their text form. An
-// endpoint that sends them raw puts one into the context, which spares encoding and
-// decoding.
-type BinarySink struct {
-	// Bytes is the last value that was written.
-	Bytes []byte
-
-	// Again returns the value as long as the operation would still give the same
-	// response. It is nil if that is unknown.
-	Again func() (value []byte, same bool)
-}
-
-type binarySinkKey struct{}
-
-// WithBinarySink returns a context in which Base64 values go to sink. The response has an
-// empty string in their place.
-func WithBinarySink(ctx context.Context, sink *BinarySink) context.Context {
-	return context.WithValue(ctx, binarySinkKey{}, sink)
-}
-
-// OfferAgain sets the function Again of the endpoint's sink, if it has one.
-func OfferAgain(ctx context.Context, again func() ([]byte, bool)) {
-	if sink, ok := ctx.Value(binarySinkKey{}).(*BinarySink); ok {
-		sink.Again = again
-	}
-}
-
 // MarshalBase64 writes bytes in standard base64 with padding.
-func MarshalBase64(b []byte) graphql.ContextMarshaler {
-	return graphql.ContextWriterFunc(func(ctx context.Context, w io.Writer) error {
-		if sink, ok := ctx.Value(binarySinkKey{}).(*BinarySink); ok {
-			sink.Bytes = b
-			_, err := io.WriteString(w, `""`)
-			return err
-		}
-
+func MarshalBase64(b []byte) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
 		text, err := json.Marshal(b) // base64 in quotes
-		if err == nil {
-			_, err = w.Write(text)
+		if err != nil {
+			panic(fmt.Errorf("encoding bytes: %w", err))
 		}
-		return err
+		_, _ = w.Write(text)
 	})
 }
 
 // UnmarshalBase64 always fails, because the schema accepts no such value.
-func UnmarshalBase64(context.Context, any) ([]byte, error) { return nil, errors.ErrUnsupported }
+func UnmarshalBase64(any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // DefaultLocale is the language for requests that ask for none.
 const DefaultLocale = LocaleEn

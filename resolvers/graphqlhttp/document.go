@@ -169,13 +169,13 @@ func (doc *document) operation(name string) *operation {
 	return nil
 }
 
-// summarize records for the access log what a document asks for, even if it is refused.
-// It copies only a name of the usual length from the client's text; the names of fields
-// are taken from the schema.
-func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
+// summarize describes for the access log what a document asks for that is refused. Only a
+// name of the usual length comes from the client's text; the names of fields are taken
+// from the schema.
+func (d *Documents) summarize(doc *document, name string) (asked schema.Operation) {
 	op := doc.ast.Operations.ForName(name)
 	if op == nil {
-		return
+		return asked
 	}
 
 	root := d.Schema.Query
@@ -183,20 +183,26 @@ func (d *Documents) summarize(s *schema.Summary, doc *document, name string) {
 		root = d.Schema.Mutation
 	}
 
-	s.Operation = string(op.Operation)
-	if len(op.Name) <= maxName {
-		s.OperationName = strings.Clone(op.Name)
-	}
-
+	asked.Type, asked.Name = string(op.Operation), loggedName(op)
 	for _, selection := range op.SelectionSet {
 		f, ok := selection.(*ast.Field)
-		if !ok || slices.Contains(s.RootFields, f.Name) {
+		if !ok || slices.Contains(asked.RootFields, f.Name) {
 			continue
 		}
 		if def := root.Fields.ForName(f.Name); def != nil {
-			s.RootFields = append(s.RootFields, def.Name)
+			asked.RootFields = append(asked.RootFields, def.Name)
 		}
 	}
+	return asked
+}
+
+// loggedName returns the name of an operation, or an empty text if it is too long for the
+// log. The name is a copy, which does not keep the document in memory.
+func loggedName(op *ast.OperationDefinition) string {
+	if len(op.Name) > maxName {
+		return ""
+	}
+	return strings.Clone(op.Name)
 }
 
 // onlyValues reports whether only values written into a document are wrong.

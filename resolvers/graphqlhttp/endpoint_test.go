@@ -198,7 +198,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 type endpoint struct {
 	*site
 	url  string
-	said chan schema.Summary // summaries of the requests, in their order
+	said chan recorded // what was recorded of the requests, in their order
 }
 
 // setup adjusts the endpoint of a test.
@@ -215,8 +215,23 @@ func (admitting) Admit(context.Context, *ast.OperationDefinition, map[string]any
 	return nil
 }
 
-// handler returns the endpoint behind a middleware that adds the caller.
-func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
+// recorded is what the endpoint records of a request.
+type recorded struct {
+	schema.Operation
+	Code schema.Code
+}
+
+// recorder keeps what the endpoint records.
+type recorder struct {
+	schema.Recorder
+	recorded
+}
+
+func (r *recorder) Operation(op schema.Operation)                   { r.recorded.Operation = op }
+func (r *recorder) Refused(code schema.Code, _ []schema.FieldError) { r.Code = code }
+
+// handler returns the endpoint behind a middleware that adds the caller and the recorder.
+func (s *setup) handler(t testing.TB, said chan recorded) http.Handler {
 	t.Helper()
 	docs, err := graphqlhttp.NewDocuments(s.documents)
 	if err != nil {
@@ -231,13 +246,14 @@ func (s *setup) handler(t testing.TB, said chan schema.Summary) http.Handler {
 	handler := graphqlhttp.New(s.options)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := &schema.Caller{RequestID: "req-1", Header: r.Header}
+		kept := &recorder{}
 		defer func() {
 			if said != nil {
-				said <- caller.Summary
+				said <- kept.recorded
 			}
 		}()
-		handler.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
+		ctx := schema.WithCaller(r.Context(), schema.Caller{RequestID: "req-1", Header: r.Header})
+		handler.ServeHTTP(w, r.WithContext(schema.WithRecorder(ctx, kept)))
 	})
 }
 
@@ -252,7 +268,7 @@ func newSetup(adjust func(*setup)) *setup {
 
 func newEndpoint(t testing.TB, adjust func(*setup)) *endpoint {
 	t.Helper()
-	s, said := newSetup(adjust), make(chan schema.Summary, 10_000)
+	s, said := newSetup(adjust), make(chan recorded, 10_000)
 	server := httptest.NewServer(s.handler(t, said))
 	t.Cleanup(server.Close)
 	return &endpoint{site: s.site, url: server.URL, said: said}

@@ -48,8 +48,8 @@ type Options struct {
 	CDNMaxAge  time.Duration
 }
 
-// Handler is the GraphQL endpoint, at any path. It finds the caller in the context of a
-// request, and fills in the caller's Summary.
+// Handler is the GraphQL endpoint, at any path. It finds the caller and the recorder in
+// the context of a request.
 type Handler struct {
 	exec       Executor
 	documents  *Documents
@@ -100,13 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	key := responseKey{m, r.Method != http.MethodPost, string(raw)}
 	if cached := h.responses.get(key); cached != nil {
-		schema.CallerFrom(r.Context()).Summary = schema.Summary{
-			Operation:     string(ast.Query),
-			OperationName: cached.name,
-			RootFields:    cached.rootFields,
-			Public:        true,
-			Cached:        true,
-		}
+		schema.RecorderFrom(r.Context()).Operation(cached.operation)
 		cached.write(w, r)
 		return
 	}
@@ -128,9 +122,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
-	caller := schema.CallerFrom(r.Context())
-	caller.Body = raw
-	op, errs := h.prepare(req, hash, &caller.Summary)
+	recorder := schema.RecorderFrom(r.Context())
+	op, errs := h.prepare(req, hash, recorder)
 	if op == nil {
 		h.fail(w, r, m, errs)
 		return
@@ -141,8 +134,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
-	ctx, cancel := context.WithTimeout(graphql.StartOperationTrace(r.Context()), maxTime)
+	ctx, cancel := context.WithTimeout(schema.WithBody(r.Context(), raw), maxTime)
 	defer cancel()
+	ctx = graphql.StartOperationTrace(ctx)
 	req.Headers = r.Header
 
 	if refused := h.exec.Admit(ctx, op.OperationDefinition, req.Variables, false); refused != nil {
@@ -177,7 +171,6 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
-	caller.Summary.SetHeaders(w.Header())
 	missing := anyNull(result.Data, op.settings)
 	body := encode(m, result, missing)
 
@@ -189,12 +182,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 		return
 	}
 
-	caller.Summary.Public = !op.cache.private && !missing
+	asked := op.summary()
+	asked.Public = !op.cache.private && !missing
+	recorder.Operation(asked)
+
+	asked.Cached = true // for those that get the response again
 	res := &cachedResponse{
-		response:   newResponse(m, op.cache.header(), body),
-		name:       caller.Summary.OperationName,
-		rootFields: op.rootFields,
-		revisions:  revisions,
+		response:  newResponse(m, op.cache.header(), body),
+		operation: asked,
+		revisions: revisions,
 	}
 	if h.responses.current(revisions) {
 		h.nameContent(key, res)
@@ -224,25 +220,26 @@ func (h *Handler) nameContent(key responseKey, res *cachedResponse) {
 // prepare checks the document of a request, and registers it if it came with a hash.
 // Errors that are returned with an operation are about values written into the document.
 // The executor reports these better: all at once, and with their paths.
-func (h *Handler) prepare(req *request, hash string, summary *schema.Summary) (*operation, gqlerror.List) {
+func (h *Handler) prepare(
+	req *request, hash string, recorder schema.Recorder,
+) (*operation, gqlerror.List) {
 	doc, errs := h.documents.load(req.Query)
 	if doc == nil {
 		return nil, errs
 	}
 
-	h.documents.summarize(summary, doc, req.OperationName)
-	if len(doc.operations) == 0 {
-		return nil, errs
-	}
-
 	op := doc.operation(req.OperationName)
 	if op == nil {
+		recorder.Operation(h.documents.summarize(doc, req.OperationName))
+		if len(doc.operations) == 0 {
+			return nil, errs
+		}
 		return nil, gqlerror.List{
 			gqlerror.Wrap(badInput("operationName must name an operation of the document.")),
 		}
 	}
 
-	summary.RootFields = op.rootFields
+	recorder.Operation(op.summary())
 	if hash != "" && len(errs) == 0 {
 		h.documents.registered.Set(hash, req.Query)
 	}

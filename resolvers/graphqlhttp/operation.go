@@ -61,6 +61,15 @@ func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
 	return op
 }
 
+// summary describes the operation for the access log.
+func (op *operation) summary() schema.Operation {
+	return schema.Operation{
+		Type:       string(op.Operation),
+		Name:       loggedName(op.OperationDefinition),
+		RootFields: op.rootFields,
+	}
+}
+
 // visit collects the root fields and narrows the cache policy by every field.
 func (op *operation) visit(s *ast.Schema, set ast.SelectionSet, root bool) {
 	for _, field := range schema.Fields(set) {

@@ -93,7 +93,7 @@ func TestErrorsOfExecution(t *testing.T) {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
 
-		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Operation != "query" ||
+		if said := <-d.said; said.Code != schema.CodeUpstreamUnavailable || said.Type != "query" ||
 			said.Cached {
 			t.Errorf("summary %+v", said)
 		}
@@ -133,7 +133,7 @@ func TestWrongValuesAreLeftToTheExecutor(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 
-	if said := <-d.said; said.Operation != "mutation" || fmt.Sprint(said.RootFields) != "[trackQuote]" ||
+	if said := <-d.said; said.Type != "mutation" || fmt.Sprint(said.RootFields) != "[trackQuote]" ||
 		said.Code != schema.CodeBadUserInput {
 		t.Errorf("summary %+v", said)
 	}
@@ -158,7 +158,7 @@ func TestWriteError(t *testing.T) {
 		r.Header.Set("Accept", accept)
 
 		graphqlhttp.WriteError(w,
-			r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{RequestID: "req-1"})),
+			r.WithContext(schema.WithCaller(r.Context(), schema.Caller{RequestID: "req-1"})),
 			&schema.Error{
 				Code:       schema.CodeRateLimited,
 				Message:    `Too "many".`,

@@ -115,8 +115,8 @@ func writeError(w http.ResponseWriter, r *http.Request, m mediaType, status int,
 	}})
 }
 
-// writeErrors answers with errors that kept an operation from running, and summarizes
-// them for the access log.
+// writeErrors answers with errors that kept an operation from running, and records them
+// for the access log.
 func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int, errs gqlerror.List) {
 	report(w, r, errs)
 	if status == http.StatusUnauthorized {
@@ -130,7 +130,7 @@ func writeErrors(w http.ResponseWriter, r *http.Request, m mediaType, status int
 	writeUncached(w, r, m, status, body)
 }
 
-// report summarizes errors for the access log, and sets Retry-After if one has it.
+// report records errors for the access log, and sets Retry-After if one has it.
 func report(w http.ResponseWriter, r *http.Request, errs gqlerror.List) {
 	var fields []schema.FieldError
 	for _, err := range errs {
@@ -141,5 +141,5 @@ func report(w http.ResponseWriter, r *http.Request, errs gqlerror.List) {
 		fields = append(fields, list...)
 	}
 
-	schema.CallerFrom(r.Context()).Summary.Refuse(schema.ErrorCode(errs[0]), fields)
+	schema.RecorderFrom(r.Context()).Refused(schema.ErrorCode(errs[0]), fields)
 }

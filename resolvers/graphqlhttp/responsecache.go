@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/maypok86/otter/v2"
+
+	"siteapi/schema"
 )
 
 // responseCache stores finished responses of public queries by the exact bytes of their
@@ -33,9 +35,8 @@ type revision struct{ locale, name string }
 type cachedResponse struct {
 	response
 
-	name       string // name of the operation
-	rootFields []string
-	revisions  []revision
+	operation schema.Operation // for the access log
+	revisions []revision
 }
 
 const (

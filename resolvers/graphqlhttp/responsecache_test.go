@@ -22,14 +22,14 @@ func TestHotResponseIsCached(t *testing.T) {
 	t.Parallel()
 	d := newEndpoint(t, nil)
 	first := d.ask(t, "", phoneQuery)
-	if said := <-d.said; said.Cached || said.Operation != "query" ||
+	if said := <-d.said; said.Cached || said.Type != "query" ||
 		fmt.Sprint(said.RootFields) != "[SiteSettings]" {
 		t.Errorf("the first request: %+v", said)
 	}
 
 	for range 3 {
 		got := d.ask(t, "", phoneQuery)
-		if said := <-d.said; !said.Cached || said.Operation != "query" ||
+		if said := <-d.said; !said.Cached || said.Type != "query" ||
 			fmt.Sprint(said.RootFields) != "[SiteSettings]" || said.Code != "" {
 			t.Errorf("the next: %+v", said)
 		}

@@ -72,7 +72,7 @@ func TestWhatIsNotCompressed(t *testing.T) {
 	t.Parallel()
 	withToken, ofSession := request(http.MethodGet, "gzip"), request(http.MethodGet, "gzip")
 	withToken.Header.Set("Authorization", "Bearer x")
-	ofSession = ofSession.WithContext(schema.WithCaller(t.Context(), &schema.Caller{Session: true}))
+	ofSession = ofSession.WithContext(schema.WithCaller(t.Context(), schema.Caller{Session: true}))
 
 	for name, c := range map[string]struct {
 		r           *http.Request

@@ -1785,7 +1785,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) unmarshalNBase642ᚕbyte(ctx context.Context, v any) ([]byte, error) {
-	res, err := schema.UnmarshalBase64(ctx, v)
+	res, err := schema.UnmarshalBase64(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -1799,7 +1799,7 @@ func (ec *executionContext) marshalNBase642ᚕbyte(ctx context.Context, sel ast.
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "Base64!")
 	}
-	return graphql.WrapContextMarshaler(ctx, res)
+	return res
 }
 
 func (ec *executionContext) unmarshalNDateTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {

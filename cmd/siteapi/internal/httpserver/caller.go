@@ -17,8 +17,8 @@ import (
 type proxies []netip.Prefix
 
 // caller describes the client of a request.
-func (p proxies) caller(r *http.Request) *schema.Caller {
-	return &schema.Caller{RequestID: requestID(r.Header), Address: p.address(r), Header: r.Header}
+func (p proxies) caller(r *http.Request) schema.Caller {
+	return schema.Caller{RequestID: requestID(r.Header), Address: p.address(r), Header: r.Header}
 }
 
 // requestIDForm is the form that a client's X-Request-Id must have to be accepted, since

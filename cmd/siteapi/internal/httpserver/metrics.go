@@ -8,8 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"siteapi/schema"
 )
 
 // metrics count requests and connections. No label takes a value that a client chose, so
@@ -59,27 +57,27 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 }
 
 // request counts one request and the outcome of its GraphQL operation.
-func (m *metrics) request(r *http.Request, response *recorder, took time.Duration) {
-	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(response.status)).
+func (m *metrics) request(r *http.Request, rec *record, took time.Duration) {
+	m.latency.WithLabelValues(cmp.Or(r.Pattern, "other"), strconv.Itoa(rec.status)).
 		Observe(took.Seconds())
 
 	if r.Pattern != GraphQLPath {
 		return
 	}
 
-	summary, name, outcome := &schema.CallerFrom(r.Context()).Summary, "", "executed"
-	switch len(summary.RootFields) {
+	name, outcome := "", "executed"
+	switch fields := rec.operation.RootFields; len(fields) {
 	case 0:
 	case 1:
-		name = summary.RootFields[0]
+		name = fields[0]
 	default:
 		name = "multiple"
 	}
 
 	switch {
-	case summary.Cached:
+	case rec.operation.Cached:
 		outcome = "cached"
-	case summary.Code != "":
+	case rec.code != "":
 		outcome = "failed"
 	}
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/rest"
 	"siteapi/schema"
@@ -25,13 +23,14 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 	rest.WriteProblem(w, r, e)
 }
 
-// withCaller puts the caller into the context and the request id into the response, and
-// names the route for metrics and traces.
-func (s *Server) withCaller(next http.Handler) http.Handler {
+// withCaller puts the caller and the record of a request into the context, and the request
+// id into the response. It names the route for metrics and traces.
+func (s *Server) withCaller(operators bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
+		caller.Operator = operators
 		w.Header().Set("X-Request-Id", caller.RequestID)
-		r = r.WithContext(schema.WithCaller(r.Context(), caller))
+		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), &record{}))
 
 		if s.routes[r.URL.Path] != nil {
 			r.Pattern = r.URL.Path
@@ -45,10 +44,11 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 // response has begun by then, it ends the connection.
 func (s *Server) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, response := time.Now(), &recorder{ResponseWriter: w}
+		began, rec := time.Now(), recordOf(r.Context())
+		response := &recordingWriter{w, rec}
 		defer func() {
 			failure := recover()
-			begun := response.status != 0
+			begun := rec.status != 0
 			cause, _ := failure.(error)
 			if failure != nil && !errors.Is(cause, http.ErrAbortHandler) {
 				s.Log.Error().Ctx(r.Context()).
@@ -66,8 +66,8 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 			}
 
 			took := time.Since(began)
-			s.metrics.request(r, response, took)
-			s.logRequest(r, response, took)
+			s.metrics.request(r, rec, took)
+			s.logRequest(r, rec, took)
 
 			if failure != nil && begun {
 				panic(http.ErrAbortHandler)
@@ -79,19 +79,9 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 }
 
 // logRequest leaves the query string out: it may contain the id of a submission, which
-// gives access to its PDF. Frequent successes, which are reads of public content and
-// tracked sessions, are logged at the debug level.
-func (s *Server) logRequest(r *http.Request, response *recorder, took time.Duration) {
-	summary, level := &schema.CallerFrom(r.Context()).Summary, zerolog.InfoLevel
-	switch {
-	case response.status == http.StatusInternalServerError:
-		level = zerolog.ErrorLevel
-	case len(summary.DroppedFields) > 0:
-	case summary.Public, summary.Code == "" && slices.Equal(summary.RootFields, []string{"trackQuote"}):
-		level = zerolog.DebugLevel
-	}
-
-	event := s.Log.WithLevel(level)
+// gives access to its PDF.
+func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
+	event := s.Log.WithLevel(rec.level())
 	if !event.Enabled() {
 		return
 	}
@@ -99,27 +89,11 @@ func (s *Server) logRequest(r *http.Request, response *recorder, took time.Durat
 	event.Ctx(r.Context()).
 		Str("method", r.Method).
 		Str("path", r.URL.Path).
-		Int("status", response.status).
-		Int64("bytes", response.bytes).
-		Dur("took_ms", took)
-
-	if summary.Operation != "" {
-		event.Str("operation", summary.Operation).Strs("root_fields", summary.RootFields)
-	}
-	if summary.OperationName != "" {
-		event.Str("operation_name", summary.OperationName)
-	}
-	if summary.Code != "" {
-		event.Str("code", string(summary.Code))
-	}
-	if len(summary.InvalidFields) > 0 {
-		event.Strs("invalid_fields", summary.InvalidFields)
-	}
-	if len(summary.DroppedFields) > 0 {
-		event.Strs("dropped_fields", summary.DroppedFields)
-	}
-
-	event.Msg("request")
+		Int("status", rec.status).
+		Int64("bytes", rec.bytes).
+		Dur("took_ms", took).
+		EmbedObject(rec).
+		Msg("request")
 }
 
 // setHeaders adds headers against type sniffing, and a policy under which nothing is
@@ -161,7 +135,7 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers",
-			"X-Request-Id, ETag, Retry-After, Content-Disposition, X-Dropped-Fields")
+			"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
 
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
@@ -176,31 +150,3 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// recorder remembers the status and the size of a response.
-type recorder struct {
-	http.ResponseWriter
-	status int // 0: the response has not begun
-	bytes  int64
-}
-
-// WriteHeader remembers the status.
-func (r *recorder) WriteHeader(status int) {
-	if status >= http.StatusOK {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-// Write counts the bytes.
-func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	n, err := r.ResponseWriter.Write(p)
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap returns the underlying writer, for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -58,7 +58,7 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 	route := method + " " + r.URL.Path
 	for _, limit := range routeLimits {
 		if limit.route == route {
-			schema.CallerFrom(r.Context()).Charged = true
+			recordOf(r.Context()).charged = true
 			return allow(r.Context(), l.Shared, route, 1, limit.rule)
 		}
 	}
@@ -70,8 +70,13 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 	return allow(r.Context(), l.Local, route, 1, otherLimit)
 }
 
-// Charge counts n uses of a root field in GraphQL like as many requests to its route.
+// Charge counts n uses of a root field in GraphQL like as many requests to its route. A
+// request that was counted as one to its own route is not counted again.
 func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Error {
+	if recordOf(ctx).charged {
+		return nil
+	}
+
 	for _, limit := range routeLimits {
 		if limit.field == field {
 			return allow(ctx, l.Shared, limit.route, n, limit.rule)

@@ -61,25 +61,23 @@ func (s *Server) newRoutes() map[string]http.Handler {
 	return routes
 }
 
-// route sends a request to its endpoint. With operators, the endpoints include the inbox,
-// and GraphQL answers the fields for operators.
-func (s *Server) route(operators bool) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		schema.CallerFrom(r.Context()).Operator = operators
+// route sends a request to its endpoint. The endpoints include the inbox where operator
+// fields are served.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	below := "/" + first + "/"
+	h := s.routes[r.URL.Path]
+	if h == nil {
+		h = s.routes[below]
+	}
 
-		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		below := "/" + first + "/"
-		h := s.routes[r.URL.Path]
-		if h == nil {
-			h = s.routes[below]
-		}
-		if h == nil || below == inbox.Path+"/" && !operators {
-			WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
-			return
-		}
+	operators := schema.CallerFrom(r.Context()).Operator
+	if h == nil || below == inbox.Path+"/" && !operators {
+		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
+		return
+	}
 
-		h.ServeHTTP(w, r)
-	})
+	h.ServeHTTP(w, r)
 }
 
 // redirectBrowsers sends a browser that opens the GraphQL endpoint to the playground.

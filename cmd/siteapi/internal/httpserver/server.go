@@ -66,12 +66,11 @@ func New(o Options) *Server {
 
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
 
-	s.public = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(
-		s.setHeaders(s.allowOrigins(s.limitRequests(s.route(o.Settings.AdminPage)))),
-	))))
-	s.admin = s.newHTTPServer(s.withCaller(o.Trace(s.logAccess(
-		s.setHeaders(s.limitRequests(s.route(true))),
-	))))
+	limited := s.limitRequests(http.HandlerFunc(s.route))
+	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, o.Trace(
+		s.logAccess(s.setHeaders(s.allowOrigins(limited)))),
+	))
+	s.admin = s.newHTTPServer(s.withCaller(true, o.Trace(s.logAccess(s.setHeaders(limited)))))
 	return s
 }
 

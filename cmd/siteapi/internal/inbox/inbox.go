@@ -156,8 +156,9 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 				Message: "The header " + csrfHeader + " with the session's token is required.",
 			})
 		default:
-			schema.CallerFrom(r.Context()).Session = true
-			next.ServeHTTP(w, r)
+			caller := schema.CallerFrom(r.Context())
+			caller.Session = true
+			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestSessionExpires(t *testing.T) {
 	} {
 		now = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC).Add(wait)
 		r := httptest.NewRequest("POST", inbox.GraphQLPath, nil)
-		r = r.WithContext(schema.WithCaller(r.Context(), &schema.Caller{}))
+		r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{}))
 		r.AddCookie(cookie)
 		r.Header.Set("X-CSRF-Token", opened.CSRF)
 

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/rs/zerolog"
+	"github.com/vektah/gqlparser/v2/ast"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -122,12 +124,11 @@ func (t *Traces) Handler(next http.Handler) http.Handler {
 // Operation makes a span of a GraphQL operation. The span's name comes from the schema
 // only, since clients choose the names of their operations.
 func Operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	kind, field := string(graphql.GetOperationContext(ctx).Operation.Operation), "multiple"
-	if fields := schema.CallerFrom(ctx).Summary.RootFields; len(fields) == 1 {
-		field = fields[0]
-	}
+	op := graphql.GetOperationContext(ctx).Operation
+	kind := string(op.Operation)
 
-	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("siteapi").Start(ctx, kind+" "+field,
+	ctx, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("siteapi").Start(ctx,
+		kind+" "+rootField(op),
 		trace.WithAttributes(attribute.String("graphql.operation.type", kind)))
 	handler := next(ctx)
 
@@ -147,6 +148,21 @@ func Operation(ctx context.Context, next graphql.OperationHandler) graphql.Respo
 		}
 		return response
 	}
+}
+
+// rootField returns the name of an operation's only root field, or "multiple".
+func rootField(op *ast.OperationDefinition) (name string) {
+	for _, field := range schema.Fields(op.SelectionSet) {
+		switch field.Name {
+		case "__typename", name:
+		default:
+			if name != "" {
+				return "multiple"
+			}
+			name = field.Name
+		}
+	}
+	return cmp.Or(name, "multiple")
 }
 
 // Send makes a span of each attempt to deliver a submission, in the trace of the request

@@ -1,0 +1,116 @@
+package httpserver
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/schema"
+)
+
+// record is what the access log and the metrics tell about a request. It implements
+// [schema.Recorder].
+type record struct {
+	operation schema.Operation
+	code      schema.Code // code of the error that the client received; empty: none
+	invalid   []string    // names of the refused input fields, never their values
+	dropped   []string    // names of the input fields that were left out, in development
+
+	charged bool // The request was counted against the limit of its own route.
+
+	status int // 0: the response has not begun
+	bytes  int64
+}
+
+// recordOf returns the record of a request.
+func recordOf(ctx context.Context) *record {
+	if rec, ok := schema.RecorderFrom(ctx).(*record); ok {
+		return rec
+	}
+	return &record{}
+}
+
+// Operation records what the request asks for.
+func (rec *record) Operation(op schema.Operation) { rec.operation = op }
+
+// Refused records the error that the client receives. It leaves out the names of unknown
+// fields, which the client chose.
+func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
+	rec.code, rec.invalid = code, make([]string, len(fields))
+	for i, f := range fields {
+		if rec.invalid[i] = f.Field; f.Code == schema.FieldCodeUnknownField {
+			rec.invalid[i] = "(unknown)"
+		}
+	}
+}
+
+// Dropped records input fields that were left out.
+func (rec *record) Dropped(fields []string) { rec.dropped = append(rec.dropped, fields...) }
+
+// level returns the level at which the request is logged. Frequent successes, which are
+// reads of public content and tracked sessions, are logged at the debug level.
+func (rec *record) level() zerolog.Level {
+	switch {
+	case rec.status == http.StatusInternalServerError:
+		return zerolog.ErrorLevel
+	case len(rec.dropped) > 0:
+		return zerolog.InfoLevel
+	case rec.operation.Public,
+		rec.code == "" && slices.Equal(rec.operation.RootFields, []string{"trackQuote"}):
+		return zerolog.DebugLevel
+	}
+	return zerolog.InfoLevel
+}
+
+// MarshalZerologObject writes the details of the operation.
+func (rec *record) MarshalZerologObject(event *zerolog.Event) {
+	if rec.operation.Type != "" {
+		event.Str("operation", rec.operation.Type).Strs("root_fields", rec.operation.RootFields)
+	}
+	if rec.operation.Name != "" {
+		event.Str("operation_name", rec.operation.Name)
+	}
+	if rec.code != "" {
+		event.Str("code", string(rec.code))
+	}
+	if len(rec.invalid) > 0 {
+		event.Strs("invalid_fields", rec.invalid)
+	}
+	if len(rec.dropped) > 0 {
+		event.Strs("dropped_fields", rec.dropped)
+	}
+}
+
+// recordingWriter records the status and the size of a response, and names the dropped
+// fields in its header.
+type recordingWriter struct {
+	http.ResponseWriter
+	*record
+}
+
+// WriteHeader records the status.
+func (w *recordingWriter) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.status = status
+	}
+	if len(w.dropped) > 0 && w.code == "" {
+		w.Header().Set(schema.HeaderDropped, strings.Join(w.dropped, ", "))
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (w *recordingWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap returns the underlying writer, for http.ResponseController.
+func (w *recordingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
