@@ -37,8 +37,7 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		all = append(all,
 			pages.Options{Path: "/", Files: pages.Files("front")},
 			pages.Options{Path: "/calculator", Files: pages.Files("calculator"), ImageHosts: s.LogoHosts},
-			// The components of the API reference are positioned by style attributes.
-			pages.Options{Path: "/docs", Files: pages.Files("docs"), Policy: "style-src-attr 'unsafe-inline'"},
+			pages.Options{Path: "/docs", Files: pages.Files("docs")},
 		)
 	}
 

@@ -7,8 +7,32 @@ import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { gzipSync } from "fflate";
+import { marked } from "marked";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
+
+/**
+ * Makes a page of the manual a module: the HTML below each of its headings. Links to files of the repository become
+ * plain text, since only the sources have them; tables and code can be scrolled with the keyboard.
+ */
+const manual = {
+  name: "manual",
+  setup(build) {
+    build.onLoad({ filter: /\.md$/ }, async ({ path }) => {
+      const chapters = {};
+      for (const part of (await readFile(path, "utf8")).split(/^#{1,2} /m).slice(1)) {
+        const end = part.indexOf("\n");
+        const html = await marked.parse(part.slice(end).replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, "$1"));
+        chapters[part.slice(0, end)] = html
+          .replaceAll("<table>", '<div class="table" tabindex="0" role="group" aria-label="Table"><table>')
+          .replaceAll("</table>", "</table></div>")
+          .replaceAll(/<th><\/th>/g, "<td></td>")
+          .replaceAll("<pre>", '<pre tabindex="0" role="group" aria-label="Example">');
+      }
+      return { contents: JSON.stringify(chapters), loader: "json" };
+    });
+  },
+};
 
 const options = {
   absWorkingDir: folder,
@@ -29,6 +53,7 @@ const options = {
   define: { "process.env.NODE_ENV": '"production"' },
   loader: { ".ttf": "file", ".svg": "file" },
   logLevel: "warning",
+  plugins: [manual],
 };
 
 /** Bundles the playground: React, and the editors' workers first, since the page has to know their hashed names. */

@@ -1,24 +1,161 @@
-// The API reference: Scalar's page of the OpenAPI description, with a client to try the routes. It loads nothing from
-// other origins. (Redoc's free edition is smaller, but has no such client.)
-import "../playground/nonce.js";
-import "@scalar/api-reference/browser/standalone.js";
+// The API reference: the routes as the service describes them itself, with a form to try each, and the chapters of the
+// manual that a client needs. A general renderer sends forty times as much and takes seconds on a telephone.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import graphQL from "../../../../../resolvers/graphqlhttp/README.md";
+import rest from "../../../../../rest/README.md";
+import { Code, Markdown } from "./markdown";
+import type { Description, Operation } from "./openapi";
+import { Responses, Schema } from "./schema";
+import { Try } from "./try";
+import "./docs.css";
 
-declare const Scalar: { createApiReference(selector: string, options: object): unknown };
+const root = document.getElementById("docs")!;
+const tokens = { cacheToken: root.dataset.cacheToken ?? "", webhookToken: root.dataset.webhookToken ?? "" };
+const playground = root.dataset.playground !== "hidden";
 
-const { cacheToken, webhookToken } = document.getElementById("docs")!.dataset;
+/** The chapters of the manual that are shown, by their headings there. */
+const chapters = [
+  { id: "graphql", title: "GraphQL", html: graphQL, headings: ["The GraphQL endpoint", "HTTP"] },
+  { id: "caching", title: "Caching", html: graphQL, headings: ["Caching", "Persisted operations"] },
+  { id: "limits", title: "Limits", html: graphQL, headings: ["Limits"] },
+  { id: "errors", title: "Errors, codes and rate limits", html: rest, headings: ["Errors"] },
+] as const;
 
-Scalar.createApiReference("#docs", {
-  url: "/api/openapi.json",
-  theme: "none",
-  layout: "modern",
-  telemetry: false,
-  withDefaultFonts: false,
-  hideClientButton: true,
-  showDeveloperTools: "never",
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  persistAuth: false,
-  // Tokens of development are filled in; of others the page knows the setting's name only.
-  authentication: { securitySchemes: { cacheToken: { token: cacheToken }, webhookToken: { token: webhookToken } } },
-  customCss: ".light-mode { --scalar-color-accent: #0f766e } .dark-mode { --scalar-color-accent: #3cc4b4 }",
-});
+const anchor = (operation: Operation) => `route-${operation.operationId}`;
+
+function Navigation({ description }: { description: Description }) {
+  return (
+    <nav aria-label="Contents">
+      <a class="home" href="/">
+        All pages
+      </a>
+      {playground && <a href="/playground">Playground</a>}
+      <h2>Guide</h2>
+      <a href="#start">Start here</a>
+      {chapters.map(({ id, title }) => (
+        <a key={id} href={`#${id}`}>
+          {title}
+        </a>
+      ))}
+      {description.tags.map(({ name }) => (
+        <div key={name}>
+          <h2>{name}</h2>
+          {routes(description, name).map(({ operation, method, path }) => (
+            <a key={anchor(operation)} href={`#${anchor(operation)}`}>
+              <b class={method}>{method}</b> {path.replace("/api/", "")}
+            </a>
+          ))}
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+function routes(description: Description, tag: string) {
+  return Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation.tags.includes(tag))
+      .map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+function Start({ description }: { description: Description }) {
+  const settings = `curl -s ${location.origin}/graphql -H 'Content-Type: application/json' \\
+  -d '{"query":"{ SiteSettings(id: \\"siteSettings\\") { contactEmail contactPhones { number } } }"}'`;
+  return (
+    <section aria-labelledby="start">
+      <h1 id="start">{description.info.title}</h1>
+      <Markdown text={description.info.description} />
+      <p>
+        <strong>Site settings and content are in GraphQL only</strong>, at <code>/graphql</code>; the calculator, the cache and
+        the CMS's webhook can be had both ways. {playground && <a href="/playground">The playground</a>}
+        {playground && " has every operation prepared. "}
+        Tools read <a href="/api/openapi.json">/api/openapi.json</a>.
+      </p>
+      <Code text={settings} label="Reading the settings" />
+    </section>
+  );
+}
+
+function Route({ description, path, method, operation }: {
+  description: Description;
+  path: string;
+  method: string;
+  operation: Operation;
+}) {
+  const id = anchor(operation);
+  const body = Object.values(operation.requestBody?.content ?? {})[0];
+  const token = operation.security?.flatMap(Object.keys)[0] as keyof typeof tokens | undefined;
+  const parameters = operation.parameters ?? [];
+  return (
+    <section class="route" aria-labelledby={id}>
+      <h3 id={id}>{operation.summary}</h3>
+      <p class="address">
+        <b class={method}>{method}</b> <code>{path}</code>
+      </p>
+      <Markdown text={operation.description} />
+      {token && <p>Needs <code>Authorization: Bearer …</code>: {description.components.securitySchemes[token]!.description}</p>}
+      {parameters.length > 0 && (
+        <Schema
+          title="Parameters"
+          description={description}
+          fields={parameters.map((p) => ({ ...p, where: p.in }))}
+        />
+      )}
+      {body && <Schema title="Body" description={description} schema={body.schema} />}
+      <Responses description={description} responses={operation.responses} />
+      <Try {...{ path, method, parameters, example: body?.example }} token={token && tokens[token]} />
+    </section>
+  );
+}
+
+function Reference() {
+  const [description, setDescription] = useState<Description | null>();
+  useEffect(() => {
+    fetch("/api/openapi.json").then(
+      async (answer) => setDescription(await answer.json()),
+      () => setDescription(null),
+    );
+  }, []);
+
+  // The address may name a section that was not there when the browser looked for it.
+  useEffect(() => {
+    if (description) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [description]);
+
+  if (description === null) return <p role="alert">The description of the routes can't be loaded. Reload the page to try again.</p>;
+  if (!description) return <p role="status">Loading …</p>;
+  return (
+    <div class="page">
+      <Navigation description={description} />
+      <main>
+        <Start description={description} />
+        {chapters.map(({ id, title, html, headings }) => (
+          <section key={id} aria-labelledby={id}>
+            <h2 id={id}>{title}</h2>
+            {headings.map((heading) => (
+              <Manual key={heading} html={html[heading] ?? ""} />
+            ))}
+          </section>
+        ))}
+        {description.tags.map((tag) => (
+          <section key={tag.name} aria-labelledby={`tag-${tag.name}`}>
+            <h2 id={`tag-${tag.name}`} class="tag">
+              {tag.name}
+            </h2>
+            <p>{tag.description}</p>
+            {routes(description, tag.name).map((route) => (
+              <Route key={anchor(route.operation)} description={description} {...route} />
+            ))}
+          </section>
+        ))}
+      </main>
+    </div>
+  );
+}
+
+/** A chapter of the manual, which the build made HTML of. */
+const Manual = ({ html }: { html: string }) => <div class="manual" dangerouslySetInnerHTML={{ __html: html }} />;
+
+render(<Reference />, root);

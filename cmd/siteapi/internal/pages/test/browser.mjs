@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inflateSync } from "node:zlib";
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const screenshots = fileURLToPath(new URL("screenshots", import.meta.url));
@@ -70,6 +71,13 @@ export async function watchedPage(context, base) {
     ),
   );
   return { page, faults, requests };
+}
+
+/** Returns what axe finds against the rules of WCAG and good practice, with the places. */
+export async function violations(page) {
+  await page.evaluate(axe.source); // as a debugger does, which the page's policy does not concern
+  const result = await page.evaluate(() => window.axe.run());
+  return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
 /** Takes a screenshot, and returns measurements of it. */

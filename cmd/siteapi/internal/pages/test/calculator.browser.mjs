@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { openBrowser, picture, watchedPage } from "./browser.mjs";
+import { openBrowser, picture, violations, watchedPage } from "./browser.mjs";
 import { binary, startService, tokens } from "../../../../../schema/clients/service.mjs";
 
 let service;
@@ -328,13 +328,66 @@ test("the front page leads everywhere and shows the tokens of development", asyn
   await page.close();
 });
 
-test("the API reference loads nothing from elsewhere, and tries a guarded route", async () => {
-  const { page, faults } = await open("/docs");
-  await page.getByRole("button", { name: /Test Request.*invalidate/ }).click();
-  await page.getByRole("button", { name: /^Send/ }).first().click();
-  await page.getByRole("dialog").getByText('"content:locale:en"').waitFor();
-  assert.ok((await picture(page, "reference")).colours > 100);
-  // A library in it tests whether eval is allowed, and works without it.
-  assert.deepEqual(unexpected(faults).filter((fault) => !fault.startsWith("policy: script-src eval")), []);
+test("the API reference is small, loads nothing from elsewhere, and tries a guarded route", async () => {
+  const context = (await openBrowser({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }));
+  try {
+    const { page, faults } = await watchedPage(context.context, service.base);
+    const network = await context.context.newCDPSession(page);
+    await network.send("Network.enable");
+    let sent = 0;
+    network.on("Network.loadingFinished", ({ encodedDataLength }) => (sent += encodedDataLength));
+    // A fast 3G telephone: 1.6 Mbit/s and 150 ms.
+    await network.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 150,
+      downloadThroughput: 200_000,
+      uploadThroughput: 90_000,
+    });
+
+    await page.goto(`${service.base}/docs`);
+    await page.getByRole("heading", { name: "Submit a quote request" }).waitFor();
+    assert.ok(sent < 150_000, `${sent} bytes were sent`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it is wider than the screen");
+
+    const route = page.getByRole("region", { name: "Invalidate cached content" });
+    await route.getByText("Try it").click();
+    await route.getByRole("button", { name: "Send" }).click();
+    await route.getByRole("status").getByText('"content:locale:en"').waitFor();
+    assert.ok((await picture(page, "reference")).colours > 100);
+    assert.deepEqual(unexpected(faults), []);
+  } finally {
+    await context.close();
+  }
+});
+
+test("the API reference has the chapters that a client needs", async () => {
+  const { page, faults } = await open("/docs#errors");
+  for (const [chapter, says] of Object.entries({
+    GraphQL: "application/graphql-response+json",
+    Caching: "Cache-Control: public",
+    Limits: "cost of an operation",
+    "Errors, codes and rate limits": "IDEMPOTENCY_KEY_REUSED",
+  })) {
+    await page.getByRole("region", { name: chapter, exact: true }).getByText(says).first().waitFor();
+  }
+  await page.getByRole("link", { name: "Playground", exact: true }).click();
+  await page.waitForURL("**/playground");
+  assert.deepEqual(unexpected(faults), []);
   await page.close();
 });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the pages have no violation that axe finds: ${colorScheme}`, async () => {
+    const other = await openBrowser({ colorScheme });
+    try {
+      for (const path of ["/docs", "/", "/calculator?lang=es"]) {
+        const { page } = await open(path, other.context);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        if (path === "/docs") await page.evaluate(() => document.querySelectorAll("details").forEach((e) => (e.open = true)));
+        assert.deepEqual(await violations(page), [], path);
+      }
+    } finally {
+      await other.close();
+    }
+  });
+}
