@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -79,8 +80,13 @@ func New(o Options) (*Webhook, error) {
 		Observe:   o.Observe,
 	})
 
+	// The query is part of the path, since encoding it again would lose what is not of the
+	// usual form, such as a semicolon.
 	path := "/" + strings.TrimPrefix(u.EscapedPath(), "/")
-	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path, Query: u.Query()}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path}
 
 	for i, secret := range o.Secrets {
 		if h.signers[i], err = standardwebhooks.NewWebhook(secret); err != nil {
@@ -97,7 +103,8 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 
 	request := h.target
 	if h.slack {
-		request.Body = map[string]string{"text": message(&lead)}
+		// Slack's markup is off, since visitors' texts may contain it.
+		request.Body = map[string]any{"text": message(&lead), "mrkdwn": false}
 	} else if err := h.addEvent(&request, &lead); err != nil {
 		return err
 	}
@@ -154,16 +161,31 @@ func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
 // becoming mentions, or links that hide their addresses.
 func message(lead *Lead) string {
 	c, s, e := lead.Contact, lead.Selections, lead.Estimate
-	text := fmt.Sprintf("New lead %s: %s %s", lead.Reference, c.FirstName, c.LastName)
-
+	who := []string{oneLine(c.FirstName) + " " + oneLine(c.LastName)}
 	for _, more := range []string{c.Company, c.Email, c.Phone} {
-		if more != "" {
-			text += ", " + more
+		if more = oneLine(more); more != "" {
+			who = append(who, more)
 		}
 	}
 
 	choices := append([]string{s.ProjectType}, s.Features...)
-	text += fmt.Sprintf("\n%s, %.0f to %.0f %s", strings.Join(choices, ", "), e.Min, e.Max, e.Currency)
+	text := fmt.Sprintf("New lead %s: %s\n%s, %s to %s %s", lead.Reference, strings.Join(who, ", "),
+		strings.Join(choices, ", "), amount(e.Min), amount(e.Max), e.Currency)
 
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
 }
+
+// oneLine removes what would break a line or reverse its direction.
+func oneLine(text string) string {
+	const joiners = "\u200c\u200d" // Some scripts and emoji need them.
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) && !strings.ContainsRune(joiners, r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// amount writes an amount without rounding it.
+func amount(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

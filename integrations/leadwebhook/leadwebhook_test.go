@@ -88,7 +88,7 @@ func TestEvent(t *testing.T) {
 
 	address, got := receiver(t, faulttest.Fault{Mode: faulttest.Answer, Status: 500})
 	h := webhook(t, leadwebhook.Options{
-		URL:     address + "/hooks/a%2Fb?sig=x",
+		URL:     address + "/hooks/a%2Fb?sig=x;y=1&z=%zz&&sig=a+b",
 		Secrets: []string{newSecret, oldSecret},
 	})
 
@@ -106,7 +106,7 @@ func TestEvent(t *testing.T) {
 			first.header, first.body, again.header, again.body)
 	}
 
-	if first.path != "/hooks/a%2Fb?sig=x" ||
+	if first.path != "/hooks/a%2Fb?sig=x;y=1&z=%zz&&sig=a+b" ||
 		!strings.HasPrefix(first.header.Get("Content-Type"), "application/json") {
 		t.Errorf("sent to %s with %v", first.path, first.header)
 	}
@@ -145,14 +145,18 @@ func TestEvent(t *testing.T) {
 func TestMessage(t *testing.T) {
 	t.Parallel()
 
+	// The name has a line separator, and a character that reverses what follows.
+	lead := newLead()
+	lead.Contact.FirstName, lead.Estimate.Min = "*Ana*\u2028Maria\u202e", 0.4
+
 	address, got := receiver(t)
 	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).
-		Announce(t.Context(), newLead()); err != nil {
+		Announce(t.Context(), lead); err != nil {
 		t.Fatal(err)
 	}
 
-	want := `{"text":"New lead LR4LB5AK: Ana &lt;!channel&gt; &amp; Co, ` +
-		`ana@example.com, +40 721 000 000\nweb-app, blog, 9000 to 14000 EUR\n` +
+	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: *Ana* Maria &lt;!channel&gt; &amp; Co, ` +
+		`ana@example.com, +40 721 000 000\nweb-app, blog, 0.4 to 14000 EUR\n` +
 		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
 
 	message := <-got
