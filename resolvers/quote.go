@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -98,9 +99,9 @@ func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
 	s := lead.Lead{
 		SessionID: in.SessionID,
 		Contact: lead.Contact{
-			FirstName: strings.TrimSpace(in.Contact.FirstName),
-			LastName:  strings.TrimSpace(in.Contact.LastName),
-			Email:     strings.TrimSpace(in.Contact.Email),
+			FirstName: schema.Trim(in.Contact.FirstName),
+			LastName:  schema.Trim(in.Contact.LastName),
+			Email:     schema.Trim(in.Contact.Email),
 			Phone:     trimmed(in.Contact.Phone),
 			Company:   trimmed(in.Contact.Company),
 		},
@@ -110,8 +111,8 @@ func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
 		Estimate: lead.Estimate{
-			Min:      in.Estimate.Min,
-			Max:      in.Estimate.Max,
+			Min:      math.Abs(in.Estimate.Min), // Neither is below 0, but JSON has a -0.
+			Max:      math.Abs(in.Estimate.Max),
 			Currency: strings.TrimSpace(in.Estimate.Currency),
 		},
 	}
@@ -128,7 +129,7 @@ func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
 	return s
 }
 
-func trimmed(s *string) string { return strings.TrimSpace(value(s, "")) }
+func trimmed(s *string) string { return schema.Trim(value(s, "")) }
 
 // contentDigest identifies the content of a submission, so that a repetition is
 // recognized. The order of features does not matter.

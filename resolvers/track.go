@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -100,11 +101,16 @@ func (h *hints) slugs(field string, list []*string) []string {
 
 // amount returns a usable amount, or else nil.
 func (h *hints) amount(field string, f *float64) *float64 {
-	if f != nil && (*f < 0 || *f > schema.MaxAmount) {
+	if f == nil {
+		return nil
+	}
+	if *f < 0 || *f > schema.MaxAmount {
 		h.dropped = append(h.dropped, field)
 		return nil
 	}
-	return f
+
+	amount := math.Abs(*f) // JSON has a -0.
+	return &amount
 }
 
 func usableName(s string) bool {

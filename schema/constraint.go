@@ -61,7 +61,7 @@ func newConstraint(d *ast.Directive) *constraint {
 // text returns the error of a string that is not empty. The code of the error is empty if
 // the string is valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
-	s := strings.TrimSpace(raw)
+	s := Trim(raw)
 	switch {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, unicode.IsControl):
 		return FieldError{
@@ -72,6 +72,23 @@ func (c *constraint) text(raw string, formats *Formats) FieldError {
 		return TooLong("", c.maxLength)
 	}
 	return formats.check(c.format, s, raw)
+}
+
+// Trim returns a text without the white space around it. It returns an empty text if
+// nothing in it can be seen, such as a zero-width space or a Hangul filler alone.
+func Trim(s string) string {
+	if !strings.ContainsFunc(s, visible) {
+		return ""
+	}
+	return strings.TrimSpace(s)
+}
+
+// visible reports whether a character shows on its own. A control character counts, so
+// that it is reported as such.
+func visible(r rune) bool {
+	const brailleBlank = '\u2800'
+	shows := unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Cc) && !unicode.IsSpace(r)
+	return shows && r != brailleBlank && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
 // number returns the error of a number. The code of the error is empty if the number is

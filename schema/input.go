@@ -135,6 +135,8 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 	var value any
 	required := arg.DefaultValue == nil
 	if given := field.Arguments.ForName(arg.Name); given != nil && given.Value != nil {
+		c.hintVariables(arg.Type, nil, given.Value)
+
 		var err error
 		if value, err = given.Value.Value(c.vars); err != nil {
 			c.add(unreadable())
@@ -157,7 +159,7 @@ func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
 func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	def := c.schema.Types[typ.NamedType]
 	text, isText := value.(string)
-	blank := isText && con != nil && typ.Elem == nil && strings.TrimSpace(text) == ""
+	blank := isText && con != nil && typ.Elem == nil && Trim(text) == ""
 
 	switch {
 	case len(c.invalid) == MaxFieldErrors:
@@ -175,7 +177,8 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 	case blank && con.notEmpty:
 		c.add(FieldError{Code: FieldCodeEmpty, Message: "must not be empty"})
 
-	case value == nil, blank:
+	case value == nil, blank && (typ.NamedType == "String" || typ.NamedType == "ID"):
+		// The value is left out. Of other types an empty text is no value.
 	case typ.Elem != nil:
 		c.list(typ, con, value)
 	case def == nil:
@@ -205,6 +208,35 @@ func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value
 
 	c.prefix(element, invalid, dropped)
 	return leaveOut
+}
+
+// hintVariables sets variables to null that are hints of a wrong type within a literal. A
+// hint within a variable is removed where it is.
+func (c *inputCheck) hintVariables(typ *ast.Type, con *constraint, literal *ast.Value) {
+	for i, child := range literal.Children {
+		element, childType, childCon := "["+strconv.Itoa(i)+"]", typ.Elem, con
+		if literal.Kind == ast.ObjectValue {
+			field := c.schema.Types[typ.Name()].Fields.ForName(child.Name)
+			if field == nil {
+				continue
+			}
+			element, childType, childCon = child.Name, field.Type, c.constraint(field.Directives)
+		}
+		if childType == nil {
+			continue
+		}
+
+		invalid, dropped := len(c.invalid), len(c.dropped)
+		value, given := c.vars[child.Value.Raw]
+		switch {
+		case child.Value.Kind != ast.Variable:
+			c.hintVariables(childType, childCon, child.Value)
+			c.prefix(element, invalid, dropped)
+		case given && childCon != nil && childCon.hint && c.below(element, childType, childCon, value):
+			c.vars[child.Value.Raw] = nil
+		}
+		c.invalid = c.invalid[:invalid] // What is wrong otherwise is found when the argument is checked.
+	}
 }
 
 func (c *inputCheck) object(def *ast.Definition, value any) {

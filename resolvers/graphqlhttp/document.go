@@ -116,6 +116,9 @@ func (d *Documents) parse(text string) (*document, *gqlerror.Error) {
 // the document are wrong, but nothing else is.
 func (d *Documents) check(doc *document) gqlerror.List {
 	errs := validator.ValidateWithRules(d.Schema, doc.ast, Rules())
+	if (len(errs) == 0 || onlyValues(errs)) && schema.DropHints(d.Schema, doc.ast) {
+		errs = validator.ValidateWithRules(d.Schema, doc.ast, Rules())
+	}
 	if len(errs) > 0 && !onlyValues(errs) {
 		return errs
 	}

@@ -127,16 +127,25 @@ func TestWrongValuesAreLeftToTheExecutor(t *testing.T) {
 	d := newEndpoint(t, nil)
 
 	got := d.ask(t, typeGraphQL,
-		`mutation { trackQuote(input: {sessionId: 7, estimate: {min: "x"}}) { success } }`)
+		`mutation { trackQuote(input: {sessionId: 7}) { success } clearCache(all: "x") { cleared } }`)
 	if got.status != http.StatusBadRequest || strings.Count(got.body, `"message"`) != 2 ||
 		d.runs.Load() != 0 {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 
-	if said := <-d.said; said.Type != "mutation" || fmt.Sprint(said.RootFields) != "[trackQuote]" ||
+	if said := <-d.said; said.Type != "mutation" ||
+		fmt.Sprint(said.RootFields) != "[trackQuote clearCache]" ||
 		said.Code != schema.CodeBadUserInput {
 		t.Errorf("summary %+v", said)
 	}
+
+	// Hints are left out wherever they are written.
+	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {sessionId: "s", selections: `+
+		`{projectType: {}, features: ["a", 7]}, estimate: {min: "", max: 1e999}}) { success } }`)
+	if strings.Contains(got.body, "errors") || d.runs.Load() != 1 {
+		t.Errorf("got %s", got.body)
+	}
+	<-d.said
 
 	got = d.ask(t, typeGraphQL, `mutation { trackQuote(input: {}) { nothing } }`)
 	if message, _ := got.firstError(t); !strings.HasPrefix(message, "Cannot query field") &&

@@ -1656,8 +1656,8 @@ enum TokenKind {
 """
 Bounds of an input value. The violations in a request are reported at once, at most 20, each with its path and a
 ` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. Strings are measured in characters (Unicode code points) after white
-space at both ends is cut off. An empty string counts as left out: a required one is then missing. No bounded
-string may contain a control character.
+space at both ends is cut off. An empty string, or one in which nothing can be seen (zero-width spaces, fillers), counts
+as left out: a required one is then missing. No bounded string may contain a control character.
 """
 directive @constraint(
   "Most characters."
