@@ -22,6 +22,8 @@ type Document struct {
 	Language string
 	// UpdatedAt is the field _updatedAt. It is zero if the CMS does not state it.
 	UpdatedAt time.Time
+	// Rev is the field _rev, which changes with the document. Caches do not keep it.
+	Rev string `json:"-"`
 	// Fields is the whole document as a JSON object, in which image assets have their
 	// url.
 	Fields json.RawMessage
@@ -60,12 +62,6 @@ type Content interface {
 
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error
-}
-
-// Watcher is a driver that notices changes of the content by itself.
-type Watcher interface {
-	// Watch calls changed after each change of the content until ctx ends.
-	Watch(ctx context.Context, changed func()) error
 }
 
 // Submissions stores submitted quotes as documents. Every driver implements it.

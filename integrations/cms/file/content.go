@@ -106,10 +106,9 @@ func (d *Driver) readLocked() error {
 	return nil
 }
 
-// Watch calls changed after each change of the content until ctx ends, and
-// returns the error of ctx. A file is read once its size and time have stayed the
+// Watch implements [cms.Watcher]. A file is read once its size and time have stayed the
 // same for one interval.
-func (d *Driver) Watch(ctx context.Context, changed func()) error {
+func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locales []string)) error {
 	announced := d.current()
 	var seen, handled string // size and time of the file
 	tick := time.NewTicker(250 * time.Millisecond)
@@ -137,10 +136,13 @@ func (d *Driver) Watch(ctx context.Context, changed func()) error {
 		// already.
 		if sum := d.current(); sum != announced {
 			announced = sum
-			changed()
+			changed(scope.Locales)
 		}
 	}
 }
+
+// Watching implements [cms.Watcher].
+func (d *Driver) Watching() cms.Watching { return cms.Watching{Mode: cms.WatchFile, Heard: time.Now()} }
 
 func (d *Driver) current() [sha256.Size]byte {
 	d.mu.Lock()

@@ -228,7 +228,7 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 
 	changes, ended := make(chan struct{}, 100), make(chan error, 1)
-	go func() { ended <- d.Watch(ctx, func() { changes <- struct{}{} }) }()
+	go func() { ended <- d.Watch(ctx, cms.Scope{}, func([]string) { changes <- struct{}{} }) }()
 
 	expect := func(what, id string) {
 		t.Helper()

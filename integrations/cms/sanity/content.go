@@ -33,7 +33,9 @@ type groqQuery struct {
 	text        string
 	params      map[string]any
 	perspective string
-	anonymous   bool // true if it is sent without the token
+	anonymous   bool      // true if it is sent without the token
+	event       string    // the answer must not be older than this live event; empty: any may be
+	tags        *[]string // gets the tags of the answer; nil: they are not needed
 }
 
 // Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
@@ -52,16 +54,8 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 		return []cms.Document{}, nil
 	}
 
-	var raws []json.RawMessage
-	err := d.query(ctx, query, &raws)
-	if refused := new(upstream.Error); errors.As(err, &refused) && d.token &&
-		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
-		query.anonymous = true
-		var public []json.RawMessage
-		if d.query(ctx, query, &public) == nil && len(public) > 0 {
-			raws, err = public, nil
-		}
-	}
+	began := d.known.begin()
+	raws, tags, err := d.documents(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +78,25 @@ func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error)
 	}
 
 	slices.SortFunc(docs, func(a, b cms.Document) int { return strings.Compare(a.ID, b.ID) })
+	d.known.remember(q, fetched{number: began, tags: tags, digest: digest(docs)})
 	return docs, nil
+}
+
+// documents runs a query for published documents and returns them with the answer's tags.
+// Where Sanity refuses the token, a public dataset is read without it.
+func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.RawMessage, tags []string, err error) {
+	query.tags, query.event = &tags, d.known.recentEvent()
+	err = d.query(ctx, query, &docs)
+
+	if refused := new(upstream.Error); errors.As(err, &refused) && d.token &&
+		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
+		query.anonymous = true
+		var public []json.RawMessage
+		if d.query(ctx, query, &public) == nil && len(public) > 0 {
+			return public, tags, nil
+		}
+	}
+	return docs, tags, err
 }
 
 // Ping counts the site settings, with the token if there is one: Sanity refuses a wrong
@@ -105,7 +117,12 @@ func (d *Driver) Ping(ctx context.Context) error {
 func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 	email, _ := q.params["email"].(string)
 	var answer struct {
-		Result json.RawMessage `json:"result"`
+		Result   json.RawMessage `json:"result"`
+		SyncTags []string        `json:"syncTags"`
+	}
+	options := url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}}
+	if q.event != "" {
+		options.Set("lastLiveEventId", q.event)
 	}
 
 	err := d.call(ctx, upstream.Request{
@@ -114,7 +131,7 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		Path:      d.path("query"),
 		Anonymous: q.anonymous,
 		Safe:      true,
-		Query:     url.Values{"perspective": {q.perspective}, "returnQuery": {"false"}},
+		Query:     options,
 		Body:      map[string]any{"query": q.text, "params": q.params},
 	}, &answer, email)
 
@@ -125,6 +142,9 @@ func (d *Driver) query(ctx context.Context, q groqQuery, v any) error {
 		return unavailable(q.op, "the answer has no result")
 	case json.Unmarshal(answer.Result, v) != nil:
 		return unavailable(q.op, "the result has another shape than was asked for")
+	}
+	if q.tags != nil {
+		*q.tags = answer.SyncTags
 	}
 	return nil
 }

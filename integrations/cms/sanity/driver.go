@@ -60,7 +60,7 @@ type Options struct {
 	Observe   func(ctx context.Context, c upstream.Call)
 }
 
-// Driver implements every interface of package cms but cms.Watcher.
+// Driver implements every interface of package cms.
 type Driver struct {
 	client  *upstream.Client
 	project string
@@ -68,6 +68,9 @@ type Driver struct {
 	version string // the API version, with a leading v
 	token   bool   // true if a token is configured
 	log     zerolog.Logger
+	pace    pace
+	known   knowledge
+	state   state // how changes are noticed
 }
 
 // New returns a driver. It does no I/O; the settings have checked the form of the names.
@@ -88,6 +91,8 @@ func New(opts Options) *Driver {
 		version: "v" + strings.TrimPrefix(opts.APIVersion, "v"),
 		token:   opts.Token != "",
 		log:     opts.Log,
+		pace:    usualPace,
+		known:   knowledge{locales: map[string]fetched{}},
 	}
 }
 

@@ -1,6 +1,7 @@
 package sanitytest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ const perspectiveSince = "2025-02-19"
 // params are the parameters of a query. A missing one is null to the filter.
 type params struct {
 	Types, IDs, Names       []string
+	Locales                 []string
 	Locale, Type, Email, ID string
 }
 
@@ -36,6 +38,21 @@ var queries = map[string]struct {
 				(language == nil || language == any(p.Locale))
 		},
 		func(d document) any { return d.raw },
+	},
+	`*[_type in $types && !(_id in path("drafts.**")) && !(_id in path("versions.**"))` +
+		` && (language in $locales || !defined(language))]{_id, _type, _rev, language}`: {
+		func(d document, p params) bool {
+			language, _ := d.fields["language"].(string)
+			return slices.Contains(p.Types, d.typ) && isPublished(d.id) &&
+				(d.fields["language"] == nil || slices.Contains(p.Locales, language))
+		},
+		func(d document) any {
+			shown := map[string]any{}
+			for _, name := range []string{"_id", "_type", "_rev", "language"} {
+				shown[name] = d.fields[name]
+			}
+			return shown
+		},
 	},
 	`*[_id in $ids]._id`: {
 		func(d document, p params) bool { return slices.Contains(p.IDs, d.id) },
@@ -93,7 +110,8 @@ func (s *Server) query(seen Request, version string) answer {
 	}
 
 	found := []any{}
-	for _, d := range s.visible(seen.Auth, perspective) {
+	event, _ := strconv.Atoi(seen.Params.Get("lastLiveEventId"))
+	for _, d := range s.visible(seen.Auth, perspective, event) {
 		if q.keep(d, sent.Params) {
 			found = append(found, q.pick(d))
 		}
@@ -107,12 +125,13 @@ func (s *Server) query(seen Request, version string) answer {
 	return answer{http.StatusOK, encode(map[string]any{
 		"ms":       1,
 		"result":   result,
-		"syncTags": []string{"s1:stub"},
+		"syncTags": []string{tag(nil), tag(sent.Params.Locale)},
 	})}
 }
 
-// visible returns the documents that a reader sees, by id.
-func (s *Server) visible(auth, perspective string) []document {
+// visible returns the documents that a reader sees, by id, once an event has happened.
+// Those without a _rev get one that follows from their content.
+func (s *Server) visible(auth, perspective string, event int) []document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -121,6 +140,7 @@ func (s *Server) visible(auth, perspective string) []document {
 		switch {
 		case !time.Now().Before(l.until):
 			delete(s.lagging, id)
+		case l.event <= event:
 		case l.before == nil:
 			delete(docs, id)
 		default:
@@ -133,6 +153,10 @@ func (s *Server) visible(auth, perspective string) []document {
 		hidden := auth == "none" && (s.opts.Private || strings.Contains(id, "."))
 		if !hidden && (perspective != "published" || isPublished(id)) {
 			d, _ := readDocument(docs[id])
+			if d.fields["_rev"] == nil {
+				d.fields["_rev"] = fmt.Sprintf("%x", sha256.Sum256(d.raw))[:12]
+				d.raw = fmt.Appendf(d.raw[:len(d.raw)-1], `,"_rev":%q}`, d.fields["_rev"])
+			}
 			seen = append(seen, d)
 		}
 	}
@@ -175,7 +199,7 @@ func (s *Server) mutate(seen Request) answer {
 		results = append(results, result)
 	}
 
-	s.docs = next
+	s.commit(next, 0)
 	s.serial++
 
 	return answer{http.StatusOK, encode(map[string]any{

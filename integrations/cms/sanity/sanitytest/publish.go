@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,6 +29,7 @@ type Webhook struct {
 type lagging struct {
 	before json.RawMessage // nil if there was no document
 	until  time.Time
+	event  int // a query that names this event, or a later one, sees the publication
 }
 
 // Publish stores a document as an editor's click would and reports it to a webhook with
@@ -39,8 +41,10 @@ func (s *Server) Publish(ctx context.Context, doc json.RawMessage, hook Webhook)
 	}
 
 	s.mu.Lock()
-	before, existed := s.docs[d.id]
-	s.docs[d.id] = d.raw
+	_, existed := s.docs[d.id]
+	next := maps.Clone(s.docs)
+	next[d.id] = d.raw
+	s.commit(next, s.opts.IndexLag)
 	s.mu.Unlock()
 
 	operation := "create"
@@ -48,33 +52,32 @@ func (s *Server) Publish(ctx context.Context, doc json.RawMessage, hook Webhook)
 		operation = "update"
 	}
 
-	return s.notify(ctx, hook, d.id, operation, before, d.raw)
+	return s.notify(ctx, hook, d.id, operation, d.raw)
 }
 
 // Unpublish removes a document and reports its last state to a webhook.
 func (s *Server) Unpublish(ctx context.Context, id string, hook Webhook) (int, error) {
 	s.mu.Lock()
 	before, existed := s.docs[id]
-	delete(s.docs, id)
+	next := maps.Clone(s.docs)
+	delete(next, id)
+	s.commit(next, s.opts.IndexLag)
 	s.mu.Unlock()
 
 	if !existed {
 		return 0, fmt.Errorf("unpublishing: there is no document %q", id)
 	}
-	return s.notify(ctx, hook, id, "delete", before, before)
+	return s.notify(ctx, hook, id, "delete", before)
 }
 
 // notify sends a webhook until it is accepted or the tries are used up. All tries carry
 // the same idempotency key.
 func (s *Server) notify(
-	ctx context.Context, hook Webhook, id, operation string, before, body json.RawMessage,
+	ctx context.Context, hook Webhook, id, operation string, body json.RawMessage,
 ) (int, error) {
 	var status int
 
 	s.mu.Lock()
-	if s.opts.IndexLag > 0 {
-		s.lagging[id] = lagging{before, time.Now().Add(s.opts.IndexLag)}
-	}
 	s.serial++
 	key := "stub-" + strconv.Itoa(s.serial)
 	s.mu.Unlock()

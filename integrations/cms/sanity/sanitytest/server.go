@@ -62,7 +62,7 @@ type Options struct {
 type Request struct {
 	Method string
 	Path   string
-	API    string     // "query", "mutate" or empty for an address that does not exist
+	API    string     // "query", "mutate", "live/events" or empty for an address that does not exist
 	Params url.Values // parameters of the address
 	Body   []byte
 	Auth   string // "none", "read", "write" or "wrong"
@@ -82,6 +82,8 @@ type Server struct {
 	lagging   map[string]lagging // earlier states by _id
 	requests  []Request
 	serial    int
+
+	live live
 }
 
 // New starts a stub with an empty dataset.
@@ -94,6 +96,7 @@ func New(opts Options) *Server {
 	}
 
 	s := &Server{opts: opts, docs: map[string]json.RawMessage{}, lagging: map[string]lagging{}}
+	s.live.changed = make(chan struct{})
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
 }
@@ -134,8 +137,32 @@ func (s *Server) Replace(docs ...json.RawMessage) error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.docs, s.lagging = next, map[string]lagging{}
+	s.commit(next, 0)
+	s.lagging = map[string]lagging{}
 	return nil
+}
+
+// commit makes documents the dataset and announces those that changed. Queries show them
+// after a time. The caller holds the lock.
+func (s *Server) commit(next map[string]json.RawMessage, lag time.Duration) {
+	var changed []document
+	for _, docs := range []map[string]json.RawMessage{s.docs, next} {
+		for id, raw := range docs {
+			if !bytes.Equal(s.docs[id], next[id]) {
+				d, _ := readDocument(raw)
+				changed = append(changed, d)
+			}
+		}
+	}
+
+	before := s.docs
+	s.docs = next
+	event := s.happened(changed...)
+	if lag > 0 {
+		for _, d := range changed {
+			s.lagging[d.id] = lagging{before[d.id], time.Now().Add(lag), event}
+		}
+	}
 }
 
 // document is a document taken apart.
@@ -193,7 +220,7 @@ func encode(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-var dataPath = regexp.MustCompile(`^/v(\d{4}-\d{2}-\d{2})/data/(query|mutate)/([^/]+)$`)
+var dataPath = regexp.MustCompile(`^/v(\d{4}-\d{2}-\d{2})/data/(query|mutate|live/events)/([^/]+)$`)
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -213,6 +240,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		right = s.handle(seen, path)
 	}
 
+	streaming := seen.API == "live/events" && right.status == http.StatusOK
 	seen.Status = right.status
 	if spoiled {
 		seen.Fault, seen.Status = fault.Mode, fault.Sends()
@@ -221,6 +249,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	// It is recorded before the answer, so that a client that has the answer finds it.
 	s.record(seen)
 
+	if streaming && !spoiled {
+		s.stream(w, r)
+		return
+	}
 	if spoiled {
 		own := failed(fault.Status, "told to fail").body
 		if fault.Mode == Partial {
@@ -264,6 +296,8 @@ func (s *Server) handle(seen Request, path []string) answer {
 		})}
 	case seen.API == "mutate":
 		return s.mutate(seen)
+	case seen.API == "live/events":
+		return answer{status: http.StatusOK}
 	}
 
 	return s.query(seen, path[1])
