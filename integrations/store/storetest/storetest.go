@@ -21,6 +21,7 @@ import (
 type Store interface {
 	store.Quotes
 	store.Archive
+	store.Leases
 	io.Closer
 }
 
@@ -109,6 +110,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
 		"erase":                     erase,
+		"lease":                     leases,
+		"lease/at once":             leaseAtOnce,
 		"request ended":             requestEnded,
 		"close":                     closing,
 		"start/many at once":        startMany,
