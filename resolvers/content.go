@@ -249,17 +249,8 @@ func (r *Resolver) Revision(locale string) (string, bool) {
 // does not wait.
 func (r *Resolver) Warm() { r.refetch(schema.Locales()) }
 
-// ContentChanged invalidates all content after the CMS driver noticed a change itself.
-func (r *Resolver) ContentChanged(ctx context.Context) error {
-	if _, err := r.content.invalidate(ctx, schema.Locales()); err != nil {
-		return err
-	}
-	r.refetch(schema.Locales())
-	return nil
-}
-
-// refetch fills the entries of locales in the background, then invalidates and fills them
-// again after each pause. A later refetch of a locale ends the repetitions of this one.
+// refetch fills the entries of locales in the background, and renews them after each pause.
+// A later refetch of a locale ends the repetitions of this one.
 func (r *Resolver) refetch(locales []schema.Locale, pauses ...time.Duration) {
 	for _, locale := range locales {
 		l := r.content.locales[locale]
@@ -278,12 +269,9 @@ func (r *Resolver) refetch(locales []schema.Locale, pauses ...time.Duration) {
 					return
 				}
 
-				if _, err := r.content.invalidate(context.Background(), []schema.Locale{locale}); err != nil {
-					r.Log.Warn().Err(err).Str("locale", string(locale)).Msg("invalidating content again")
-					return
+				if _, err := r.content.renew(ctx, locale); err != nil {
+					r.Log.Warn().Err(err).Str("locale", string(locale)).Msg("refetching content again")
 				}
-
-				r.fillContent(locale)
 			}
 		})
 	}

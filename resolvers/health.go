@@ -96,6 +96,7 @@ type Dependencies struct {
 	Cache    func(ctx context.Context) (cache.Cache, error) // nil: the cache is in memory
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
+	Leases   func(ctx context.Context) (store.Leases, error)
 
 	ContentTypes []string // document types that the site uses
 }
@@ -118,6 +119,7 @@ func (d Dependencies) Checks() []Check {
 		},
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
+		{"watch", d.checkWatch, "see the database"},
 	}
 }
 

@@ -220,6 +220,7 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 		Cache:        func(context.Context) (cache.Cache, error) { return r.Cache, nil },
 		CMS:          func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
+		Leases:       func(context.Context) (store.Leases, error) { return r.Leases, nil },
 		ContentTypes: r.ContentTypes,
 	}.Checks()
 

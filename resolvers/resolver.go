@@ -40,6 +40,7 @@ type Deps struct {
 	CMS    cms.Content
 	Cache  cache.Cache
 	Quotes store.Quotes
+	Leases store.Leases
 	PDF    Renderer
 	Logo   LogoLoader // optional: without it, documents have no logo
 	Log    zerolog.Logger

@@ -37,7 +37,7 @@ type app struct {
 	traces   *telemetry.Traces // nil if nothing is traced
 	data     *operator.Database
 	resolver *resolvers.Resolver
-	watcher  cms.Watcher // nil if the CMS driver does not notice changes itself
+	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
 	closers
 
 	stop context.CancelFunc // ends the work that start began
@@ -68,7 +68,9 @@ func newApp(
 	if err != nil {
 		return nil, err
 	}
-	a.watcher, _ = content.(cms.Watcher)
+	if s.CMSWatch {
+		a.watcher = content
+	}
 
 	contacts, err := openCRM(s, log, a.metrics)
 	if err != nil {
@@ -110,6 +112,7 @@ func newApp(
 		Archive: a.data.Archive,
 		Load:    a.data.Load,
 		Files:   a.data.Files,
+		Watcher: a.watcher,
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 
@@ -149,6 +152,7 @@ func (a *app) newResolver(
 		CMS:    content,
 		Cache:  store,
 		Quotes: a.data.Quotes,
+		Leases: a.data.Tables,
 		Logo:   logo,
 
 		Log:     a.log,
@@ -265,16 +269,9 @@ func (a *app) start(ctx context.Context) error {
 	}
 
 	if a.watcher != nil {
-		a.work.Go(func() {
-			err := a.watcher.Watch(work, func() {
-				if err := a.resolver.ContentChanged(work); err != nil {
-					a.log.Error().Err(err).Msg("invalidating changed content")
-				}
-			})
-			if err != nil && work.Err() == nil {
-				a.log.Error().Err(err).Msg("watching the content file")
-			}
-		})
+		// Each instance has a file of its own, and with memory:// a cache of its own.
+		shared := a.settings.CMSDriver != "file" && a.settings.CacheURL.Scheme != "memory"
+		a.work.Go(func() { a.resolver.Watch(work, a.watcher, shared) })
 	}
 
 	a.work.Go(func() { a.upkeep(work) })

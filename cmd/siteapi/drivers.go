@@ -36,6 +36,7 @@ import (
 type cmsDriver interface {
 	cms.Content
 	cms.Submissions
+	cms.Watcher
 	leads.CMS
 }
 

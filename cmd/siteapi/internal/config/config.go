@@ -59,6 +59,7 @@ type Settings struct {
 	LeadWebhookSecrets []string // whsec_…; each signs every event
 
 	CMSDriver, CMSFile                                             string
+	CMSWatch                                                       bool // changes are noticed without the webhook
 	SanityProjectID, SanityDataset, SanityAPIVersion, SanityAPIURL string
 	SanityToken                                                    string
 

@@ -64,6 +64,7 @@ func (s *Settings) table() []Setting {
 
 		{Name: "CMS_DRIVER", Default: "file", set: into(&s.CMSDriver, oneOf("file", "sanity"))},
 		{Name: "CMS_FILE", set: into(&s.CMSFile, existing)},
+		{Name: "CMS_WATCH", Default: "on", set: into(&s.CMSWatch, onOff)},
 		{
 			Name: "SANITY_PROJECT_ID",
 			set: into(&s.SanityProjectID, matching(`[a-z0-9][a-z0-9-]{0,63}`,

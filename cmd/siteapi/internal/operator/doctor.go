@@ -75,6 +75,12 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 
 	d := resolvers.Dependencies{
 		ContentTypes: s.ContentTypes,
+		Leases: func(context.Context) (store.Leases, error) {
+			if err := open(); err != nil {
+				return nil, err
+			}
+			return c.db.Tables, nil
+		},
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
 			if err := open(); err != nil {
 				return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
@@ -121,7 +122,8 @@ type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
 	Load    func() store.Load
-	Files   []string // SQLite's files; none with PostgreSQL
+	Watcher cms.Watcher // of the content; nil: there is none
+	Files   []string    // SQLite's files; none with PostgreSQL
 }
 
 // Describe implements [prometheus.Collector] as an unchecked collector: the gauges vary.
@@ -142,6 +144,13 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 	for state, n := range map[string]int{"busy": load.Busy, "idle": load.Idle} {
 		set("database_connections", "Connections to the database by state.",
 			float64(n), prometheus.Labels{"state": state})
+	}
+
+	if g.Watcher != nil && g.Watcher.Watching().Mode != "" {
+		now := g.Watcher.Watching()
+		set("content_watch_seconds", "Time for which this instance has noticed changes of the content in a way.",
+			age(now.Since), prometheus.Labels{"mode": now.Mode})
+		set("content_watch_heard_seconds", "Time since the last sign of life of the CMS.", age(now.Heard), nil)
 	}
 
 	var size int64
