@@ -258,6 +258,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"CMS_WEBHOOK_SIGNING_SECRET": {"a,b"},
 		"CMS_DRIVER":                 {"file", "sanity"},
 		"CMS_FILE":                   {file},
+		"CMS_WATCH":                  {"on", "off"},
 		"SANITY_PROJECT_ID":          {"abc12345"},
 		"SANITY_DATASET":             {"production", "~alias", "a_b-c"},
 		"SANITY_API_VERSION":         {"2025-02-19", "v2025-02-19"},
