@@ -31,15 +31,16 @@ const (
 // that watches continues.
 func (r *Resolver) Watch(ctx context.Context, watcher cms.Watcher, shared bool) {
 	holder, stop := r.NewID(), func() {}
-	watches := false
+	watches, failing := false, false
 
 	for {
 		note, _ := json.Marshal(watcher.Watching())
 		lease := store.Lease{Name: watchLease, Holder: holder, Note: string(note)}
 		held, err := r.Leases.HoldLease(ctx, lease, watchLife)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !failing && ctx.Err() == nil {
 			r.Log.Warn().Err(err).Msg("renewing the lease of the instance that watches the CMS")
 		}
+		failing = err != nil
 
 		switch may := held || !shared || watches && err != nil; {
 		case may && !watches:
