@@ -77,7 +77,7 @@ func (r *Resolver) submitQuote(
 	r.Count(Event{"submission", outcome})
 
 	r.Log.Info().Ctx(ctx).
-		Str("reference", strings.ToUpper(shortID(stored.ID))).
+		Str("reference", lead.Reference(stored.ID)).
 		Bool("created", created).
 		Bool("in_review", stored.InReview).
 		Msg("quote submitted")

@@ -35,14 +35,10 @@ const drawWait = 2 * time.Second
 // maxIDLength is longer than any id of a submission.
 const maxIDLength = 64
 
-// pdfKey is the cache key of an item that belongs to a submission's documents. An erasure
-// clears all of them, so a cached document is served without reading the database.
-func pdfKey(id, what string) string { return "quote:pdf:" + id + ":" + what }
-
 // documentKey is the cache key of a rendered document. It has the revision of the content,
 // so the next document reflects an edit of the site settings.
 func documentKey(id string, locale schema.Locale, revision string) string {
-	return pdfKey(id, string(locale)+":"+revision)
+	return lead.PDFKey(id) + string(locale) + ":" + revision
 }
 
 // quotePdf implements the root field of that name.
@@ -73,7 +69,7 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		Again:   r.again(id, locale, entry.Revision, snap.revision),
 	})
 	return &schema.QuotePDF{
-		FileName:    "quote-" + shortID(id) + ".pdf",
+		FileName:    "quote-" + strings.ToLower(lead.Reference(id)) + ".pdf",
 		ContentType: "application/pdf",
 		Size:        len(entry.Value),
 		Etag:        `"` + entry.Revision + `"`,
@@ -84,11 +80,9 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 
 // ForgetPDFs clears all rendered documents from the cache after submissions were deleted.
 func (r *Resolver) ForgetPDFs(ctx context.Context) error {
-	_, err := r.Cache.Clear(ctx, cache.Pattern(pdfKey("*", "*")))
+	_, err := r.Cache.Clear(ctx, lead.PDFKeys+"*")
 	return err
 }
-
-func shortID(id string) string { return id[:min(8, len(id))] }
 
 func noSubmission() *schema.Error { return notFound("There is no submission with this id.") }
 
@@ -111,7 +105,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 		return *asked, nil
 	}
 
-	entry, err := r.Cache.Get(ctx, pdfKey(id, "locale"),
+	entry, err := r.Cache.Get(ctx, lead.PDFKey(id)+"locale",
 		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 			s, err := r.submission(ctx, id)
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err

@@ -9,7 +9,7 @@ import (
 
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm/hubspot/hubspottest"
-	"siteapi/integrations/pdf"
+	"siteapi/integrations/lead"
 )
 
 // troubled starts a site with a lead that arrived, one that the CMS has rejected, and one
@@ -54,7 +54,7 @@ func TestDeliveriesCommands(t *testing.T) {
 			[]string{`"submission": "` + rejected + `"`, `"number": 1`}, []string{waiting}},
 		{"deliveries list --submission none", []string{"no deliveries"}, nil},
 		{"deliveries list --submission none --json", []string{"[]"}, nil},
-		{"deliveries list --submission " + pdf.Reference(rejected), []string{"crm"}, []string{arrived}},
+		{"deliveries list --submission " + lead.Reference(rejected), []string{"crm"}, []string{arrived}},
 		{"leads list", []string{"under-way", "failed", "delivered"}, nil},
 		{"deliveries", []string{"list", "retry", "resend", "verify"}, nil},
 	} {
@@ -93,7 +93,7 @@ func TestDeliveriesCommands(t *testing.T) {
 	s.arrives(arrived)
 
 	s.stubs.crm.Remove("arrived@example.com")
-	s.says(said{"deliveries resend " + pdf.Reference(arrived) + " --target crm",
+	s.says(said{"deliveries resend " + lead.Reference(arrived) + " --target crm",
 		[]string{"is due for the crm"}, nil})
 	eventually(t, "it is sent again", func() bool {
 		return len(s.stubs.contacts("arrived@example.com")) == 1

@@ -22,7 +22,6 @@ import (
 	"siteapi/integrations/crm/hubspot"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/leadwebhook"
-	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	limitmemory "siteapi/integrations/ratelimit/memory"
 	limitvalkey "siteapi/integrations/ratelimit/valkey"
@@ -163,7 +162,7 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	return func(ctx context.Context, q *lead.Lead) error {
 		return webhook.Announce(ctx, leadwebhook.Lead{
 			Lead:      *q,
-			Reference: pdf.Reference(q.ID),
+			Reference: lead.Reference(q.ID),
 			PDFURL:    s.SiteURL + q.PDFPath(),
 		})
 	}, nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
-	"siteapi/integrations/pdf"
 )
 
 // odd is a lead in review with texts that need escaping.
@@ -48,14 +47,14 @@ func TestLeadsAreFound(t *testing.T) {
 	first, second := s.submit("first"), s.submit("second")
 	s.arrives(first)
 	s.arrives(second)
-	reference := pdf.Reference(first)
+	reference := lead.Reference(first)
 
 	s.says(
 
 		said{
 			"leads list",
 			[]string{
-				"REFERENCE", pdf.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
+				"REFERENCE", lead.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
 				"second@example.com", "web-app", "ro",
 				reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR",
 			},
@@ -144,9 +143,9 @@ func TestLeadsRelease(t *testing.T) {
 
 	s.says(
 		said{"leads reject " + id, []string{"1 leads rejected"}, nil},
-		said{"leads list --state rejected", []string{pdf.Reference(id)}, nil},
+		said{"leads list --state rejected", []string{lead.Reference(id)}, nil},
 		said{"leads release --all", []string{"0 leads released"}, nil},
-		said{"leads release " + pdf.Reference(id), []string{"1 leads released"}, nil},
+		said{"leads release " + lead.Reference(id), []string{"1 leads released"}, nil},
 	)
 
 	s.arrives(id)

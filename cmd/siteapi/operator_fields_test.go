@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"siteapi/integrations/pdf"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
@@ -106,12 +106,12 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	}
 
 	for arguments, want := range map[string]string{
-		`search: "STEF turc"`:                       stefania,
-		`search: "one@exam"`:                        stefania,
-		`search: "` + pdf.Reference(stefania) + `"`: stefania,
-		`state: IN_REVIEW`:                          spam,
-		`state: IN_REVIEW, locale: ro, first: 1`:    spam,
-		`search: "stef", state: DELIVERED`:          stefania,
+		`search: "STEF turc"`:                        stefania,
+		`search: "one@exam"`:                         stefania,
+		`search: "` + lead.Reference(stefania) + `"`: stefania,
+		`state: IN_REVIEW`:                           spam,
+		`state: IN_REVIEW, locale: ro, first: 1`:     spam,
+		`search: "stef", state: DELIVERED`:           stefania,
 	} {
 		if ids := found(arguments); !slices.Equal(ids, []string{want}) {
 			t.Errorf("%s finds %v, want %s", arguments, ids, want)
@@ -122,7 +122,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		t.Errorf("two people are found as one: %v", ids)
 	}
 
-	data, code := b.asks(`{ lead(id: "` + pdf.Reference(stefania) +
+	data, code := b.asks(`{ lead(id: "` + lead.Reference(stefania) +
 		`") { id contact { firstName } deliveries { target state attemptCount lead { id } } } }`)
 	if code != "" || data.Lead == nil || data.Lead.Contact.FirstName != "Ștefania" ||
 		len(data.Lead.Deliveries) != 2 || data.Lead.Deliveries[0].Lead.ID != stefania {

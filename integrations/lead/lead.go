@@ -2,7 +2,10 @@
 // calculator and the submitted quote request. It imports only the standard library.
 package lead
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Contact describes the person who asks for a quote. Phone and Company may be empty.
 type Contact struct {
@@ -84,8 +87,26 @@ const (
 // Weak reports whether the signal alone is no reason for a review.
 func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
 
-// PDFPath is the address of a submission's PDF summary, relative to the site.
+// PDFPath is the address of a lead's PDF summary, relative to the site.
 func (s *Lead) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }
+
+// PDFKeys is the beginning of the cache keys of all PDFs.
+const PDFKeys = "quote:pdf:"
+
+// PDFKey is the beginning of the cache keys of everything that belongs to the PDFs of one
+// lead. An erasure clears these keys, so a cached PDF is served without reading the
+// database.
+func PDFKey(id string) string { return PDFKeys + id + ":" }
+
+// ReferenceLength is the number of characters of a reference.
+const ReferenceLength = 8
+
+// Reference returns the short form of a lead's id that people quote on the phone: its
+// first letters and digits in upper case. File names use it too.
+func Reference(id string) string {
+	id = strings.ToUpper(strings.ReplaceAll(id, "-", ""))
+	return id[:min(ReferenceLength, len(id))]
+}
 
 // Visit is one tracked state of the calculator. Fields other than SessionID and At may be
 // missing, because the visitor is still choosing.

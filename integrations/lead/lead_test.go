@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
 )
 
@@ -18,8 +19,22 @@ func TestPersonal(t *testing.T) {
 			// The value is chosen from a list, or is the service's own.
 		default:
 			if !slices.Contains(leadtest.Filled().Personal(), path) {
-				t.Errorf("Submission.Personal in quote.go leaves out %s", path)
+				t.Errorf("Lead.Personal in lead.go leaves out %s", path)
 			}
+		}
+	}
+}
+
+func TestReference(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"f81d4fae-7dec-41d0": "F81D4FAE",
+		"ab-cd":              "ABCD",
+		"":                   "",
+		"-":                  "",
+	} {
+		if got := lead.Reference(id); got != want {
+			t.Errorf("Reference(%q) = %q, want %q", id, got, want)
 		}
 	}
 }

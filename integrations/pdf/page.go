@@ -16,6 +16,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf/font"
 )
 
@@ -145,7 +146,7 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	p := newPalette(d.Company.Accent)
 	s := &sheet{
 		doc:       d,
-		reference: Reference(d.Submission.ID),
+		reference: lead.Reference(d.Submission.ID),
 		words:     words,
 		family:    f,
 		palette:   p,

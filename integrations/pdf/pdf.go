@@ -40,13 +40,6 @@ type Document struct {
 	CreatedAt  time.Time         // date of the submission
 }
 
-// Reference returns the short form of a submission id that people quote on the phone:
-// its first eight letters and digits in upper case. File names use it too.
-func Reference(id string) string {
-	id = strings.ToUpper(strings.ReplaceAll(id, "-", ""))
-	return id[:min(8, len(id))]
-}
-
 // label returns the content's text for a slug, or else the slug spelled out: "web-app"
 // becomes "Web app".
 func label(slug string, labels map[string]string) string {

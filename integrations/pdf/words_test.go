@@ -177,20 +177,6 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-func TestReference(t *testing.T) {
-	t.Parallel()
-	for id, want := range map[string]string{
-		"f81d4fae-7dec-41d0": "F81D4FAE",
-		"ab-cd":              "ABCD",
-		"":                   "",
-		"-":                  "",
-	} {
-		if got := Reference(id); got != want {
-			t.Errorf("Reference(%q) = %q, want %q", id, got, want)
-		}
-	}
-}
-
 func TestPaletteCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, accent := range []string{"#ffcc00", "#ffffff", "#000000", "#00ff00", "#1f4fd8", "nonsense", ""} {

@@ -10,6 +10,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
@@ -254,9 +255,8 @@ func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
 // all PDFs: those of other leads are drawn again, and an earlier erasure may have been
 // interrupted after it had removed the ids.
 func pdfPattern(ids []string) cache.Pattern {
-	const prefix = "quote:pdf:"
 	if len(ids) != 1 {
-		return prefix + "*"
+		return lead.PDFKeys + "*"
 	}
-	return cache.Pattern(cache.Escape(prefix+ids[0]+":") + "*")
+	return cache.Pattern(cache.Escape(lead.PDFKey(ids[0])) + "*")
 }

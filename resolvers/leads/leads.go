@@ -14,7 +14,6 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/lead"
-	"siteapi/integrations/pdf"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
@@ -46,9 +45,6 @@ type CRM interface {
 	crm.Lookup
 	crm.Eraser
 }
-
-// referenceLength is the number of characters of a PDF's reference.
-const referenceLength = 8
 
 // fewLeads is the largest number of leads that are selected by their ids. Beyond it,
 // filtering page by page is faster.
@@ -148,7 +144,7 @@ func leadState(s lead.Lead, undelivered map[string]schema.LeadState) schema.Lead
 // Find returns the lead with this id or PDF reference, with its deliveries, or
 // [store.ErrNotFound].
 func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
-	if len(name) < referenceLength {
+	if len(name) < lead.ReferenceLength {
 		return nil, store.ErrNotFound
 	}
 
@@ -251,7 +247,7 @@ func (s *Service) DeliveryPage(
 func New(s lead.Lead, state schema.LeadState) *schema.Lead {
 	lead := &schema.Lead{
 		ID:          s.ID,
-		Reference:   pdf.Reference(s.ID),
+		Reference:   lead.Reference(s.ID),
 		State:       state,
 		SubmittedAt: s.SubmittedAt,
 		SessionID:   s.SessionID,
