@@ -46,12 +46,9 @@ func (r *Resolver) clearCache(
 		})
 	}
 
-	cleared, err := r.Cache.Clear(ctx, glob)
+	cleared, err := r.content.clear(ctx, glob)
 	if err != nil {
-		return nil, translate(err)
-	}
-	for _, l := range r.content.locales {
-		l.paused.Store(0)
+		return nil, err
 	}
 
 	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.

@@ -2,18 +2,11 @@ package resolvers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -29,16 +22,34 @@ const siteSettingsType = "siteSettings"
 type contentService struct {
 	deps    *Deps
 	types   []string
+	origin  string // identifies what content is made from: the source, the types and the form
 	locales map[schema.Locale]*localeContent
+
+	confirming sync.Mutex
+	confirmed  atomic.Int64 // connection to the cache for which generations were read, from 1
+	retryAt    atomic.Int64 // earliest time to read generations after a failure, in Unix milliseconds
 }
 
 // localeContent is the content of one locale as this process knows it.
 type localeContent struct {
-	locale    schema.Locale
-	served    atomic.Pointer[snapshot]  // the latest content, also served while the CMS fails
-	refetches atomic.Int64              // number of the latest refetch
-	fetched   atomic.Pointer[time.Time] // when this process last fetched; nil: never
-	paused    atomic.Int64              // earliest time of the next fetch, in Unix milliseconds
+	locale     schema.Locale
+	latest     atomic.Pointer[loadedContent] // also served while the CMS fails
+	generation atomic.Int64                  // the latest one known
+	refetches  atomic.Int64                  // number of the latest refetch
+	fetched    atomic.Pointer[time.Time]     // when this process last fetched; nil: never
+	paused     atomic.Int64                  // earliest time of the next fetch, in Unix milliseconds
+
+	opening    sync.Mutex // held while an entry is decoded
+	saving     sync.Mutex // held while the fallback copy is written
+	discarding sync.Mutex // held while an unusable entry is removed
+}
+
+// loadedContent is a snapshot with the circumstances of the entry it was decoded from.
+type loadedContent struct {
+	*snapshot
+
+	generation int64
+	storedAt   time.Time
 }
 
 func newContentService(d *Deps) *contentService {
@@ -53,6 +64,7 @@ func newContentService(d *Deps) *contentService {
 			c.types = append(c.types, t)
 		}
 	}
+	c.origin = originOf(d.ContentSource, c.types)
 
 	for _, locale := range schema.Locales() {
 		c.locales[locale] = &localeContent{locale: locale}
@@ -65,49 +77,155 @@ func ContentKey(locale string) string { return "content:locale:" + locale }
 
 func contentKey(l schema.Locale) string { return ContentKey(string(l)) }
 
-// read returns the content of a locale.
-func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snapshot, error) {
-	l := c.locales[locale]
-	entry, err := c.deps.Cache.Get(ctx, contentKey(locale),
-		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-			return c.fetch(ctx, l)
-		})
+// readTries bounds how many unusable entries a read meets. Usually it meets one at most.
+const readTries = 5
 
-	switch {
-	case err == nil:
-		return c.open(ctx, l, entry)
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	default:
-		return c.fallBack(ctx, l, err)
+// errUnusable means that the cache kept returning entries that must not be served.
+var errUnusable = errors.New("the entry of the cache was invalidated, or made from another source")
+
+// read returns the content of a locale. It is not older than the last invalidation that
+// this process knew of when the read began.
+func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snapshot, error) {
+	c.confirm(ctx)
+	l := c.locales[locale]
+	needed := l.generation.Load()
+
+	for range readTries {
+		entry, err := c.deps.Cache.Get(ctx, contentKey(locale),
+			func(ctx context.Context) ([]byte, cache.Lifetime, error) {
+				return c.fetch(ctx, l)
+			})
+
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			return c.fallBack(ctx, l, err)
+		}
+
+		if snap := c.usable(ctx, l, needed, entry); snap != nil {
+			return snap, nil
+		}
+		if err := c.discard(ctx, l, entry); err != nil {
+			return c.fallBack(ctx, l, err)
+		}
 	}
+
+	return c.fallBack(ctx, l, errUnusable)
 }
 
-// open decodes an entry once per revision. The result becomes the fallback copy.
-func (c *contentService) open(ctx context.Context, l *localeContent, entry cache.Entry) (*snapshot, error) {
-	if served := l.served.Load(); served != nil && served.revision == entry.Revision {
-		return served, nil
+// usable returns the content of an entry, or nil if the entry is older than a generation,
+// was made from another source or cannot be decoded.
+func (c *contentService) usable(
+	ctx context.Context, l *localeContent, needed int64, entry cache.Entry,
+) *snapshot {
+	s, ok := readStamp(entry.Value)
+	switch {
+	case !ok:
+		return nil
+	case !s.origin(c.origin):
+		return c.own(l, s)
+	case s.generation < needed:
+		return nil
 	}
 
-	decoded, err := decodeSnapshot(entry.Value, entry.Revision, l.locale, c.deps.Log.With().Ctx(ctx).Logger())
+	l.raise(s.generation)
+	snap, err := c.open(ctx, l, s, entry)
+	if err != nil {
+		c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).Msg("reading an entry of the cache")
+	}
+	return snap
+}
+
+// own returns the latest content of this process in place of an entry that an instance
+// with another configuration stored, as during a rolling restart. Nothing may have been
+// invalidated since. Otherwise the instances would replace each other's entries with
+// every read.
+func (c *contentService) own(l *localeContent, s stamp) *snapshot {
+	latest, fresh := l.latest.Load(), c.deps.ContentLife.Fresh
+	if latest == nil || latest.generation < max(s.generation, l.generation.Load()) ||
+		fresh > 0 && c.deps.Now().After(latest.storedAt.Add(fresh)) {
+		return nil
+	}
+	return latest.snapshot
+}
+
+// discard removes an unusable entry unless it has been replaced meanwhile.
+func (c *contentService) discard(ctx context.Context, l *localeContent, entry cache.Entry) error {
+	l.discarding.Lock()
+	defer l.discarding.Unlock()
+
+	now, ok := c.deps.Cache.Peek(ctx, contentKey(l.locale))
+	if ok && (now.Revision != entry.Revision || !now.StoredAt.Equal(entry.StoredAt)) {
+		return nil
+	}
+	return c.deps.Cache.Invalidate(ctx, contentKey(l.locale))
+}
+
+// open decodes an entry once per revision, while other readers of the locale wait. The
+// result becomes the fallback copy.
+func (c *contentService) open(
+	ctx context.Context, l *localeContent, s stamp, entry cache.Entry,
+) (*snapshot, error) {
+	if latest := l.latest.Load(); latest.isOf(s) {
+		return latest.snapshot, nil
+	}
+
+	loaded, isNew, err := c.decode(ctx, l, s, entry)
 	if err != nil {
 		return nil, err
 	}
 
-	l.served.Store(decoded)
-	if err := c.saveFallback(l, entry.Value); err != nil {
-		c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-			Msg("saving the fallback copy of the content")
+	if isNew {
+		if err := c.saveFallback(l, loaded, entry.Value); err != nil {
+			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+				Msg("saving the fallback copy of the content")
+		}
+	}
+	return loaded.snapshot, nil
+}
+
+// decode decodes an entry unless another reader has just done that. It reports whether
+// the result is the latest content of the locale with a new revision.
+func (c *contentService) decode(
+	ctx context.Context, l *localeContent, s stamp, entry cache.Entry,
+) (loaded *loadedContent, isNew bool, err error) {
+	l.opening.Lock()
+	defer l.opening.Unlock()
+
+	latest := l.latest.Load()
+	if latest.isOf(s) {
+		return latest, false, nil
 	}
 
-	return decoded, nil
+	loaded = &loadedContent{generation: s.generation, storedAt: entry.StoredAt}
+	if latest != nil && latest.revision == string(s.revision) {
+		loaded.snapshot = latest.snapshot
+	} else if loaded.snapshot, err = decodeSnapshot(
+		entry.Value, l.locale, c.deps.Log.With().Ctx(ctx).Logger()); err != nil {
+		return nil, false, err
+	}
+
+	// A slow reader of an older entry must not replace newer content.
+	if latest != nil && (latest.generation > loaded.generation ||
+		latest.generation == loaded.generation && latest.storedAt.After(loaded.storedAt)) {
+		return loaded, false, nil
+	}
+
+	l.latest.Store(loaded)
+	return loaded, latest == nil || latest.snapshot != loaded.snapshot, nil
+}
+
+// isOf reports whether content was decoded from an entry with this stamp.
+func (c *loadedContent) isOf(s stamp) bool {
+	return c != nil && c.generation == s.generation && c.revision == string(s.revision)
 }
 
 // health reports when the content was fetched and how many documents it has.
 func (l *localeContent) health() *schema.ContentHealth {
 	h := &schema.ContentHealth{Locale: l.locale, FetchedAt: l.fetched.Load()}
-	if served := l.served.Load(); served != nil {
-		for _, documents := range served.byType {
+	if latest := l.latest.Load(); latest != nil {
+		for _, documents := range latest.byType {
 			h.Documents += len(documents)
 		}
 	}
@@ -126,10 +244,16 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 		return nil, cache.Lifetime{}, errPaused
 	}
 
+	// The generation is read first: an invalidation that comes later outdates the content.
+	if err := c.readGenerations(ctx); err != nil {
+		c.deps.Log.Warn().Ctx(ctx).Err(err).Msg("reading what was invalidated")
+	}
+	generation := l.generation.Load()
+
 	docs, err := c.deps.CMS.Fetch(ctx, cms.Query{Types: c.types, Locale: string(l.locale)})
 	var value []byte
 	if err == nil {
-		value, err = json.Marshal(docs)
+		value, err = encodeSnapshot(docs, c.origin, generation, c.deps.Log.With().Ctx(ctx).Logger())
 	}
 
 	if err != nil {
@@ -144,77 +268,6 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 	l.fetched.Store(&now)
 	c.deps.Count(Event{"content_fill", "ok"})
 	return value, c.deps.ContentLife, nil
-}
-
-// fallBack serves the fallback copy while the CMS fails.
-func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause error) (*snapshot, error) {
-	if l.served.Load() == nil {
-		copied, err := c.loadFallback(ctx, l)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
-				Msg("reading the fallback copy of the content")
-		}
-		l.served.CompareAndSwap(nil, copied)
-	}
-
-	served := l.served.Load()
-	if served == nil {
-		return nil, unavailable("The content is not available at the moment.", cause)
-	}
-
-	c.deps.Count(Event{"content_fallback", string(l.locale)})
-	if !errors.Is(cause, errPaused) {
-		c.deps.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
-			Msg("serving the fallback copy of the content")
-	}
-
-	return served, nil
-}
-
-func (c *contentService) fallbackPath(l *localeContent) string {
-	return filepath.Join(c.deps.FallbackDir, "content-locale-"+string(l.locale)+".json")
-}
-
-// saveFallback writes the copy that a later process serves while the CMS fails.
-func (c *contentService) saveFallback(l *localeContent, value []byte) error {
-	if err := os.MkdirAll(c.deps.FallbackDir, 0o750); err != nil {
-		return fmt.Errorf("making the folder: %w", err)
-	}
-
-	path := c.fallbackPath(l)
-	written := fmt.Sprintf("%s.%d", path, os.Getpid()) // unique, since instances may share the folder
-	if err := os.WriteFile(written, value, 0o600); err != nil {
-		return fmt.Errorf("writing the copy: %w", err)
-	}
-	return os.Rename(written, path)
-}
-
-func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*snapshot, error) {
-	value, err := os.ReadFile(c.fallbackPath(l))
-	if err != nil {
-		return nil, err
-	}
-	return decodeSnapshot(value, cache.RevisionOf(value), l.locale, c.deps.Log.With().Ctx(ctx).Logger())
-}
-
-// invalidate removes the content of locales from the cache and returns its keys.
-func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
-	keys := make([]string, len(locales))
-	for i, locale := range locales {
-		keys[i] = contentKey(locale)
-	}
-	if len(keys) == 0 {
-		return keys, nil
-	}
-
-	if err := c.deps.Cache.Invalidate(ctx, keys...); err != nil {
-		return nil, translate(err)
-	}
-
-	for _, locale := range locales {
-		c.locales[locale].paused.Store(0)
-	}
-	return keys, nil
 }
 
 // contentDocuments implements the root field `content`.
@@ -236,13 +289,32 @@ func (r *Resolver) contentDocuments(
 // read would have to fetch the content. A response made from content is current as long
 // as the revision is the same.
 func (r *Resolver) Revision(locale string) (string, bool) {
-	l, ok := schema.ParseLocale(locale)
-	if !ok {
+	if l := r.content.locales[schema.Locale(locale)]; l != nil {
+		return r.content.revision(l)
+	}
+	return "", false
+}
+
+func (c *contentService) revision(l *localeContent) (string, bool) {
+	entry, ok := c.deps.Cache.Peek(context.Background(), contentKey(l.locale))
+	if !ok || !c.isConfirmed() {
 		return "", false
 	}
 
-	entry, ok := r.Cache.Peek(context.Background(), contentKey(l))
-	return entry.Revision, ok
+	s, ok := readStamp(entry.Value)
+	switch latest := l.latest.Load(); {
+	case !ok:
+		return "", false
+	case !s.origin(c.origin):
+		if own := c.own(l, s); own != nil {
+			return own.revision, true
+		}
+		return "", false
+	case latest != nil && latest.revision == string(s.revision): // spares a copy
+		return latest.revision, s.generation >= l.generation.Load()
+	default:
+		return string(s.revision), s.generation >= l.generation.Load()
+	}
 }
 
 // Warm fetches the content of all locales in the background, so that the first visitor
@@ -283,75 +355,4 @@ func (r *Resolver) fillContent(locale schema.Locale) {
 	if _, err := r.content.read(ctx, locale); err != nil {
 		r.Log.Warn().Err(err).Str("locale", string(locale)).Msg("refetching content")
 	}
-}
-
-// snapshot is all content of one locale, decoded once and then only read.
-type snapshot struct {
-	revision string
-	settings *siteSettings // nil: the CMS has no such document
-	byType   map[string][]*schema.ContentDocument
-	labels   map[string]string // words for slugs
-}
-
-// decodeSnapshot decodes a value that contentService.fetch encoded. A malformed document
-// is left out and logged, so that it does not affect the others.
-func decodeSnapshot(
-	value []byte, revision string, locale schema.Locale, log zerolog.Logger,
-) (*snapshot, error) {
-	var docs []cms.Document
-	if err := json.Unmarshal(value, &docs); err != nil {
-		return nil, fmt.Errorf("decoding a content snapshot: %w", err)
-	}
-
-	s := &snapshot{
-		revision: revision,
-		byType:   map[string][]*schema.ContentDocument{},
-		labels:   cms.Labels(docs, string(locale)),
-	}
-
-	for i := range docs {
-		doc := &docs[i]
-		shown, err := contentDocument(doc)
-		if err != nil {
-			log.Warn().Err(err).Str("document", doc.ID).Msg("leaving out a malformed document")
-			continue
-		}
-
-		s.byType[doc.Type] = append(s.byType[doc.Type], shown)
-		if doc.Type == siteSettingsType && (s.settings == nil || doc.ID == siteSettingsType) {
-			s.settings = newSiteSettings(doc, log)
-		}
-	}
-
-	return s, nil
-}
-
-func contentDocument(doc *cms.Document) (*schema.ContentDocument, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(doc.Fields, &fields); err != nil {
-		return nil, fmt.Errorf("decoding its fields: %w", err)
-	}
-
-	// Fields whose names begin with an underscore belong to the CMS.
-	for name := range fields {
-		if strings.HasPrefix(name, "_") {
-			delete(fields, name)
-		}
-	}
-
-	rest, err := json.Marshal(fields)
-	if err != nil {
-		return nil, fmt.Errorf("encoding its fields: %w", err)
-	}
-
-	shown := &schema.ContentDocument{ID: doc.ID, Type: doc.Type, Fields: json.RawMessage(rest)}
-	if l, ok := schema.ParseLocale(doc.Language); ok {
-		shown.Locale = &l
-	}
-	if !doc.UpdatedAt.IsZero() {
-		at := doc.UpdatedAt.UTC()
-		shown.UpdatedAt = &at
-	}
-
-	return shown, nil
 }

@@ -37,8 +37,13 @@ type LogoLoader interface {
 // Deps are the dependencies and settings of the resolvers. A field is required unless its
 // comment says otherwise.
 type Deps struct {
-	CMS    cms.Content
-	Cache  cache.Cache
+	CMS   cms.Content
+	Cache cache.Cache
+
+	// Invalidations outlive the process and the cache. Optional: without it, each
+	// process knows only its own.
+	Invalidations store.Invalidations
+
 	Quotes store.Quotes
 	Leases store.Leases
 	PDF    Renderer
@@ -59,9 +64,10 @@ type Deps struct {
 	Checks    []Check // checks of this machine, for serviceHealth
 	Version   string  // version of the program
 
-	ContentTypes []string       // document types that `content` serves
-	ContentLife  cache.Lifetime // how long a locale's content is cached
-	FallbackDir  string         // holds fallback copies of the content for later processes
+	ContentSource string         // identifies where content comes from, such as driver and dataset
+	ContentTypes  []string       // document types that `content` serves
+	ContentLife   cache.Lifetime // how long a locale's content is cached
+	FallbackDir   string         // holds fallback copies of the content for later processes
 
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 

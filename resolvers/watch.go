@@ -149,8 +149,8 @@ func (c *contentService) renew(ctx context.Context, locale schema.Locale) (chang
 		return false, err
 	}
 
-	entry, cached := c.deps.Cache.Peek(ctx, contentKey(locale))
-	if cached && entry.Revision == cache.RevisionOf(value) {
+	s, _ := readStamp(value)
+	if cached, ok := c.revision(c.locales[locale]); ok && cached == string(s.revision) {
 		return false, nil
 	}
 

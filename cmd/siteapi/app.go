@@ -149,11 +149,12 @@ func (a *app) newResolver(
 	}
 
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS:    content,
-		Cache:  store,
-		Quotes: a.data.Quotes,
-		Leases: a.data.Tables,
-		Logo:   logo,
+		CMS:           content,
+		Cache:         store,
+		Quotes:        a.data.Quotes,
+		Logo:          logo,
+		Invalidations: a.data.Tables,
+		Leases:        a.data.Tables,
 
 		Log:     a.log,
 		Version: versionText(),
@@ -176,6 +177,7 @@ func (a *app) newResolver(
 		},
 
 		Checks:           operator.Checks(s),
+		ContentSource:    contentSource(s),
 		ContentTypes:     s.ContentTypes,
 		ContentLife:      cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
 		FallbackDir:      filepath.Join(s.DataDir, "content"),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -66,6 +67,22 @@ func openCMS(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (cmsD
 		Dir:    s.DataDir,
 		Log:    log,
 	})
+}
+
+// contentSource identifies what content is read from. Entries of the cache that were made
+// from something else are not served.
+func contentSource(s *config.Settings) string {
+	if s.CMSDriver == "sanity" {
+		return strings.Join([]string{
+			"sanity", s.SanityAPIURL, s.SanityProjectID, s.SanityDataset, s.SanityAPIVersion,
+		}, " ")
+	}
+
+	path, err := filepath.Abs(s.ContentPath())
+	if err != nil {
+		path = s.ContentPath()
+	}
+	return "file " + path
 }
 
 // openCRM opens the driver that CRM_DRIVER names.

@@ -75,6 +75,11 @@ type Cache interface {
 	// counted at most once a second.
 	Stats(ctx context.Context) Stats
 
+	// Connections counts the connections to the backend. After each one, entries that were
+	// removed before may be there again, restored from the disk of a server. It does no
+	// I/O.
+	Connections() int64
+
 	// Close frees the resources of the cache.
 	Close() error
 }

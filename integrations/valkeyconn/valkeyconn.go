@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type Conn struct {
 	onState  func(up bool, err error)
 	client   atomic.Pointer[valkey.Client] // nil until the first connection
 	up       atomic.Bool
+	dialled  atomic.Int64 // number of connections made
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 }
@@ -48,6 +50,7 @@ func Open(ctx context.Context, url string, onState func(up bool, err error)) (*C
 
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &Conn{settings: settings, onState: onState, stop: stop}
+	c.settings.DialCtxFn = c.dial
 
 	err = c.look(ctx)
 	if isFinal(err) {
@@ -93,6 +96,21 @@ func (c *Conn) Client() (valkey.Client, bool) {
 		return *client, c.up.Load()
 	}
 	return nil, false
+}
+
+// Connections returns how many connections have been made so far. The number grows before
+// the first reply over a new connection arrives.
+func (c *Conn) Connections() int64 { return c.dialled.Load() }
+
+// dial connects as the client does by itself, and counts.
+func (c *Conn) dial(
+	ctx context.Context, address string, dialer *net.Dialer, secure *tls.Config,
+) (net.Conn, error) {
+	defer c.dialled.Add(1)
+	if secure != nil {
+		return (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", address)
+	}
+	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // Failed reports the error of a command. If the error means that the server is away,

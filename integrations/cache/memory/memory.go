@@ -181,6 +181,9 @@ func (c *Cache) Stats(context.Context) cache.Stats {
 	return cache.Stats{Type: "memory", Size: size, Available: true}
 }
 
+// Connections implements [cache.Cache]: there are none.
+func (c *Cache) Connections() int64 { return 0 }
+
 // Close implements [cache.Cache].
 func (c *Cache) Close() error {
 	c.entries.StopAllGoroutines()

@@ -32,6 +32,9 @@ func (c *Cache) Ping(context.Context) error {
 	return c.failed("asking the cache", client.Do(context.Background(), client.B().Ping().Build()).Error())
 }
 
+// Connections implements [cache.Cache].
+func (c *Cache) Connections() int64 { return c.conn.Connections() }
+
 // Stats implements [cache.Cache].
 func (c *Cache) Stats(ctx context.Context) cache.Stats {
 	stats := cache.Stats{Type: "valkey", Available: c.Ping(ctx) == nil}

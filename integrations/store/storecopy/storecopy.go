@@ -1,5 +1,5 @@
 // Package storecopy moves the contents of one store into another: sessions, submissions
-// with their idempotency keys, and unfinished deliveries.
+// with their idempotency keys, unfinished deliveries, and what was invalidated last.
 //
 // Stop the service before the last copy, because a copy does not see later writes to the
 // old store. A copy may be interrupted and repeated: rows that the new store already has
@@ -71,6 +71,14 @@ func Copy(
 	})
 	if err != nil {
 		return r, fmt.Errorf("copying the sessions: %w", err)
+	}
+
+	generations, err := from.Generations(ctx)
+	if err == nil {
+		err = to.ImportGenerations(ctx, generations)
+	}
+	if err != nil {
+		return r, fmt.Errorf("copying the invalidations: %w", err)
 	}
 	return r, nil
 }

@@ -22,6 +22,7 @@ type Store interface {
 	store.Quotes
 	store.Archive
 	store.Leases
+	store.Invalidations
 	io.Closer
 }
 
@@ -112,6 +113,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"erase":                     erase,
 		"lease":                     leases,
 		"lease/at once":             leaseAtOnce,
+		"generations":               generations,
 		"request ended":             requestEnded,
 		"close":                     closing,
 		"start/many at once":        startMany,

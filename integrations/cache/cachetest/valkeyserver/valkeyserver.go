@@ -78,7 +78,8 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // URL returns the address in the form of CACHE_URL.
 func (s *Server) URL() string { return "valkey://" + s.Addr() }
 
-// Start starts a stopped server, without its data, and waits until it answers.
+// Start starts a stopped server and waits until it answers. The server has the data that
+// it saved to its disk, which is none unless args say so.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

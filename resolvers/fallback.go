@@ -1,0 +1,78 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// fallBack serves the fallback copy while the CMS fails.
+func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause error) (*snapshot, error) {
+	if l.latest.Load() == nil {
+		copied, err := c.loadFallback(ctx, l)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+				Msg("reading the fallback copy of the content")
+		}
+		l.latest.CompareAndSwap(nil, copied)
+	}
+
+	latest := l.latest.Load()
+	if latest == nil {
+		return nil, unavailable("The content is not available at the moment.", cause)
+	}
+
+	c.deps.Count(Event{"content_fallback", string(l.locale)})
+	if !errors.Is(cause, errPaused) {
+		c.deps.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
+			Msg("serving the fallback copy of the content")
+	}
+
+	return latest.snapshot, nil
+}
+
+func (c *contentService) fallbackPath(l *localeContent) string {
+	return filepath.Join(c.deps.FallbackDir, "content-locale-"+string(l.locale)+".snapshot")
+}
+
+// saveFallback writes the copy that a later process serves while the CMS fails, unless
+// the content has been replaced meanwhile. One copy of a locale is written at a time.
+func (c *contentService) saveFallback(l *localeContent, loaded *loadedContent, value []byte) error {
+	l.saving.Lock()
+	defer l.saving.Unlock()
+	if latest := l.latest.Load(); latest == nil || latest.snapshot != loaded.snapshot {
+		return nil
+	}
+
+	if err := os.MkdirAll(c.deps.FallbackDir, 0o750); err != nil {
+		return fmt.Errorf("making the folder: %w", err)
+	}
+
+	path := c.fallbackPath(l)
+	written := fmt.Sprintf("%s.%d", path, os.Getpid()) // unique, since instances may share the folder
+	if err := os.WriteFile(written, value, 0o600); err != nil {
+		return fmt.Errorf("writing the copy: %w", err)
+	}
+	return os.Rename(written, path)
+}
+
+// loadFallback reads a copy. One that was made from another source, or for other document
+// types, counts as missing.
+func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*loadedContent, error) {
+	value, err := os.ReadFile(c.fallbackPath(l))
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := readStamp(value); !ok || !s.origin(c.origin) {
+		return nil, fmt.Errorf("the copy was made from another source: %w", fs.ErrNotExist)
+	}
+
+	snap, err := decodeSnapshot(value, l.locale, c.deps.Log.With().Ctx(ctx).Logger())
+	if err != nil {
+		return nil, err
+	}
+	return &loadedContent{snapshot: snap}, nil
+}
