@@ -9,8 +9,9 @@
 // While the server is away each instance fills for itself and keeps the value for
 // [AwayFresh]; Invalidate and Clear return [cache.ErrUnavailable].
 //
-// Known limits: replication is asynchronous, so an invalidation that was acknowledged by
-// a primary which then dies may be lost. Instances that lost sight of the server notice
+// Known limits: a server that crashes may come back with entries that were removed, and so
+// may the replica of a primary that died. Connections tells the caller when to be
+// suspicious. Instances that lost sight of the server notice
 // within a second, and may answer from their copies until then. Counting and clearing
 // walk over all keys of the database.
 package valkey
