@@ -18,7 +18,7 @@ run: build ## start the service on embedded defaults, at http://localhost:8080
 demo: build ## play visitors in three languages, an editor and an operator against a fresh service
 	$(GO) run ./cmd/demo -binary bin/siteapi
 
-chaos: build ## kill it, fill its disk, stop its servers, attack and flood it, and count what was lost; SHORT=1 for a minute, ONLY="kills attacks"
+chaos: build ## kill it, fill its disk, stop its servers, attack and flood it, fail the stream of its CMS, and count what was lost; SHORT=1 for a minute, ONLY="kills attacks"
 	$(GO) run ./cmd/chaos -binary bin/siteapi $(if $(SHORT),-short) $(ONLY)
 
 soak: build ## minutes of mixed load: memory, goroutines and file descriptors have to stay as they are; SOAK=5m

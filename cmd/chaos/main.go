@@ -3,7 +3,7 @@
 // acknowledged lead was lost, doubled or changed, or a promise of the scenario did not
 // hold; data and logs are then kept.
 //
-//	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [soak]
+//	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [freshness] [soak]
 //
 // It runs the scenarios that are named, by default all but the soak.
 package main
@@ -58,6 +58,7 @@ func run(ctx context.Context) {
 		"flapping":  flapping,
 		"attacks":   attacks,
 		"overload":  overload,
+		"freshness": freshness,
 		"soak":      soak,
 	}
 
@@ -69,7 +70,7 @@ func run(ctx context.Context) {
 
 	names := flag.Args()
 	if len(names) == 0 {
-		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload"}
+		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload", "freshness"}
 	}
 
 	dir := harness.Must(os.MkdirTemp("", "siteapi-chaos-"))
