@@ -21,6 +21,8 @@ const siteSettingsType = "siteSettings"
 // or else from the fallback copy, however old that is.
 type contentService struct {
 	deps    *Deps
+	formats *schema.Formats
+	opened  func(*snapshot) // called with new content
 	types   []string
 	origin  string // identifies what content is made from: the source, the types and the form
 	locales map[schema.Locale]*localeContent
@@ -42,6 +44,9 @@ type localeContent struct {
 	opening    sync.Mutex // held while an entry is decoded
 	saving     sync.Mutex // held while the fallback copy is written
 	discarding sync.Mutex // held while an unusable entry is removed
+
+	// priceRules is the revision of the rules that this process last stored.
+	priceRules atomic.Pointer[string]
 }
 
 // loadedContent is a snapshot with the circumstances of the entry it was decoded from.
@@ -52,10 +57,12 @@ type loadedContent struct {
 	storedAt   time.Time
 }
 
-func newContentService(d *Deps) *contentService {
+func newContentService(d *Deps, f *schema.Formats, opened func(*snapshot)) *contentService {
 	c := &contentService{
 		deps:    d,
-		types:   []string{siteSettingsType, cms.OptionType},
+		formats: f,
+		opened:  opened,
+		types:   []string{siteSettingsType, cms.OptionType, cms.RulesType},
 		locales: map[schema.Locale]*localeContent{},
 	}
 
@@ -112,6 +119,19 @@ func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snaps
 	}
 
 	return c.fallBack(ctx, l, errUnusable)
+}
+
+// readSoon returns the content of a locale, or the fallback copy if it takes longer than a
+// submission waits.
+func (c *contentService) readSoon(ctx context.Context, locale schema.Locale) (*snapshot, error) {
+	soon, cancel := context.WithTimeout(ctx, contentPatience)
+	defer cancel()
+
+	snap, err := c.read(soon, locale)
+	if err != nil && soon.Err() != nil {
+		return c.fallBack(ctx, c.locales[locale], err)
+	}
+	return snap, err
 }
 
 // usable returns the content of an entry, or nil if the entry is older than a generation,
@@ -177,6 +197,7 @@ func (c *contentService) open(
 	}
 
 	if isNew {
+		c.opened(loaded.snapshot)
 		if err := c.saveFallback(l, loaded, entry.Value); err != nil {
 			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("saving the fallback copy of the content")
@@ -202,7 +223,7 @@ func (c *contentService) decode(
 	if latest != nil && latest.revision == string(s.revision) {
 		loaded.snapshot = latest.snapshot
 	} else if loaded.snapshot, err = decodeSnapshot(
-		entry.Value, l.locale, c.deps.Log.With().Ctx(ctx).Logger()); err != nil {
+		entry.Value, l.locale, c.formats, c.deps.Log.With().Ctx(ctx).Logger()); err != nil {
 		return nil, false, err
 	}
 

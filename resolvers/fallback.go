@@ -70,7 +70,7 @@ func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*l
 		return nil, fmt.Errorf("the copy was made from another source: %w", fs.ErrNotExist)
 	}
 
-	snap, err := decodeSnapshot(value, l.locale, c.deps.Log.With().Ctx(ctx).Logger())
+	snap, err := decodeSnapshot(value, l.locale, c.formats, c.deps.Log.With().Ctx(ctx).Logger())
 	if err != nil {
 		return nil, err
 	}

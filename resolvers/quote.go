@@ -51,6 +51,7 @@ func (r *Resolver) submitQuote(
 
 	// Any signal that is not weak puts the lead in review.
 	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
+	r.setPrice(ctx, &n.Submission, trimmed(in.Estimate.Revision))
 	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
 
@@ -73,6 +74,7 @@ func (r *Resolver) submitQuote(
 		if stored.InReview {
 			r.Count(Event{"submission", "in_review"})
 		}
+		r.countPrice(&stored)
 	}
 	r.Count(Event{"submission", outcome})
 
@@ -107,6 +109,7 @@ func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
 		},
 		Selections: lead.Selections{
 			ProjectType: strings.TrimSpace(in.Selections.ProjectType),
+			Features:    distinct(in.Selections.Features),
 			Complexity:  trimmed(in.Selections.Complexity),
 			Timeline:    trimmed(in.Selections.Timeline),
 		},
@@ -117,16 +120,20 @@ func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
 		},
 	}
 
-	for _, feature := range in.Selections.Features {
-		if feature = strings.TrimSpace(feature); !slices.Contains(s.Selections.Features, feature) {
-			s.Selections.Features = append(s.Selections.Features, feature)
-		}
-	}
-
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
 	return s
+}
+
+// distinct returns each of some texts once, without white space around them.
+func distinct(list []string) (texts []string) {
+	for _, text := range list {
+		if text = schema.Trim(text); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 func trimmed(s *string) string { return schema.Trim(value(s, "")) }

@@ -21,3 +21,7 @@ func (r *mutationResolver) SubmitQuote(ctx context.Context, input schema.SubmitQ
 func (r *queryResolver) QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error) {
 	return r.quotePdf(ctx, id, locale)
 }
+
+func (r *queryResolver) EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error) {
+	return r.estimateQuote(ctx, selections, locale)
+}

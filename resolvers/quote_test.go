@@ -77,3 +77,22 @@ func TestContentDigest(t *testing.T) {
 		}
 	}
 }
+
+// TestContentDigestIsForever pins the content that is digested: a lead that was stored by an
+// earlier release has to be recognized when it is sent again.
+func TestContentDigestIsForever(t *testing.T) {
+	t.Parallel()
+	in := input()
+	in.Estimate.Revision = ptr("5f0c1d9be42a7c3386d14f90ab27e651")
+	s := newSubmission(in)
+	got, err := contentDigest(&s)
+
+	want := digest("s-1", `{"id":"","sessionId":"s-1",`+
+		`"contact":{"firstName":"Ana","lastName":"Pop","email":"ana@example.com"},`+
+		`"selections":{"projectType":"web-app","features":["blog","shop"],"timeline":"3-months"},`+
+		`"estimate":{"min":1000,"max":2000.5,"currency":"EUR"},"locale":"ro",`+
+		`"submittedAt":"0001-01-01T00:00:00Z"}`)
+	if err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+}

@@ -46,6 +46,7 @@ type Deps struct {
 
 	Quotes store.Quotes
 	Leases store.Leases
+	Prices store.Prices
 	PDF    Renderer
 	Logo   LogoLoader // optional: without it, documents have no logo
 	Log    zerolog.Logger
@@ -113,7 +114,7 @@ func New(d Deps) *Resolver {
 		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
 	}
 
-	r.content = newContentService(&r.Deps)
+	r.content = newContentService(&r.Deps, r.formats, r.storePrices)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r
 }

@@ -14,6 +14,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -24,6 +25,7 @@ type snapshot struct {
 	settings *siteSettings // nil: the CMS has no such document
 	byType   map[string][]*schema.ContentDocument
 	labels   map[string]string // words for slugs
+	prices   *price.Rules      // nil: there are none
 }
 
 // A snapshot is encoded as a JSON array: an object with the stamp, the documents, and an
@@ -156,7 +158,9 @@ func shownFields(doc *cms.Document) ([]byte, error) {
 }
 
 // decodeSnapshot decodes what encodeSnapshot encoded.
-func decodeSnapshot(value []byte, locale schema.Locale, log zerolog.Logger) (*snapshot, error) {
+func decodeSnapshot(
+	value []byte, locale schema.Locale, formats *schema.Formats, log zerolog.Logger,
+) (*snapshot, error) {
 	stamp, ok := readStamp(value)
 	if !ok {
 		return nil, errors.New("decoding a content snapshot: it has no stamp")
@@ -174,7 +178,7 @@ func decodeSnapshot(value []byte, locale schema.Locale, log zerolog.Logger) (*sn
 		byType:   map[string][]*schema.ContentDocument{},
 	}
 
-	var options []cms.Document
+	var options []cms.Document // and the rules of their prices
 	for _, entry := range index.Index {
 		if entry.Start < documentsStart || entry.End < entry.Start || entry.End > stamp.index {
 			return nil, errors.New("decoding a content snapshot: its index does not fit")
@@ -192,12 +196,19 @@ func decodeSnapshot(value []byte, locale schema.Locale, log zerolog.Logger) (*sn
 		switch {
 		case doc.Type == siteSettingsType && (s.settings == nil || doc.ID == siteSettingsType):
 			s.settings = newSiteSettings(&doc, log)
-		case doc.Type == cms.OptionType:
+		case doc.Type == cms.OptionType, doc.Type == cms.RulesType:
 			options = append(options, doc)
 		}
 	}
 
 	s.labels = cms.Labels(options, string(locale))
+
+	var problems []error
+	s.prices, problems = price.Read(options, string(locale), formats.Currency)
+	for _, err := range problems {
+		log.Warn().Err(err).Str("locale", string(locale)).
+			Msg("leaving out a document that cannot be used for prices")
+	}
 	return s, nil
 }
 

@@ -84,11 +84,20 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	return nil
 }
 
-// body is a variable that takes the whole JSON body.
+// body is where a JSON body goes: to one variable, or its fields to several.
 type body struct {
-	variable *ast.VariableDefinition
-	accepts  []string // media types, the usual one first
-	limit    int64    // largest length in bytes
+	variable *ast.VariableDefinition   // nil: the fields go to variables
+	fields   []*ast.VariableDefinition // named like the fields
+	accepts  []string                  // media types, the usual one first
+	limit    int64                     // largest length in bytes
+}
+
+// variables lists the variables that a body brings.
+func (b *body) variables() []*ast.VariableDefinition {
+	if b.variable != nil {
+		return []*ast.VariableDefinition{b.variable}
+	}
+	return b.fields
 }
 
 // checkHeaders refuses a body in a form that the route does not read. A body without a
@@ -123,16 +132,26 @@ func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
 	}
 }
 
-// decode returns the body's value.
-func (b *body) decode(raw []byte) (any, *schema.Error) {
+// decode adds the variables that the body brings.
+func (b *body) decode(raw []byte, vars map[string]any) *schema.Error {
 	value, err := strictjson.Decode(raw)
 	if err != nil {
-		return nil, badRequest("The body is " + err.Error() + ".")
+		return badRequest("The body is " + err.Error() + ".")
 	}
-	if _, ok := value.(map[string]any); !ok && b.variable.Definition.Kind == ast.InputObject {
-		return nil, badRequest("The body has to be a JSON object.")
+	object, isObject := value.(map[string]any)
+	if !isObject && (b.variable == nil || b.variable.Definition.Kind == ast.InputObject) {
+		return badRequest("The body has to be a JSON object.")
 	}
-	return value, nil
+
+	if b.variable != nil {
+		vars[b.variable.Variable] = value
+	}
+	for _, field := range b.fields {
+		if given, ok := object[field.Variable]; ok {
+			vars[field.Variable] = given
+		}
+	}
+	return nil
 }
 
 // badRequest returns an error about the request as a whole rather than one of its fields.

@@ -229,32 +229,53 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 
 	if name, ok := args["body"].(string); ok {
 		if def := source("body", name); def != nil {
-			c.body(rt, def, args)
+			c.body(rt, "body", args)
+			c.wholeBody(rt, def)
 		}
 	}
-
+	for _, name := range texts(args["bodyFields"]) {
+		if def := source("bodyFields", name); def != nil {
+			if rt.body == nil {
+				c.body(rt, "bodyFields", args)
+			}
+			rt.body.fields = append(rt.body.fields, def)
+		}
+	}
+	if rt.body != nil && rt.body.variable != nil && rt.body.fields != nil {
+		c.add(rt.at("bodyFields"), "the body goes to $%s whole: choose body or bodyFields", rt.body.variable.Variable)
+	}
 	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
-		c.add(rt.directive.Position,
-			"a variable comes from nowhere: name each in @rest(query) or @rest(body)")
+		c.add(
+			rt.directive.Position,
+			"a variable comes from nowhere: name each in @rest(query), @rest(body) or @rest(bodyFields)",
+		)
 	}
 }
 
-// body checks the variable that takes the body, and the arguments of @rest about the
-// body.
-func (c *compiler) body(rt *route, def *ast.VariableDefinition, args map[string]any) {
-	limit, _ := args["bodyLimit"].(int64)
-	rt.body = &body{variable: def, limit: limit, accepts: texts(args["accepts"])}
-
+// wholeBody checks the variable that takes the whole body.
+func (c *compiler) wholeBody(rt *route, def *ast.VariableDefinition) {
+	rt.body.variable = def
 	isInput := def.Definition.Kind == ast.InputObject
+	if def.Type.Elem != nil || !isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)) {
+		c.add(
+			def.Position,
+			"$%s is a %s, which is not a body: use an input object or a scalar for any JSON",
+			def.Variable,
+			def.Type,
+		)
+	}
+}
+
+// body checks the arguments of @rest about the body, which one of them names.
+func (c *compiler) body(rt *route, argument string, args map[string]any) {
+	limit, _ := args["bodyLimit"].(int64)
+	rt.body = &body{limit: limit, accepts: texts(args["accepts"])}
 	switch {
 	case rt.method == "GET":
-		c.add(rt.at("body"),
-			"a GET request has no body: use POST or take the variables from the query string")
-	case def.Type.Elem != nil ||
-		!isInput && (def.Definition.Kind != ast.Scalar || builtInScalar(def.Type.NamedType)):
-		c.add(def.Position,
-			"$%s is a %s, which is not a body: use an input object or a scalar for any JSON",
-			def.Variable, def.Type)
+		c.add(
+			rt.at(argument),
+			"a GET request has no body: use POST or take the variables from the query string",
+		)
 	case limit <= 0:
 		c.add(rt.at("bodyLimit"), "@rest(bodyLimit) is %d: give a number of bytes above 0", limit)
 	case len(rt.body.accepts) == 0:

@@ -95,6 +95,12 @@ func TestCompileErrors(t *testing.T) {
 		{`"x" query A($id: ID!) @rest(method: POST, path: "/api/a", body: "id", ` +
 			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`,
 			"$id is a ID!, which is not a body"},
+		{`"x" query A($id: ID!) @rest(method: GET, path: "/api/a", bodyFields: ["id"], example: {id: 1}, answerExample: {}) ` +
+			`{ thing(id: $id) { id } }`, "a GET request has no body"},
+		{`"x" query A($id: ID!) @rest(method: POST, path: "/api/a", bodyFields: ["no"], example: {id: 1}, answerExample: {}) ` +
+			`{ thing(id: $id) { id } }`, `@rest(bodyFields) names "no"`},
+		{`"x" query A($id: ID!, $k: [Kind!]) @rest(method: POST, path: "/api/a", body: "id", bodyFields: ["k"], ` +
+			`example: {id: 1}, answerExample: {}) { thing(id: $id, kinds: $k) { id } }`, "choose body or bodyFields"},
 		{change(`bodyLimit: 0, example: {i: {id: 1}}`), "bodyLimit) is 0"},
 		{change(`accepts: [], example: {i: {id: 1}}`), "accepts) is empty"},
 		{change(`accepts: ["a/b; c=d"], example: {i: {id: 1}}`), `"a/b; c=d" is not a media type`},

@@ -233,26 +233,54 @@ func (d *describer) requestBody(rt *route) object {
 		return nil
 	}
 
-	arg := rt.argument(b.variable.Variable)
-	sch := d.types.value(b.variable.Type, arg.Directives.ForName("constraint"), true)
-	if b.variable.Definition.Kind == ast.Scalar {
-		sch = sch.with("description", oneLine(arg.Description))
-	}
-
+	sch, text, required := d.bodySchema(rt)
 	content := object{}
 	for _, media := range b.accepts {
-		content = append(content, member{
-			media,
-			object{{"schema", sch}}.with("example", rt.example(b.variable.Variable)),
-		})
+		content = append(content, member{media, object{{"schema", sch}}.with("example", rt.bodyExample())})
+	}
+	text = oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", text, b.limit))
+	return object{{"description", text}, {"required", required}, {"content", content}}
+}
+
+// bodySchema describes the value of a body, which is a variable's or has fields of variables.
+func (d *describer) bodySchema(rt *route) (sch object, text string, required bool) {
+	if v := rt.body.variable; v != nil {
+		arg := rt.argument(v.Variable)
+		sch = d.types.value(v.Type, arg.Directives.ForName("constraint"), true)
+		if v.Definition.Kind == ast.Scalar {
+			sch = sch.with("description", oneLine(arg.Description))
+		}
+		return sch, v.Description, v.Type.NonNull
 	}
 
-	text := oneLine(fmt.Sprintf("%s JSON, at most %d bytes.", b.variable.Description, b.limit))
-	return object{
-		{"description", text},
-		{"required", b.variable.Type.NonNull},
-		{"content", content},
+	properties, names := object{}, []string{}
+	for _, v := range rt.body.fields {
+		arg := rt.argument(v.Variable)
+		field := d.types.value(v.Type, arg.Directives.ForName("constraint"), true)
+		properties = append(properties, member{v.Variable, field.with("description", oneLine(v.Description))})
+		if v.Type.NonNull && v.DefaultValue == nil {
+			names = append(names, v.Variable)
+		}
 	}
+	sch = object{{"type", "object"}, {"properties", properties}}
+	if len(names) > 0 {
+		sch = append(sch, member{"required", names})
+	}
+	return sch, "The fields of the request.", true
+}
+
+// bodyExample returns the example of a body.
+func (rt *route) bodyExample() any {
+	if v := rt.body.variable; v != nil {
+		return rt.example(v.Variable)
+	}
+	fields := object{}
+	for _, v := range rt.body.fields {
+		if value := rt.example(v.Variable); value != nil {
+			fields = append(fields, member{v.Variable, value})
+		}
+	}
+	return fields
 }
 
 // argument returns the definition of the root field's argument that takes a variable.
@@ -327,10 +355,14 @@ func (d *describer) success(rt *route) object {
 // takesHints reports whether the body can have optional values that are dropped if they
 // are unusable.
 func (rt *route) takesHints() bool {
-	return rt.body != nil &&
-		slices.ContainsFunc(rt.body.variable.Definition.Fields, func(f *ast.FieldDefinition) bool {
+	if rt.body == nil {
+		return false
+	}
+	return slices.ContainsFunc(rt.body.variables(), func(v *ast.VariableDefinition) bool {
+		return slices.ContainsFunc(v.Definition.Fields, func(f *ast.FieldDefinition) bool {
 			return f.Directives.ForName("hint") != nil
 		})
+	})
 }
 
 // allCodes lists the errors that a route can respond with, by status.

@@ -141,7 +141,7 @@ func TestExamplesWork(t *testing.T) {
 		}
 
 		if rt.body != nil {
-			encoded, err := marshal(rt.example(rt.body.variable.Variable))
+			encoded, err := marshal(rt.bodyExample())
 			if err != nil {
 				t.Fatal(err)
 			}

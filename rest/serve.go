@@ -71,7 +71,7 @@ func (a *API) bind(
 		if problem := b.checkHeaders(r.Header, w.Header()); problem != nil {
 			return ctx, nil, problem
 		}
-		if vars[b.variable.Variable], problem = b.decode(raw); problem != nil {
+		if problem := b.decode(raw, vars); problem != nil {
 			return ctx, nil, problem
 		}
 	}

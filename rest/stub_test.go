@@ -203,6 +203,18 @@ func (s *stub) SubmitQuote(
 	})
 }
 
+func (s *stub) EstimateQuote(
+	ctx context.Context,
+	selections schema.EstimateSelectionsInput,
+	locale *schema.Locale,
+) (*schema.QuoteEstimate, error) {
+	s.note(ctx, selections, locale)
+	return replied(s, "estimateQuote", &schema.QuoteEstimate{
+		Lines:    []*schema.EstimateLine{},
+		Unpriced: []string{},
+	})
+}
+
 func (s *stub) ReceiveCmsWebhook(ctx context.Context, payload any) (*schema.InvalidateCachePayload, error) {
 	s.note(ctx, payload)
 	return replied(s, "receiveCmsWebhook", &schema.InvalidateCachePayload{

@@ -168,6 +168,31 @@ type ErasureReceipt struct {
 	Remains []string `json:"remains"`
 }
 
+// A part of an estimate.
+type EstimateLine struct {
+	// Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the least
+	// that a quote costs, `rounding` leads to the rounded bound.
+	Field string `json:"field"`
+	// Slug of the choice; null for `minimum` and `rounding`.
+	Slug *string `json:"slug"`
+	// Text in the language that was asked for.
+	Label string `json:"label"`
+	// Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative.
+	Amount float64 `json:"amount"`
+}
+
+// Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out.
+type EstimateSelectionsInput struct {
+	// Project type, a slug such as `web-app`.
+	ProjectType *string `json:"projectType"`
+	// Features, slugs, at most 50 different ones. One that is repeated counts once.
+	Features []string `json:"features"`
+	// Complexity, a slug such as `medium`.
+	Complexity *string `json:"complexity"`
+	// Timeline, a slug such as `3-months`.
+	Timeline *string `json:"timeline"`
+}
+
 // How far visitors get in the calculator, and what they choose.
 type Funnel struct {
 	// The steps, in their order.
@@ -274,9 +299,13 @@ type Lead struct {
 	Contact *LeadContact `json:"contact"`
 	// What was chosen.
 	Selections *LeadSelections `json:"selections"`
-	// Estimated range that was shown.
+	// Estimated range: the service's, or as `priceStatus` says.
 	Estimate *LeadEstimate `json:"estimate"`
-	// Signs that a program may have sent it.
+	// Whose price the range is; null: the site had no rules for prices.
+	PriceStatus *PriceStatus `json:"priceStatus"`
+	// Range that the client sent; null: the site had no rules for prices.
+	SentEstimate *LeadEstimate `json:"sentEstimate"`
+	// What is unusual about it.
 	Signals []LeadSignal `json:"signals"`
 	// Path of the PDF on the public address.
 	PDFURL string `json:"pdfUrl"`
@@ -396,7 +425,27 @@ type QuoteContactInput struct {
 	Company *string `json:"company"`
 }
 
-// Estimated range that was shown to the visitor.
+// The price of a visitor's choices.
+type QuoteEstimate struct {
+	// Lower bound, in units of the currency; null: nothing has a price.
+	Min *float64 `json:"min"`
+	// Upper bound, in units of the currency; null: nothing has a price.
+	Max *float64 `json:"max"`
+	// Currency, ISO 4217, such as `EUR`; null: nothing has a price.
+	Currency *string `json:"currency"`
+	// What the lower bound is made of: the amounts add up to it.
+	Lines []*EstimateLine `json:"lines"`
+	// Slugs of the choices that have no price.
+	Unpriced []string `json:"unpriced"`
+	// Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: nothing has a price.
+	ValidUntil *string `json:"validUntil"`
+	// What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
+	// nothing has a price, or it could not be stored.
+	Revision *string `json:"revision"`
+}
+
+// Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
+// stores its own.
 type QuoteEstimateInput struct {
 	// Lower bound, in units of the currency, from 0 to 1e9, not above `max`.
 	Min float64 `json:"min"`
@@ -404,6 +453,9 @@ type QuoteEstimateInput struct {
 	Max float64 `json:"max"`
 	// Currency, ISO 4217, such as `EUR`.
 	Currency string `json:"currency"`
+	// The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
+	// that is not known is ignored.
+	Revision *string `json:"revision"`
 }
 
 // PDF summary of a submitted quote.
@@ -1113,7 +1165,7 @@ func (e InvalidationType) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// A sign that a program may have filled in the form.
+// What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak.
 type LeadSignal string
 
 const (
@@ -1127,6 +1179,10 @@ const (
 	LeadSignalUntracked LeadSignal = "untracked"
 	// The bot check did not answer. Not a reason for a review by itself.
 	LeadSignalUnchecked LeadSignal = "unchecked"
+	// The range that was sent is not the price of the choices. Not a reason for a review.
+	LeadSignalEstimateMismatch LeadSignal = "estimate_mismatch"
+	// A choice has no price. Not a reason for a review.
+	LeadSignalUnpriced LeadSignal = "unpriced"
 )
 
 var AllLeadSignal = []LeadSignal{
@@ -1135,11 +1191,13 @@ var AllLeadSignal = []LeadSignal{
 	LeadSignalNoChallenge,
 	LeadSignalUntracked,
 	LeadSignalUnchecked,
+	LeadSignalEstimateMismatch,
+	LeadSignalUnpriced,
 }
 
 func (e LeadSignal) IsValid() bool {
 	switch e {
-	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked:
+	case LeadSignalHoneypot, LeadSignalTooFast, LeadSignalNoChallenge, LeadSignalUntracked, LeadSignalUnchecked, LeadSignalEstimateMismatch, LeadSignalUnpriced:
 		return true
 	}
 	return false
@@ -1303,6 +1361,70 @@ func (e *Locale) UnmarshalJSON(b []byte) error {
 }
 
 func (e Locale) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whose price the range of a lead is.
+type PriceStatus string
+
+const (
+	// The service's, by the rules at that time.
+	PriceStatusVerified PriceStatus = "VERIFIED"
+	// The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before.
+	PriceStatusHonoured PriceStatus = "HONOURED"
+	// To be confirmed: some of the choices have no price.
+	PriceStatusUnpriced PriceStatus = "UNPRICED"
+	// The client's: the rules are not enforced, or the content was not available.
+	PriceStatusNotVerified PriceStatus = "NOT_VERIFIED"
+)
+
+var AllPriceStatus = []PriceStatus{
+	PriceStatusVerified,
+	PriceStatusHonoured,
+	PriceStatusUnpriced,
+	PriceStatusNotVerified,
+}
+
+func (e PriceStatus) IsValid() bool {
+	switch e {
+	case PriceStatusVerified, PriceStatusHonoured, PriceStatusUnpriced, PriceStatusNotVerified:
+		return true
+	}
+	return false
+}
+
+func (e PriceStatus) String() string {
+	return string(e)
+}
+
+func (e *PriceStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PriceStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PriceStatus", str)
+	}
+	return nil
+}
+
+func (e PriceStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PriceStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PriceStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -178,6 +178,7 @@ func newResolver(dir string) *resolvers.Resolver {
 		CMS:         harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})),
 		Cache:       memory.New(),
 		Quotes:      discarding{},
+		Prices:      discarding{},
 		Log:         zerolog.Nop(),
 		Now:         time.Now,
 		NewID:       func() string { return "x" },
@@ -186,7 +187,13 @@ func newResolver(dir string) *resolvers.Resolver {
 }
 
 // discarding is a store that accepts everything and stores nothing.
-type discarding struct{ store.Quotes }
+type discarding struct {
+	store.Quotes
+	store.Prices
+}
 
 // Track discards a visit.
 func (discarding) Track(context.Context, lead.Visit) error { return nil }
+
+// UsePriceRules takes rules.
+func (discarding) UsePriceRules(context.Context, store.PriceRules, time.Time) error { return nil }

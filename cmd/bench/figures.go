@@ -28,7 +28,7 @@ func trackRequest(session int) []byte {
 	return post("/api/quote/track",
 		`{"sessionId":"bench-`+strconv.Itoa(session)+`","selections":{"projectType":"web-app",
 		"features":["blog","multilingual","payments"],"complexity":"medium","timeline":"1-3-months"},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"},`+
+		"estimate":{"min":18100,"max":24400,"currency":"EUR"},`+
 			`"formData":{"email":"ana@example.com","firstName":"Ana"}}`)
 }
 
@@ -127,7 +127,7 @@ func pdfCached(ctx context.Context, b *bench) {
 		`{"sessionId":"bench","locale":"ro",
 		"contact":{"firstName":"Ana","lastName":"Ionescu","email":"ana@example.com"},
 		"selections":{"projectType":"web-app","features":["blog","payments"]},
-		"estimate":{"min":9000,"max":14000,"currency":"EUR"}}`)), &answer))
+		"estimate":{"min":14400,"max":19400,"currency":"EUR"}}`)), &answer))
 
 	b.versusPage(ctx, service, "pdf-cached-vs-nethttp", "≥ 0.60", get(answer.PdfURL))
 }

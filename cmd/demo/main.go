@@ -47,9 +47,10 @@ func play(ctx context.Context) {
 		"ro": `"firstName":"Ștefania","lastName":"Țurcanu","email":"stefania.turcanu@example.com"`,
 	} {
 		fmt.Printf("\n== A visitor uses the calculator (%s)\n", locale)
-		choices := fmt.Sprintf(
-			`"sessionId":"demo-%s","selections":{"projectType":"web-app","features":["blog","multilingual"]},
-  "estimate":{"min":9000,"max":14000,"currency":"EUR"}`, locale)
+		const selections = `"selections":{"projectType":"web-app","features":["blog","multilingual"]}`
+		estimate := send(ctx, http.MethodPost, s.Base+"/api/quote/estimate", "",
+			fmt.Sprintf(`{%s,"locale":"%s"}`, selections, locale))
+		choices := fmt.Sprintf(`"sessionId":"demo-%s",%s,"estimate":%s`, locale, selections, estimate)
 		send(ctx, http.MethodPost, s.Base+"/api/quote/track", "", "{"+choices+"}")
 
 		answer := send(ctx, http.MethodPost, s.Base+"/api/quote/submit", "",

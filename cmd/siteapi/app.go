@@ -155,6 +155,7 @@ func (a *app) newResolver(
 		Logo:          logo,
 		Invalidations: a.data.Tables,
 		Leases:        a.data.Tables,
+		Prices:        a.data.Tables,
 
 		Log:     a.log,
 		Version: versionText(),

@@ -34,7 +34,7 @@ func validSubmission(session string) object {
 			"complexity":  "medium",
 			"timeline":    "3-months",
 		},
-		"estimate": object{"min": 5000, "max": 9000.5, "currency": "EUR"},
+		"estimate": object{"min": 15100, "max": 20400.5, "currency": "EUR"},
 		"locale":   "ro",
 	}
 }
@@ -165,7 +165,7 @@ func TestContractSubmit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range []string{
-			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "9000.5",
+			`"_type"`, `quoteSubmission`, id, "Ionescu", "ana@example.com", "Țară SRL", "3-months", "20400.5",
 		} {
 			if !bytes.Contains(stored, []byte(part)) {
 				t.Errorf("the stored document lacks %s: %s", part, stored)
@@ -287,7 +287,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 	}
 
 	same := func(object) {}
-	other := func(o object) { o["estimate"].(object)["max"] = 12000 }
+	other := func(o object) { o["estimate"].(object)["max"] = 21000 }
 
 	first := submit("REST", same)
 	if again := submit("GraphQL", same); again != first {

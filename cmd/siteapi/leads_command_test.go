@@ -54,7 +54,7 @@ func TestLeadsAreFound(t *testing.T) {
 		said{
 			"leads list",
 			[]string{
-				"REFERENCE", lead.Reference(second), "delivered", "5000-9000.5 EUR", "Ana Ionescu",
+				"REFERENCE", lead.Reference(second), "delivered", "15100-20400.5 EUR", "Ana Ionescu",
 				"second@example.com", "web-app", "ro",
 				reference, "ODD1ODD2", "2020-02-03 04:05:06", "in-review", "1234.5-1000000000 EUR",
 			},
@@ -77,7 +77,7 @@ func TestLeadsAreFound(t *testing.T) {
 			"leads show " + reference,
 			[]string{
 				first, reference, "contact.firstName          Ana", "+40 721 000 000", "Țară SRL",
-				"selections.features.1      shop", "9000.5", "/api/quote/pdf?id=" + first,
+				"selections.features.1      shop", "20400.5", "/api/quote/pdf?id=" + first,
 				"deliveries.0.target        CMS", "deliveries.1.state         DELIVERED",
 			},
 			[]string{"second@", "IN_REVIEW"},

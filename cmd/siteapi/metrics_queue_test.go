@@ -77,8 +77,8 @@ func TestDeliveryMetrics(t *testing.T) {
 	eventually(t, "the CRM has it", func() bool {
 		return value("delivery_tries_total", "target=crm", "outcome=delivered") == 1
 	})
-	if got := value("crm_gaps_total"); got != 10 {
-		t.Errorf("%v gaps, want one for each of the ten properties", got)
+	if got := value("crm_gaps_total"); got != 11 {
+		t.Errorf("%v gaps, want one for each of the eleven properties", got)
 	}
 
 	eventually(t, "the CMS refuses it", func() bool {

@@ -163,7 +163,7 @@ func (s *service) query(document string, variables map[string]any, headers ...st
 type operation struct {
 	method, path string
 	fromQuery    bool   // variables stand in the query string, else `body` holds them
-	body         string // the variable that is the body
+	body         string // the variable that is the body; empty: its fields are the variables
 	root         string
 	document     string
 }
@@ -207,6 +207,16 @@ var operations = map[string]operation{
 		root:     "trackQuote",
 		document: `mutation($input: TrackQuoteInput!) { trackQuote(input: $input) { success sessionId } }`,
 	},
+	"estimateQuote": {
+		method: http.MethodPost,
+		path:   "/api/quote/estimate",
+		root:   "estimateQuote",
+		document: `query($selections: EstimateSelectionsInput!, $locale: Locale) {
+			estimateQuote(selections: $selections, locale: $locale) {
+				min max currency lines { field slug label amount } unpriced validUntil revision
+			}
+		}`,
+	},
 	"submitQuote": {
 		method: http.MethodPost,
 		path:   "/api/quote/submit",
@@ -246,7 +256,11 @@ func (s *service) through(endpoint, name string, vars map[string]any, headers ..
 			path += "?" + values.Encode()
 		}
 	} else {
-		data, err := json.Marshal(vars[op.body])
+		var sent any = vars
+		if op.body != "" {
+			sent = vars[op.body]
+		}
+		data, err := json.Marshal(sent)
 		if err != nil {
 			s.t.Fatal(err)
 		}

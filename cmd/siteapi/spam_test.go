@@ -144,6 +144,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 				}
 
 				in := validSubmission(session)
+				in["selections"].(object)["features"] = []any{"blog"} // which has a price
 				maps.Copy(in, tt.change)
 				got := s.through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
 				if got.data["success"] != true {

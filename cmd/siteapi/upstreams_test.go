@@ -140,7 +140,7 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 	d := docs[0]
 	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" ||
 		d.Contact.Email != session+"@example.com" || d.Contact.LastName != "Ionescu" ||
-		d.Contact.Company != "Țară SRL" || d.Estimate.Max != 9000.5 ||
+		d.Contact.Company != "Țară SRL" || d.Estimate.Max != 20400.5 ||
 		d.Selections.Timeline != "3-months" || d.Locale != "ro" {
 		t.Errorf("the document is %+v", d)
 	}
@@ -160,12 +160,16 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 		"quote_features":      "blog;shop",
 		"quote_complexity":    "medium",
 		"quote_timeline":      "3-months",
-		"quote_min":           "5000",
-		"quote_max":           "9000.5",
+		"quote_min":           "15100",
+		"quote_max":           "20400.5",
 		"quote_currency":      "EUR",
 		"quote_submission_id": id,
 		"quote_pdf_url":       "/api/quote/pdf?id=" + id,
 		"company":             "Țară SRL",
+	}
+
+	if d.PriceStatus != "" { // The content has rules for prices.
+		want["quote_price_status"] = string(d.PriceStatus)
 	}
 
 	got := maps.Clone(contacts[0].Properties)

@@ -18,16 +18,17 @@ func SubmissionID(id string) string { return SubmissionType + "." + id }
 // driver. It has no language, so no locale's content includes it, and its id
 // contains no personal data.
 type StoredSubmission struct {
-	ID           string          `json:"_id"`
-	Type         string          `json:"_type"`
-	SubmissionID string          `json:"submissionId"`
-	SessionID    string          `json:"sessionId"`
-	Contact      lead.Contact    `json:"contact"`
-	Selections   lead.Selections `json:"selections"`
-	Estimate     lead.Estimate   `json:"estimate"`
-	Locale       string          `json:"locale,omitempty"`
-	SubmittedAt  string          `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
-	PDFPath      string          `json:"pdfPath"`     // relative to the site
+	ID           string           `json:"_id"`
+	Type         string           `json:"_type"`
+	SubmissionID string           `json:"submissionId"`
+	SessionID    string           `json:"sessionId"`
+	Contact      lead.Contact     `json:"contact"`
+	Selections   lead.Selections  `json:"selections"`
+	Estimate     lead.Estimate    `json:"estimate"`
+	PriceStatus  lead.PriceStatus `json:"priceStatus,omitempty"`
+	Locale       string           `json:"locale,omitempty"`
+	SubmittedAt  string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
+	PDFPath      string           `json:"pdfPath"`     // relative to the site
 }
 
 // Stored returns a submission's document.
@@ -40,6 +41,7 @@ func Stored(s *lead.Lead) StoredSubmission {
 		Contact:      s.Contact,
 		Selections:   s.Selections,
 		Estimate:     s.Estimate,
+		PriceStatus:  s.PriceStatus,
 		Locale:       s.Locale,
 		SubmittedAt:  s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		PDFPath:      s.PDFPath(),

@@ -102,6 +102,11 @@ func Properties() []Property {
 			func(l Lead) string { return l.Submission.Estimate.Currency },
 		},
 		{
+			"quote_price_status", "priceStatus", Text,
+			"Quote: price status", "Whose price the estimate is: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
+			func(l Lead) string { return string(l.Submission.PriceStatus) },
+		},
+		{
 			PropSubmissionID, "id", Text,
 			"Quote: reference", "Identifier of the latest quote request.",
 			func(l Lead) string { return l.Submission.ID },

@@ -24,7 +24,7 @@ type Selections struct {
 	Timeline    string   `json:"timeline,omitempty"`
 }
 
-// Estimate is the range shown to the visitor, in units of Currency (ISO 4217).
+// Estimate is a range, in units of Currency (ISO 4217).
 type Estimate struct {
 	Min      float64 `json:"min"`
 	Max      float64 `json:"max"`
@@ -36,15 +36,26 @@ type Estimate struct {
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
-	ID          string     `json:"id"`
-	SessionID   string     `json:"sessionId"`
-	Contact     Contact    `json:"contact"`
-	Selections  Selections `json:"selections"`
-	Estimate    Estimate   `json:"estimate"`
-	Locale      string     `json:"locale,omitempty"` // empty if the visitor named none
-	SubmittedAt time.Time  `json:"submittedAt"`      // UTC, in whole milliseconds
+	ID         string     `json:"id"`
+	SessionID  string     `json:"sessionId"`
+	Contact    Contact    `json:"contact"`
+	Selections Selections `json:"selections"`
+	Estimate   Estimate   `json:"estimate"`
 
-	// Signals are signs that a program may have sent the request.
+	// PriceStatus says whose price Estimate is. It is empty if the site had no rules for
+	// prices.
+	PriceStatus PriceStatus `json:"priceStatus,omitempty"`
+
+	// SentEstimate is what the client sent; nil if the site had no rules for prices.
+	SentEstimate *Estimate `json:"sentEstimate,omitempty"`
+
+	// Price is what the service computed; nil if it computed nothing.
+	Price *Price `json:"price,omitempty"`
+
+	Locale      string    `json:"locale,omitempty"` // empty if the visitor named none
+	SubmittedAt time.Time `json:"submittedAt"`      // UTC, in whole milliseconds
+
+	// Signals are what is unusual about the lead, such as signs that a program sent it.
 	Signals []Signal `json:"signals,omitempty"`
 
 	// InReview means that the lead is delivered only after an operator releases it.
@@ -71,21 +82,60 @@ func (s *Lead) Personal() []string {
 	}
 }
 
-// Signal is a sign that a program may have filled in the form.
+// PriceStatus says whose price a range is.
+type PriceStatus string
+
+// The statuses of prices.
+const (
+	Verified    PriceStatus = "VERIFIED"     // the service's, by the rules at that time
+	Honoured    PriceStatus = "HONOURED"     // the service's, by rules that had just been replaced
+	Unpriced    PriceStatus = "UNPRICED"     // some choices have no price: to be confirmed
+	NotVerified PriceStatus = "NOT_VERIFIED" // the client's
+)
+
+// Price is how the service priced the choices of a submission.
+type Price struct {
+	Revision   string      `json:"revision,omitempty"`   // of the rules
+	ValidUntil string      `json:"validUntil,omitempty"` // last day, in UTC: 2006-01-02
+	Lines      []PriceLine `json:"lines,omitempty"`      // add up to the lower bound, unless choices are unpriced
+	Unpriced   []string    `json:"unpriced,omitempty"`   // slugs without a price
+	// Differs says that the range that was sent is not that price.
+	Differs bool `json:"differs,omitempty"`
+}
+
+// PriceLine is a part of a price: a choice, or the minimum or the rounding, which have no slug.
+type PriceLine struct {
+	Field  string  `json:"field"`
+	Slug   string  `json:"slug,omitempty"`
+	Amount float64 `json:"amount"`
+}
+
+// Fields of the lines that are no choices.
+const (
+	LineMinimum  = "minimum"
+	LineRounding = "rounding"
+)
+
+// Signal is something unusual about a submission, such as a sign that a program may have
+// filled in the form.
 type Signal string
 
-// Possible signals. Untracked and Unchecked are weak because they also occur with real
-// visitors.
+// Possible signals. Those that also occur with real visitors are weak.
 const (
 	Honeypot    Signal = "honeypot"     // a field that is invisible to visitors was filled in
 	TooFast     Signal = "too_fast"     // submitted too soon after the session's first tracked state
 	NoChallenge Signal = "no_challenge" // the token of the bot check is missing or was refused
 	Untracked   Signal = "untracked"    // the session was never tracked
 	Unchecked   Signal = "unchecked"    // the bot check was not reachable
+
+	EstimateMismatch Signal = "estimate_mismatch" // the range that was sent is not the price of the choices
+	UnpricedChoice   Signal = "unpriced"          // a choice has no price
 )
 
 // Weak reports whether the signal alone is no reason for a review.
-func (s Signal) Weak() bool { return s == Untracked || s == Unchecked }
+func (s Signal) Weak() bool {
+	return s == Untracked || s == Unchecked || s == EstimateMismatch || s == UnpricedChoice
+}
 
 // PDFPath is the address of a lead's PDF summary, relative to the site.
 func (s *Lead) PDFPath() string { return "/api/quote/pdf?id=" + s.ID }

@@ -171,6 +171,9 @@ func message(lead *Lead) string {
 	choices := append([]string{s.ProjectType}, s.Features...)
 	text := fmt.Sprintf("New lead %s: %s\n%s, %s to %s %s", lead.Reference, strings.Join(who, ", "),
 		strings.Join(choices, ", "), amount(e.Min), amount(e.Max), e.Currency)
+	if status := string(lead.PriceStatus); status != "" {
+		text += ", price " + strings.ToLower(strings.ReplaceAll(status, "_", " "))
+	}
 
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
 }

@@ -153,6 +153,7 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 		scale:     newTypescale(f, p),
 		missing:   map[string]bool{},
 	}
+	s.priced = s.amounts()
 
 	s.company = s.print(d.Company.Name)
 	for _, line := range d.Company.Lines {

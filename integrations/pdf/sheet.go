@@ -3,6 +3,7 @@ package pdf
 import (
 	"strconv"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf/font"
 )
 
@@ -17,7 +18,8 @@ type sheet struct {
 	palette   *palette
 	scale     *typescale
 	spacing   spacing
-	missing   map[string]bool // Unicode scripts of letters that were replaced
+	missing   map[string]bool      // Unicode scripts of letters that were replaced
+	priced    map[[2]string]string // texts beside choices, by field and slug; nil: they have no prices
 	pages     [][]block
 }
 
@@ -44,6 +46,7 @@ func (s *sheet) blocks() []block {
 	out = append(out, s.recipient()...)
 	out = append(out, s.project()...)
 	out = append(out, s.features()...)
+	out = append(out, s.adjustments()...)
 
 	next := s.next()
 	next[len(next)-1].keep = true // The note never begins a page by itself.
@@ -144,7 +147,8 @@ func (s *sheet) price() (b block) {
 	span := s.span(s.doc.Submission.Estimate)
 	figure.size = figure.fit(span, 15, limit)
 	lines := figure.wrap(span, limit)
-	panel := heading.leading + figure.height(len(lines)) + small.leading + 2*pad - 0.5
+	guide := small.wrap(s.guide(), limit)
+	panel := heading.leading + figure.height(len(lines)) + small.height(len(guide)) + 2*pad - 0.5
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)
 	b.bar(0, 0, stripe, panel, s.palette.accent)
@@ -154,7 +158,7 @@ func (s *sheet) price() (b block) {
 	b.text(figure, x-0.3, y, lines...)
 	y += figure.height(len(lines)) + 1
 
-	b.text(small, x, y, s.words.Guide)
+	b.text(small, x, y, guide...)
 	b.height = panel + 2
 	return b
 }
@@ -183,14 +187,18 @@ func (s *sheet) project() []block {
 	chosen := s.doc.Submission.Selections
 
 	var b block
-	for _, pair := range [][2]string{
-		{s.words.ProjectType, chosen.ProjectType},
-		{s.words.Complexity, chosen.Complexity},
-		{s.words.Timeline, chosen.Timeline},
+	for _, row := range [][3]string{
+		{s.words.ProjectType, "projectType", chosen.ProjectType},
+		{s.words.Complexity, "complexity", chosen.Complexity},
+		{s.words.Timeline, "timeline", chosen.Timeline},
 	} {
-		if lines := body.wrap(s.label(pair[1]), mainWidth-key); len(lines) > 0 {
-			b.text(label, mainLeft, b.height, pair[0])
+		amount := s.amount(row[1], row[2])
+		if lines := body.wrap(s.label(row[2]), mainWidth-key-s.room(amount)); len(lines) > 0 {
+			b.text(label, mainLeft, b.height, row[0])
 			b.text(body, mainLeft+key, b.height, lines...)
+			if amount != "" {
+				b.right(body, b.height, amount)
+			}
 			b.height += body.height(len(lines)) + s.spacing.row
 		}
 	}
@@ -201,8 +209,19 @@ func (s *sheet) project() []block {
 	return s.section(s.words.Project, b)
 }
 
-// features lists the chosen features in two columns, row by row.
+// room is the width that an amount takes at the end of a row.
+func (s *sheet) room(amount string) float64 {
+	if amount == "" {
+		return 0
+	}
+	return s.scale.body.width(amount) + 4
+}
+
+// features lists the chosen features in two columns, row by row; in one with their amounts.
 func (s *sheet) features() []block {
+	if s.priced != nil {
+		return s.pricedFeatures()
+	}
 	const gutter, indent = 6.0, 4.0
 	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
@@ -226,12 +245,54 @@ func (s *sheet) features() []block {
 		}
 		rows = append(rows, b)
 	}
+	return s.section(s.words.Features, together(rows)...)
+}
 
-	// No row stands alone below the heading or at the top of the next page.
+func (s *sheet) pricedFeatures() []block {
+	const indent = 4.0
+	body := s.scale.body
+	var rows []block
+	for _, slug := range s.doc.Submission.Selections.Features {
+		amount := s.amount("features", slug)
+		lines := body.wrap(s.label(slug), mainWidth-indent-s.room(amount))
+		if len(lines) == 0 {
+			continue
+		}
+		b := block{height: body.height(len(lines)) + s.spacing.row}
+		b.bar(mainLeft, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
+		b.text(body, mainLeft+indent, 0, lines...)
+		b.right(body, 0, amount)
+		rows = append(rows, b)
+	}
+	return s.section(s.words.Features, together(rows)...)
+}
+
+// together keeps the first two rows of a section on one page, and the last two.
+func together(rows []block) []block {
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
-	return s.section(s.words.Features, rows...)
+	return rows
+}
+
+// adjustments lists what leads from the sum of the choices to the range.
+func (s *sheet) adjustments() []block {
+	body := s.scale.body
+	var b block
+	for _, row := range [][2]string{
+		{lead.LineMinimum, s.words.Minimum},
+		{lead.LineRounding, s.words.Rounding},
+	} {
+		if amount := s.amount(row[0], ""); amount != "" {
+			b.text(body, mainLeft, b.height, row[1])
+			b.right(body, b.height, amount)
+			b.height += body.leading + s.spacing.row
+		}
+	}
+	if b.height == 0 {
+		return nil
+	}
+	return s.section(s.words.Adjustments, b)
 }
 
 func (s *sheet) next() []block {

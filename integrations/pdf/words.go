@@ -4,18 +4,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-	"golang.org/x/text/number"
-
-	"siteapi/integrations/lead"
 )
 
 // words are the fixed texts of a document in one language, read from words/<locale>.json.
@@ -26,6 +17,16 @@ type words struct {
 
 	// Estimate and Guide are printed above and below the range.
 	Estimate, Guide string
+
+	// Unpriced and ValidUntil are printed below the range of a quote with prices.
+	// ValidUntil is the format of a sentence with the day.
+	Unpriced, ValidUntil string
+
+	// Open and Included stand in place of an amount: there is none, or it is 0.
+	Open, Included string
+
+	// Adjustments, Minimum and Rounding name what leads from the choices to the range.
+	Adjustments, Minimum, Rounding string
 
 	// PreparedFor, Project, Features, Next and Note are the headings of sections.
 	PreparedFor, Project, Features, Next, Note string
@@ -63,47 +64,5 @@ func (w *words) dateOf(t time.Time) string {
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
 }
 
-// nbsp keeps an amount and its currency on one line.
-const nbsp = "\u00a0"
-
-// span formats the range of an estimate in the document's language: "€12,000 – €18,000"
-// in en and "12.000 – 18.000 €" in es. If both amounts are equal, only one is printed.
-// Cents are printed only if one of the amounts has some.
-func (s *sheet) span(e lead.Estimate) string {
-	printer := message.NewPrinter(s.words.tag)
-
-	sign, digits := s.print(e.Currency), 2
-	if unit, err := currency.ParseISO(e.Currency); err == nil {
-		sign = unit.String()
-		digits, _ = currency.Standard.Rounding(unit)
-
-		// If the typeface lacks the currency's symbol, its code is printed instead.
-		symbol := printer.Sprint(currency.Symbol(unit))
-		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !s.family.Has(r) }) < 0 {
-			sign = symbol
-		}
-	}
-
-	if e.Min == math.Trunc(e.Min) && e.Max == math.Trunc(e.Max) {
-		digits = 0
-	}
-	amount := func(value float64) string {
-		return printer.Sprint(number.Decimal(value, number.Scale(digits)))
-	}
-	low, high := amount(e.Min), amount(e.Max)
-
-	if !s.words.CodeFirst {
-		if low != high {
-			low += " – " + high
-		}
-		return low + nbsp + sign
-	}
-
-	if last, _ := utf8.DecodeLastRuneInString(sign); unicode.IsLetter(last) {
-		sign += nbsp
-	}
-	if low == high {
-		return sign + low
-	}
-	return sign + low + " – " + sign + high
-}
+// validUntil returns the sentence about the last day of a price.
+func (w *words) validUntil(t time.Time) string { return fmt.Sprintf(w.ValidUntil, w.dateOf(t)) }

@@ -277,6 +277,12 @@ func New(s lead.Lead, state schema.LeadState) *schema.Lead {
 	if locale, ok := schema.ParseLocale(s.Locale); ok {
 		lead.Locale = &locale
 	}
+	if status := schema.PriceStatus(s.PriceStatus); status != "" {
+		lead.PriceStatus = &status
+	}
+	if sent := s.SentEstimate; sent != nil {
+		lead.SentEstimate = &schema.LeadEstimate{Min: sent.Min, Max: sent.Max, Currency: sent.Currency}
+	}
 
 	for _, signal := range s.Signals {
 		lead.Signals = append(lead.Signals, schema.LeadSignal(signal))

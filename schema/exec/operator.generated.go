@@ -1544,6 +1544,61 @@ func (ec *executionContext) fieldContext_Lead_estimate(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Lead_priceStatus(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_priceStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PriceStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.PriceStatus) graphql.Marshaler {
+			return ec.marshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_priceStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "PriceStatus")
+}
+
+func (ec *executionContext) _Lead_sentEstimate(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_sentEstimate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SentEstimate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadEstimate) graphql.Marshaler {
+			return ec.marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstimate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_sentEstimate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadEstimate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Lead_signals(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2846,6 +2901,16 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "priceStatus":
+			out.Values[i] = ec._Lead_priceStatus(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "sentEstimate":
+			out.Values[i] = ec._Lead_sentEstimate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "signals":
 			out.Values[i] = ec._Lead_signals(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3657,6 +3722,13 @@ func (ec *executionContext) marshalOLead2ᚖsiteapiᚋschemaᚐLead(ctx context.
 	return ec._Lead(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstimate(ctx context.Context, sel ast.SelectionSet, v *schema.LeadEstimate) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LeadEstimate(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx context.Context, v any) (*schema.LeadState, error) {
 	if v == nil {
 		return nil, nil
@@ -3667,6 +3739,22 @@ func (ec *executionContext) unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(
 }
 
 func (ec *executionContext) marshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx context.Context, sel ast.SelectionSet, v *schema.LeadState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx context.Context, v any) (*schema.PriceStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(schema.PriceStatus)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPriceStatus2ᚖsiteapiᚋschemaᚐPriceStatus(ctx context.Context, sel ast.SelectionSet, v *schema.PriceStatus) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

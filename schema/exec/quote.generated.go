@@ -23,6 +23,268 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _EstimateLine_field(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _EstimateLine_slug(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _EstimateLine_label(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_label(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Label, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_label(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _EstimateLine_amount(ctx context.Context, field graphql.CollectedField, obj *schema.EstimateLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EstimateLine_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EstimateLine_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EstimateLine", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteEstimate_min(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_min(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Min, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_min(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteEstimate_max(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_max(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Max, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_max(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "Float")
+}
+
+func (ec *executionContext) _QuoteEstimate_currency(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_currency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Currency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteEstimate_lines(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.EstimateLine) graphql.Marshaler {
+			return ec.marshalNEstimateLine2ᚕᚖsiteapiᚋschemaᚐEstimateLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "QuoteEstimate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EstimateLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _QuoteEstimate_unpriced(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_unpriced(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unpriced, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_unpriced(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteEstimate_validUntil(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_validUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ValidUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_validUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+}
+
+func (ec *executionContext) _QuoteEstimate_revision(ctx context.Context, field graphql.CollectedField, obj *schema.QuoteEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QuoteEstimate_revision(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revision, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QuoteEstimate_revision(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QuoteEstimate", field, false, false, "String")
+}
+
 func (ec *executionContext) _QuotePdf_fileName(ctx context.Context, field graphql.CollectedField, obj *schema.QuotePDF) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -280,6 +542,57 @@ func (ec *executionContext) fieldContext_TrackQuotePayload_sessionId(_ context.C
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Context, obj any) (schema.EstimateSelectionsInput, error) {
+	var it schema.EstimateSelectionsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"projectType", "features", "complexity", "timeline"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "projectType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("projectType"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ProjectType = data
+		case "features":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("features"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Features = data
+		case "complexity":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("complexity"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Complexity = data
+		case "timeline":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeline"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Timeline = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputQuoteContactInput(ctx context.Context, obj any) (schema.QuoteContactInput, error) {
 	var it schema.QuoteContactInput
 	if obj == nil {
@@ -349,7 +662,7 @@ func (ec *executionContext) unmarshalInputQuoteEstimateInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"min", "max", "currency"}
+	fieldsInOrder := [...]string{"min", "max", "currency", "revision"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -377,6 +690,13 @@ func (ec *executionContext) unmarshalInputQuoteEstimateInput(ctx context.Context
 				return it, err
 			}
 			it.Currency = data
+		case "revision":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("revision"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Revision = data
 		}
 	}
 	return it, nil
@@ -696,6 +1016,117 @@ func (ec *executionContext) unmarshalInputTrackSelectionsInput(ctx context.Conte
 
 // region    **************************** object.gotpl ****************************
 
+var estimateLineImplementors = []string{"EstimateLine"}
+
+func (ec *executionContext) _EstimateLine(ctx context.Context, sel ast.SelectionSet, obj *schema.EstimateLine) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, estimateLineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EstimateLine")
+		case "field":
+			out.Values[i] = ec._EstimateLine_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slug":
+			out.Values[i] = ec._EstimateLine_slug(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "label":
+			out.Values[i] = ec._EstimateLine_label(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._EstimateLine_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var quoteEstimateImplementors = []string{"QuoteEstimate"}
+
+func (ec *executionContext) _QuoteEstimate(ctx context.Context, sel ast.SelectionSet, obj *schema.QuoteEstimate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteEstimateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("QuoteEstimate")
+		case "min":
+			out.Values[i] = ec._QuoteEstimate_min(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "max":
+			out.Values[i] = ec._QuoteEstimate_max(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "currency":
+			out.Values[i] = ec._QuoteEstimate_currency(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._QuoteEstimate_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unpriced":
+			out.Values[i] = ec._QuoteEstimate_unpriced(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "validUntil":
+			out.Values[i] = ec._QuoteEstimate_validUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revision":
+			out.Values[i] = ec._QuoteEstimate_revision(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var quotePdfImplementors = []string{"QuotePdf"}
 
 func (ec *executionContext) _QuotePdf(ctx context.Context, sel ast.SelectionSet, obj *schema.QuotePDF) graphql.Marshaler {
@@ -839,9 +1270,46 @@ func (ec *executionContext) _TrackQuotePayload(ctx context.Context, sel ast.Sele
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNEstimateLine2ᚕᚖsiteapiᚋschemaᚐEstimateLineᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.EstimateLine) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEstimateLine2ᚖsiteapiᚋschemaᚐEstimateLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEstimateLine2ᚖsiteapiᚋschemaᚐEstimateLine(ctx context.Context, sel ast.SelectionSet, v *schema.EstimateLine) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "EstimateLine!")
+		return graphql.Null
+	}
+	return ec._EstimateLine(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNEstimateSelectionsInput2siteapiᚋschemaᚐEstimateSelectionsInput(ctx context.Context, v any) (schema.EstimateSelectionsInput, error) {
+	res, err := ec.unmarshalInputEstimateSelectionsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNQuoteContactInput2ᚖsiteapiᚋschemaᚐQuoteContactInput(ctx context.Context, v any) (*schema.QuoteContactInput, error) {
 	res, err := ec.unmarshalInputQuoteContactInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNQuoteEstimate2ᚖsiteapiᚋschemaᚐQuoteEstimate(ctx context.Context, sel ast.SelectionSet, v *schema.QuoteEstimate) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "QuoteEstimate!")
+		return graphql.Null
+	}
+	return ec._QuoteEstimate(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNQuoteEstimateInput2ᚖsiteapiᚋschemaᚐQuoteEstimateInput(ctx context.Context, v any) (*schema.QuoteEstimateInput, error) {

@@ -124,6 +124,13 @@ type ComplexityRoot struct {
 		Remains  func(childComplexity int) int
 	}
 
+	EstimateLine struct {
+		Amount func(childComplexity int) int
+		Field  func(childComplexity int) int
+		Label  func(childComplexity int) int
+		Slug   func(childComplexity int) int
+	}
+
 	Funnel struct {
 		Choices     func(childComplexity int) int
 		InReview    func(childComplexity int) int
@@ -170,18 +177,20 @@ type ComplexityRoot struct {
 	}
 
 	Lead struct {
-		Contact     func(childComplexity int) int
-		Deliveries  func(childComplexity int) int
-		Estimate    func(childComplexity int) int
-		ID          func(childComplexity int) int
-		Locale      func(childComplexity int) int
-		PDFURL      func(childComplexity int) int
-		Reference   func(childComplexity int) int
-		Selections  func(childComplexity int) int
-		SessionID   func(childComplexity int) int
-		Signals     func(childComplexity int) int
-		State       func(childComplexity int) int
-		SubmittedAt func(childComplexity int) int
+		Contact      func(childComplexity int) int
+		Deliveries   func(childComplexity int) int
+		Estimate     func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Locale       func(childComplexity int) int
+		PDFURL       func(childComplexity int) int
+		PriceStatus  func(childComplexity int) int
+		Reference    func(childComplexity int) int
+		Selections   func(childComplexity int) int
+		SentEstimate func(childComplexity int) int
+		SessionID    func(childComplexity int) int
+		Signals      func(childComplexity int) int
+		State        func(childComplexity int) int
+		SubmittedAt  func(childComplexity int) int
 	}
 
 	LeadConnection struct {
@@ -255,12 +264,23 @@ type ComplexityRoot struct {
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale schema.Locale) int
 		Deliveries    func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
+		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
 		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale) int
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) int
 		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
 		ServiceHealth func(childComplexity int) int
 		SiteSettings  func(childComplexity int, id string) int
+	}
+
+	QuoteEstimate struct {
+		Currency   func(childComplexity int) int
+		Lines      func(childComplexity int) int
+		Max        func(childComplexity int) int
+		Min        func(childComplexity int) int
+		Revision   func(childComplexity int) int
+		Unpriced   func(childComplexity int) int
+		ValidUntil func(childComplexity int) int
 	}
 
 	QuotePdf struct {
@@ -654,6 +674,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ErasureReceipt.Remains(childComplexity), true
 
+	case "EstimateLine.amount":
+		if e.ComplexityRoot.EstimateLine.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Amount(childComplexity), true
+	case "EstimateLine.field":
+		if e.ComplexityRoot.EstimateLine.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Field(childComplexity), true
+	case "EstimateLine.label":
+		if e.ComplexityRoot.EstimateLine.Label == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Label(childComplexity), true
+	case "EstimateLine.slug":
+		if e.ComplexityRoot.EstimateLine.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EstimateLine.Slug(childComplexity), true
+
 	case "Funnel.choices":
 		if e.ComplexityRoot.Funnel.Choices == nil {
 			break
@@ -841,6 +886,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.PDFURL(childComplexity), true
+	case "Lead.priceStatus":
+		if e.ComplexityRoot.Lead.PriceStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.PriceStatus(childComplexity), true
 	case "Lead.reference":
 		if e.ComplexityRoot.Lead.Reference == nil {
 			break
@@ -853,6 +904,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Selections(childComplexity), true
+	case "Lead.sentEstimate":
+		if e.ComplexityRoot.Lead.SentEstimate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.SentEstimate(childComplexity), true
 	case "Lead.sessionId":
 		if e.ComplexityRoot.Lead.SessionID == nil {
 			break
@@ -1188,6 +1245,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Deliveries(childComplexity, args["state"].([]schema.DeliveryState), args["target"].(*schema.DeliveryTarget), args["first"].(*int), args["after"].(*string)), true
+	case "Query.estimateQuote":
+		if e.ComplexityRoot.Query.EstimateQuote == nil {
+			break
+		}
+
+		args, err := ec.field_Query_estimateQuote_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.EstimateQuote(childComplexity, args["selections"].(schema.EstimateSelectionsInput), args["locale"].(*schema.Locale)), true
 	case "Query.funnel":
 		if e.ComplexityRoot.Query.Funnel == nil {
 			break
@@ -1250,6 +1318,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SiteSettings(childComplexity, args["id"].(string)), true
+
+	case "QuoteEstimate.currency":
+		if e.ComplexityRoot.QuoteEstimate.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Currency(childComplexity), true
+	case "QuoteEstimate.lines":
+		if e.ComplexityRoot.QuoteEstimate.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Lines(childComplexity), true
+	case "QuoteEstimate.max":
+		if e.ComplexityRoot.QuoteEstimate.Max == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Max(childComplexity), true
+	case "QuoteEstimate.min":
+		if e.ComplexityRoot.QuoteEstimate.Min == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Min(childComplexity), true
+	case "QuoteEstimate.revision":
+		if e.ComplexityRoot.QuoteEstimate.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Revision(childComplexity), true
+	case "QuoteEstimate.unpriced":
+		if e.ComplexityRoot.QuoteEstimate.Unpriced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.Unpriced(childComplexity), true
+	case "QuoteEstimate.validUntil":
+		if e.ComplexityRoot.QuoteEstimate.ValidUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QuoteEstimate.ValidUntil(childComplexity), true
 
 	case "QuotePdf.content":
 		if e.ComplexityRoot.QuotePdf.Content == nil {
@@ -1428,6 +1539,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("EstimateSelectionsInput", ec.unmarshalInputEstimateSelectionsInput),
 			graphql.NewInputUnmarshaler("InvalidateCacheInput", ec.unmarshalInputInvalidateCacheInput),
 			graphql.NewInputUnmarshaler("QuoteContactInput", ec.unmarshalInputQuoteContactInput),
 			graphql.NewInputUnmarshaler("QuoteEstimateInput", ec.unmarshalInputQuoteEstimateInput),
@@ -1789,6 +1901,8 @@ directive @rest(
   query: [String!]
   "Variable that takes the whole JSON body."
   body: String
+  "Variables taken from the fields of a JSON body that is an object, by name. Its other fields are ignored."
+  bodyFields: [String!]
   "Media types the body may be sent as."
   accepts: [String!] = ["application/json"]
   "Largest body, in bytes."
@@ -2010,9 +2124,13 @@ type Lead {
   contact: LeadContact!
   "What was chosen."
   selections: LeadSelections!
-  "Estimated range that was shown."
+  "Estimated range: the service's, or as ` + "`" + `priceStatus` + "`" + ` says."
   estimate: LeadEstimate!
-  "Signs that a program may have sent it."
+  "Whose price the range is; null: the site had no rules for prices."
+  priceStatus: PriceStatus
+  "Range that the client sent; null: the site had no rules for prices."
+  sentEstimate: LeadEstimate
+  "What is unusual about it."
   signals: [LeadSignal!]!
   "Path of the PDF on the public address."
   pdfUrl: String!
@@ -2056,7 +2174,19 @@ type LeadEstimate {
   currency: String!
 }
 
-"A sign that a program may have filled in the form."
+"Whose price the range of a lead is."
+enum PriceStatus {
+  "The service's, by the rules at that time."
+  VERIFIED
+  "The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before."
+  HONOURED
+  "To be confirmed: some of the choices have no price."
+  UNPRICED
+  "The client's: the rules are not enforced, or the content was not available."
+  NOT_VERIFIED
+}
+
+"What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak."
 enum LeadSignal {
   "A field that is hidden from people was filled in."
   honeypot
@@ -2068,6 +2198,10 @@ enum LeadSignal {
   untracked
   "The bot check did not answer. Not a reason for a review by itself."
   unchecked
+  "The range that was sent is not the price of the choices. Not a reason for a review."
+  estimate_mismatch
+  "A choice has no price. Not a reason for a review."
+  unpriced
 }
 
 "A page of deliveries. There is no total, since counting would read all deliveries."
@@ -2274,6 +2408,20 @@ type ErasurePlace {
   ): QuotePdf @cost(weight: 400)
 }
 
+extend type Query {
+  """
+  The price of a visitor's choices, by the rules that the site's editors publish. REST: ` + "`" + `POST /api/quote/estimate` + "`" + `.
+  Choices without a price are left out of the range. Without rules, or with nothing that has a price, the range is
+  null. Never cached.
+  """
+  estimateQuote(
+    "What has been chosen so far."
+    selections: EstimateSelectionsInput!
+    "Language of the labels, and of the content that prices. Left out: ` + "`" + `en` + "`" + `."
+    locale: Locale
+  ): QuoteEstimate! @cost(weight: 50)
+}
+
 extend type Mutation {
   """
   Records what a visitor has chosen so far. May be sent at any time while the visitor is choosing: values that are
@@ -2332,6 +2480,18 @@ input TrackFormDataInput {
   firstName: String @hint
 }
 
+"Choices to estimate. Slugs as in ` + "`" + `QuoteSelectionsInput` + "`" + `; each may be left out."
+input EstimateSelectionsInput {
+  "Project type, a slug such as ` + "`" + `web-app` + "`" + `."
+  projectType: String @constraint(maxLength: 64, format: SLUG)
+  "Features, slugs, at most 50 different ones. One that is repeated counts once."
+  features: [String!] @constraint(maxLength: 64, format: SLUG, maxDistinctItems: 50)
+  "Complexity, a slug such as ` + "`" + `medium` + "`" + `."
+  complexity: String @constraint(maxLength: 64, format: SLUG)
+  "Timeline, a slug such as ` + "`" + `3-months` + "`" + `."
+  timeline: String @constraint(maxLength: 64, format: SLUG)
+}
+
 "A quote request."
 input SubmitQuoteInput {
   "Session identifier made by the client: 1 to 128 characters of ` + "`" + `A-Z a-z 0-9 . _ : -` + "`" + `."
@@ -2379,7 +2539,10 @@ input QuoteSelectionsInput {
   timeline: String @constraint(maxLength: 64, format: SLUG)
 }
 
-"Estimated range that was shown to the visitor."
+"""
+Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
+stores its own.
+"""
 input QuoteEstimateInput {
   "Lower bound, in units of the currency, from 0 to 1e9, not above ` + "`" + `max` + "`" + `."
   min: Float! @constraint(min: 0, max: 1e9, notAbove: "max")
@@ -2387,6 +2550,47 @@ input QuoteEstimateInput {
   max: Float! @constraint(min: 0, max: 1e9)
   "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `."
   currency: String! @constraint(format: CURRENCY)
+  """
+  The ` + "`" + `revision` + "`" + ` of the ` + "`" + `QuoteEstimate` + "`" + ` that was shown. A price that has changed since is honoured for 24 hours. One
+  that is not known is ignored.
+  """
+  revision: String @hint
+}
+
+"The price of a visitor's choices."
+type QuoteEstimate {
+  "Lower bound, in units of the currency; null: nothing has a price."
+  min: Float
+  "Upper bound, in units of the currency; null: nothing has a price."
+  max: Float
+  "Currency, ISO 4217, such as ` + "`" + `EUR` + "`" + `; null: nothing has a price."
+  currency: String
+  "What the lower bound is made of: the amounts add up to it."
+  lines: [EstimateLine!]!
+  "Slugs of the choices that have no price."
+  unpriced: [String!]!
+  "Last day on which a quote of today is valid, in UTC, such as ` + "`" + `2026-12-23` + "`" + `; null: nothing has a price."
+  validUntil: String
+  """
+  What to send with the quote as ` + "`" + `estimate.revision` + "`" + `, so that the price is honoured if it changes meanwhile; null:
+  nothing has a price, or it could not be stored.
+  """
+  revision: String
+}
+
+"A part of an estimate."
+type EstimateLine {
+  """
+  Field of the choice: ` + "`" + `projectType` + "`" + `, ` + "`" + `features` + "`" + `, ` + "`" + `complexity` + "`" + ` or ` + "`" + `timeline` + "`" + `. ` + "`" + `minimum` + "`" + ` raises the sum to the least
+  that a quote costs, ` + "`" + `rounding` + "`" + ` leads to the rounded bound.
+  """
+  field: String!
+  "Slug of the choice; null for ` + "`" + `minimum` + "`" + ` and ` + "`" + `rounding` + "`" + `."
+  slug: String
+  "Text in the language that was asked for."
+  label: String!
+  "Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative."
+  amount: Float!
 }
 
 "Answer of ` + "`" + `trackQuote` + "`" + `."
@@ -2766,6 +2970,20 @@ func (ec *executionContext) childFields_ErasureReceipt(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type ErasureReceipt", field.Name)
 }
 
+func (ec *executionContext) childFields_EstimateLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_EstimateLine_field(ctx, field)
+	case "slug":
+		return ec.fieldContext_EstimateLine_slug(ctx, field)
+	case "label":
+		return ec.fieldContext_EstimateLine_label(ctx, field)
+	case "amount":
+		return ec.fieldContext_EstimateLine_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EstimateLine", field.Name)
+}
+
 func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "steps":
@@ -2876,6 +3094,10 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_selections(ctx, field)
 	case "estimate":
 		return ec.fieldContext_Lead_estimate(ctx, field)
+	case "priceStatus":
+		return ec.fieldContext_Lead_priceStatus(ctx, field)
+	case "sentEstimate":
+		return ec.fieldContext_Lead_sentEstimate(ctx, field)
 	case "signals":
 		return ec.fieldContext_Lead_signals(ctx, field)
 	case "pdfUrl":
@@ -2992,6 +3214,26 @@ func (ec *executionContext) childFields_PostalAddress(ctx context.Context, field
 		return ec.fieldContext_PostalAddress_country(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PostalAddress", field.Name)
+}
+
+func (ec *executionContext) childFields_QuoteEstimate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "min":
+		return ec.fieldContext_QuoteEstimate_min(ctx, field)
+	case "max":
+		return ec.fieldContext_QuoteEstimate_max(ctx, field)
+	case "currency":
+		return ec.fieldContext_QuoteEstimate_currency(ctx, field)
+	case "lines":
+		return ec.fieldContext_QuoteEstimate_lines(ctx, field)
+	case "unpriced":
+		return ec.fieldContext_QuoteEstimate_unpriced(ctx, field)
+	case "validUntil":
+		return ec.fieldContext_QuoteEstimate_validUntil(ctx, field)
+	case "revision":
+		return ec.fieldContext_QuoteEstimate_revision(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type QuoteEstimate", field.Name)
 }
 
 func (ec *executionContext) childFields_QuotePdf(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -39,6 +39,7 @@ type QueryResolver interface {
 	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale) (*schema.Funnel, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
+	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error)
 	SiteSettings(ctx context.Context, id string) (*schema.SiteSettings, error)
 }
 
@@ -295,6 +296,28 @@ func (ec *executionContext) field_Query_deliveries_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_estimateQuote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "selections",
+		func(ctx context.Context, v any) (schema.EstimateSelectionsInput, error) {
+			return ec.unmarshalNEstimateSelectionsInput2siteapiᚋschemaᚐEstimateSelectionsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["selections"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "locale",
+		func(ctx context.Context, v any) (*schema.Locale, error) {
+			return ec.unmarshalOLocale2ᚖsiteapiᚋschemaᚐLocale(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["locale"] = arg1
 	return args, nil
 }
 
@@ -1438,6 +1461,50 @@ func (ec *executionContext) fieldContext_Query_quotePdf(ctx context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_estimateQuote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_estimateQuote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().EstimateQuote(ctx, fc.Args["selections"].(schema.EstimateSelectionsInput), fc.Args["locale"].(*schema.Locale))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *schema.QuoteEstimate) graphql.Marshaler {
+			return ec.marshalNQuoteEstimate2ᚖsiteapiᚋschemaᚐQuoteEstimate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_estimateQuote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_QuoteEstimate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_estimateQuote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_SiteSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1742,6 +1809,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_quotePdf(ctx, field)
+				})
+		case "estimateQuote":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_estimateQuote(ctx, field)
 				})
 		case "SiteSettings":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,

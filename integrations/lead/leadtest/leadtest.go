@@ -12,13 +12,17 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// ofRequest lists the fields of a submission that describe the request that brought it.
-var ofRequest = []string{"signals", "inReview", "rejected", "trace"}
+// ofRequest lists the fields of a lead that describe the request that brought it, and how
+// the service priced it.
+var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() (paths []string) {
 	Fill(new(lead.Lead), func(path string) { paths = append(paths, path) })
-	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(ofRequest, path) })
+	return slices.DeleteFunc(paths, func(path string) bool {
+		field, _, _ := strings.Cut(path, ".")
+		return slices.Contains(ofRequest, field)
+	})
 }
 
 // Filled returns a submission with every field set. The value of a text is the path of
@@ -34,6 +38,8 @@ func Filled() *lead.Lead {
 		lead.NoChallenge,
 		lead.Untracked,
 		lead.Unchecked,
+		lead.EstimateMismatch,
+		lead.UnpricedChoice,
 	}
 
 	return &s

@@ -1,5 +1,6 @@
 // Package storecopy moves the contents of one store into another: sessions, submissions
-// with their idempotency keys, unfinished deliveries, and what was invalidated last.
+// with their idempotency keys, unfinished deliveries, what was invalidated last, and the
+// rules of prices.
 //
 // Stop the service before the last copy, because a copy does not see later writes to the
 // old store. A copy may be interrupted and repeated: rows that the new store already has
@@ -79,6 +80,14 @@ func Copy(
 	}
 	if err != nil {
 		return r, fmt.Errorf("copying the invalidations: %w", err)
+	}
+
+	rows, err := from.PriceRows(ctx)
+	if err == nil {
+		err = to.ImportPrices(ctx, rows)
+	}
+	if err != nil {
+		return r, fmt.Errorf("copying the rules of prices: %w", err)
 	}
 	return r, nil
 }

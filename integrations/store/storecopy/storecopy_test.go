@@ -114,6 +114,13 @@ func TestCopy(t *testing.T) {
 			for i := range sessions {
 				track(t, from, i, 0)
 			}
+			rules := store.PriceRules{Revision: "r1", Locale: "en", Rules: "{}"}
+			for _, revision := range []string{"r1", "r2"} {
+				rules.Revision = revision
+				if err := from.UsePriceRules(t.Context(), rules, storetest.When()); err != nil {
+					t.Fatal(err)
+				}
+			}
 
 			for db, after := range map[*storecopy.Store]int64{from: 7, to: 5} {
 				if _, err := db.NextGenerations(t.Context(), []string{"en"}, after); err != nil {
@@ -136,6 +143,9 @@ func TestCopy(t *testing.T) {
 			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) ||
 				len(a) != leads+sessions+1 {
 				t.Errorf("%d rows differ from the %d they were copied from", len(b), len(a))
+			}
+			if p, err := to.PriceRules(t.Context(), "r1"); err != nil || !p.ReplacedAt.Equal(storetest.When()) {
+				t.Errorf("the rules of prices were copied as %+v, %v", p, err)
 			}
 			if ok, err := to.Release(t.Context(), "id-000999"); err != nil || !ok ||
 				!slices.Contains(enqueued, "id-000999") {

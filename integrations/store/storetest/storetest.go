@@ -23,6 +23,7 @@ type Store interface {
 	store.Archive
 	store.Leases
 	store.Invalidations
+	store.Prices
 	io.Closer
 }
 
@@ -96,6 +97,7 @@ type Subject struct {
 // Run runs the suite. fresh is called once for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
+		"prices":                    prices,
 		"track":                     track,
 		"track/late":                trackLate,
 		"submit/round trip":         submitRoundTrip,

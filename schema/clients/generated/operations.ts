@@ -28,7 +28,10 @@ export type QuoteContactInput = {
   readonly company?: string | null | undefined;
 };
 
-/** Estimated range that was shown to the visitor. */
+/**
+ * Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
+ * stores its own.
+ */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
   readonly min: number;
@@ -36,6 +39,11 @@ export type QuoteEstimateInput = {
   readonly max: number;
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: string;
+  /**
+   * The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
+   * that is not known is ignored.
+   */
+  readonly revision?: string | null | undefined;
 };
 
 /** What was chosen. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */

@@ -217,6 +217,33 @@ export type ErasureReceipt = {
   readonly remains: ReadonlyArray<Scalars['String']['output']>;
 };
 
+/** A part of an estimate. */
+export type EstimateLine = {
+  /**
+   * Field of the choice: `projectType`, `features`, `complexity` or `timeline`. `minimum` raises the sum to the least
+   * that a quote costs, `rounding` leads to the rounded bound.
+   */
+  readonly field: Scalars['String']['output'];
+  /** Slug of the choice; null for `minimum` and `rounding`. */
+  readonly slug?: Maybe<Scalars['String']['output']>;
+  /** Text in the language that was asked for. */
+  readonly label: Scalars['String']['output'];
+  /** Amount in units of the currency: the choice's price, and its percentage of all prices. It may be negative. */
+  readonly amount: Scalars['Float']['output'];
+};
+
+/** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
+export type EstimateSelectionsInput = {
+  /** Project type, a slug such as `web-app`. */
+  readonly projectType?: InputMaybe<Scalars['String']['input']>;
+  /** Features, slugs, at most 50 different ones. One that is repeated counts once. */
+  readonly features?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** Complexity, a slug such as `medium`. */
+  readonly complexity?: InputMaybe<Scalars['String']['input']>;
+  /** Timeline, a slug such as `3-months`. */
+  readonly timeline?: InputMaybe<Scalars['String']['input']>;
+};
+
 /**
  * What is wrong with one field of a request: the `code` of an entry of `errors`, beside its `field`, a `message` in
  * English and, for some codes, `params`. A client can say it in its visitor's language. New codes may be added.
@@ -404,9 +431,13 @@ export type Lead = {
   readonly contact: LeadContact;
   /** What was chosen. */
   readonly selections: LeadSelections;
-  /** Estimated range that was shown. */
+  /** Estimated range: the service's, or as `priceStatus` says. */
   readonly estimate: LeadEstimate;
-  /** Signs that a program may have sent it. */
+  /** Whose price the range is; null: the site had no rules for prices. */
+  readonly priceStatus?: Maybe<PriceStatus>;
+  /** Range that the client sent; null: the site had no rules for prices. */
+  readonly sentEstimate?: Maybe<LeadEstimate>;
+  /** What is unusual about it. */
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address. */
   readonly pdfUrl: Scalars['String']['output'];
@@ -466,7 +497,7 @@ export type LeadSelections = {
   readonly timeline?: Maybe<Scalars['String']['output']>;
 };
 
-/** A sign that a program may have filled in the form. */
+/** What is unusual about a lead. Signs that a program may have filled in the form lead to a review, unless they are weak. */
 export type LeadSignal =
   /** A field that is hidden from people was filled in. */
   | 'honeypot'
@@ -477,7 +508,11 @@ export type LeadSignal =
   /** The session was never tracked. Not a reason for a review by itself. */
   | 'untracked'
   /** The bot check did not answer. Not a reason for a review by itself. */
-  | 'unchecked';
+  | 'unchecked'
+  /** The range that was sent is not the price of the choices. Not a reason for a review. */
+  | 'estimate_mismatch'
+  /** A choice has no price. Not a reason for a review. */
+  | 'unpriced';
 
 /** State of a lead. */
 export type LeadState =
@@ -662,6 +697,17 @@ export type PostalAddress = {
   readonly country?: Maybe<Scalars['String']['output']>;
 };
 
+/** Whose price the range of a lead is. */
+export type PriceStatus =
+  /** The service's, by the rules at that time. */
+  | 'VERIFIED'
+  /** The service's, by the rules that the visitor saw, which had been replaced less than 24 hours before. */
+  | 'HONOURED'
+  /** To be confirmed: some of the choices have no price. */
+  | 'UNPRICED'
+  /** The client's: the rules are not enforced, or the content was not available. */
+  | 'NOT_VERIFIED';
+
 /** Queries. They change nothing. */
 export type Query = {
   /**
@@ -701,6 +747,12 @@ export type Query = {
    * for an unknown id. No token is needed, since ids can't be guessed.
    */
   readonly quotePdf?: Maybe<QuotePdf>;
+  /**
+   * The price of a visitor's choices, by the rules that the site's editors publish. REST: `POST /api/quote/estimate`.
+   * Choices without a price are left out of the range. Without rules, or with nothing that has a price, the range is
+   * null. Never cached.
+   */
+  readonly estimateQuote: QuoteEstimate;
   /**
    * The site's global settings: a singleton document of the CMS, served from the
    * cache. Null if the CMS has no such document, or for any other `id`. Fails with
@@ -760,6 +812,13 @@ export type QueryQuotePdfArgs = {
 
 
 /** Queries. They change nothing. */
+export type QueryEstimateQuoteArgs = {
+  selections: EstimateSelectionsInput;
+  locale?: InputMaybe<Locale>;
+};
+
+
+/** Queries. They change nothing. */
 export type QuerySiteSettingsArgs = {
   id: Scalars['ID']['input'];
 };
@@ -778,7 +837,31 @@ export type QuoteContactInput = {
   readonly company?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Estimated range that was shown to the visitor. */
+/** The price of a visitor's choices. */
+export type QuoteEstimate = {
+  /** Lower bound, in units of the currency; null: nothing has a price. */
+  readonly min?: Maybe<Scalars['Float']['output']>;
+  /** Upper bound, in units of the currency; null: nothing has a price. */
+  readonly max?: Maybe<Scalars['Float']['output']>;
+  /** Currency, ISO 4217, such as `EUR`; null: nothing has a price. */
+  readonly currency?: Maybe<Scalars['String']['output']>;
+  /** What the lower bound is made of: the amounts add up to it. */
+  readonly lines: ReadonlyArray<EstimateLine>;
+  /** Slugs of the choices that have no price. */
+  readonly unpriced: ReadonlyArray<Scalars['String']['output']>;
+  /** Last day on which a quote of today is valid, in UTC, such as `2026-12-23`; null: nothing has a price. */
+  readonly validUntil?: Maybe<Scalars['String']['output']>;
+  /**
+   * What to send with the quote as `estimate.revision`, so that the price is honoured if it changes meanwhile; null:
+   * nothing has a price, or it could not be stored.
+   */
+  readonly revision?: Maybe<Scalars['String']['output']>;
+};
+
+/**
+ * Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
+ * stores its own.
+ */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
   readonly min: Scalars['Float']['input'];
@@ -786,6 +869,11 @@ export type QuoteEstimateInput = {
   readonly max: Scalars['Float']['input'];
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: Scalars['String']['input'];
+  /**
+   * The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
+   * that is not known is ignored.
+   */
+  readonly revision?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** PDF summary of a submitted quote. */

@@ -36,7 +36,7 @@ const quote = (sessionId: string): SubmitQuoteInput => ({
   sessionId,
   contact: { firstName: "Ana", lastName: "Ionescu", email: "ana@example.com" },
   selections: { projectType: "web-app", features: ["auth"] },
-  estimate: { min: 12000, max: 18000, currency: "EUR" },
+  estimate: { min: 13500, max: 18200, currency: "EUR" },
   locale: "ro",
 });
 

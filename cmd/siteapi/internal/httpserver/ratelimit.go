@@ -19,6 +19,7 @@ type routeLimit struct {
 
 var routeLimits = []routeLimit{ //nolint:gochecknoglobals // a table that never changes
 	{"POST /api/quote/track", "trackQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
+	{"POST /api/quote/estimate", "estimateQuote", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},
 	{"POST /api/quote/submit", "submitQuote", ratelimit.Rule{Limit: 20, Period: time.Minute, Burst: 10}},
 	{"GET /api/quote/pdf", "quotePdf", ratelimit.Rule{Limit: 60, Period: time.Minute, Burst: 20}},
 	{"GET /api/cache/clear", "cacheStats", ratelimit.Rule{Limit: 10, Period: time.Second, Burst: 40}},

@@ -221,7 +221,7 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 		"project_type", "features",
 		"complexity", "timeline",
 		"estimate_min", "estimate_max", "currency",
-		"session_id", "pdf", "state", "signals",
+		"session_id", "pdf", "state", "signals", "price_status",
 	)
 
 	return func(l *schema.Lead) error {
@@ -237,7 +237,7 @@ func csvWriter(w io.Writer) func(*schema.Lead) error {
 			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
 			orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
 			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"),
+			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"), orEmpty(l.PriceStatus),
 		)
 	}
 }

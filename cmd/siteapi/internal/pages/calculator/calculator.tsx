@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/calculator.js";
 import { phonesAt } from "./phones.js";
 import { Choices, Contact, Phones, type Errors } from "./fields.js";
-import { chosen, estimate, fieldOf, groups, moneyFormat, readOptions, type Selections } from "./quote.js";
+import { chosen, fieldOf, groups, moneyFormat, readOptions, sentEstimate, type Estimate, type Selections } from "./quote.js";
 import { randomId, ServiceError, type newService, type Receipt } from "./service.js";
 import { explainError, locales, words, type Words } from "./words.js";
 
@@ -30,15 +30,17 @@ export function Calculator({ service }: { service: Service }) {
   const say = words[locale];
   const options = site ? readOptions(site.options, locale) : [];
   const picked = chosen(options, selections);
-  const range = estimate(picked);
-  const money = moneyFormat(locale);
+  const price = useEstimate(service, locale, selections, picked.length > 0);
+  const range = rangeText(price.estimate, locale);
+  const money = moneyFormat(locale, price.estimate?.currency);
   const text = (value: string) => value || undefined; // what is empty is left out
 
   useEffect(() => {
     if (receipt || !picked.length) return;
     const formData = { email: text(contact.email), firstName: text(contact.firstName) };
-    service.track({ sessionId: session, selections, estimate: range, formData });
-  }, [session, selections, contact.email, contact.firstName]);
+    const estimate = price.estimate?.currency ? sentEstimate(price.estimate) : undefined;
+    service.track({ sessionId: session, selections, estimate, formData });
+  }, [session, selections, price.estimate, contact.email, contact.firstName]);
 
   // A reload goes on where the visitor was; an accepted request ends the draft.
   useEffect(() => {
@@ -57,12 +59,13 @@ export function Calculator({ service }: { service: Service }) {
     event.preventDefault();
     if (state === "sending" || state === "retrying") return;
     setState("sending");
+    const estimate = await price.latest();
     const input: SubmitQuoteInput = {
       sessionId: session,
       locale,
       contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
       selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
-      estimate: range,
+      estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
       website: text(website),
     };
     try {
@@ -140,7 +143,7 @@ export function Calculator({ service }: { service: Service }) {
                 })}
                 {picked.length > 0 && (
                   <p class="bar" aria-hidden="true">
-                    {say.range} <strong>{money.formatRange(range.min, range.max)}</strong>
+                    {say.range} <strong>{range}</strong>
                   </p>
                 )}
               </div>
@@ -151,16 +154,20 @@ export function Calculator({ service }: { service: Service }) {
             </div>
             <aside aria-label={say.range}>
               <h2>{say.range}</h2>
-              <output class={picked.length ? "range" : "range empty"}>
-                {picked.length ? money.formatRange(range.min, range.max) : say.rangeEmpty}
-              </output>
+              <output class={range ? "range" : "range empty"}>{range || say.rangeEmpty}</output>
               <ul>
-                {picked.map((option) => (
-                  <li key={option.slug}>
-                    <span>{option.label}</span> <span>{option.price ? money.format(option.price) : say.included}</span>
+                {price.estimate?.lines.map(({ field, slug, label, amount }) => (
+                  <li key={`${field} ${slug}`}>
+                    <span>{label}</span> <span>{amount ? money.format(amount) : say.included}</span>
+                  </li>
+                ))}
+                {price.estimate?.unpriced.map((slug) => (
+                  <li key={`open ${slug}`}>
+                    <span>{picked.find((option) => option.slug === slug)?.label ?? slug}</span> <span>{say.open}</span>
                   </li>
                 ))}
               </ul>
+              <p role="status">{price.failed && say.stale}</p>
               <button disabled={busy}>{busy ? say.sending : say.submit}</button>
               <p role="status">{state === "retrying" && say.retrying}</p>
               <p role="alert">
@@ -179,6 +186,12 @@ export function Calculator({ service }: { service: Service }) {
       </footer>
     </>
   );
+}
+
+/** An estimate's range in words; empty where there is none. */
+function rangeText(estimate: Estimate | null, locale: Locale) {
+  if (estimate?.min == null || estimate.max == null) return "";
+  return moneyFormat(locale, estimate.currency).formatRange(estimate.min, estimate.max);
 }
 
 function Languages({ locale, onChange }: { locale: Locale; onChange: (locale: Locale) => void }) {
@@ -259,6 +272,29 @@ function useSite(service: Service, locale: Locale) {
     return () => void (current = false);
   }, [locale, tried]);
   return [site, () => setTried(tried + 1)] as const;
+}
+
+/** The price of what is chosen. The last one stays while the next is on its way, and where that fails. */
+function useEstimate(service: Service, locale: Locale, selections: Selections, some: boolean) {
+  const [estimate, setEstimate] = useState<Estimate | null>(null);
+  const [failed, setFailed] = useState(false);
+  const asked = useRef<Promise<Estimate | null>>(Promise.resolve(null));
+  useEffect(() => {
+    let current = true;
+    asked.current = some ? service.estimate(selections, locale) : Promise.resolve(null);
+    asked.current.then(
+      (answer) => {
+        if (!current) return;
+        setEstimate(answer);
+        setFailed(false);
+      },
+      () => current && setFailed(true),
+    );
+    return () => void (current = false);
+  }, [locale, selections, some]);
+  /** The price of what is chosen now, or the one that is shown if that can't be had. */
+  const latest = () => asked.current.catch(() => estimate);
+  return { estimate, failed, latest };
 }
 
 /** Returns the page's address in a language. The rest of its query stays, such as where the visitor came from. */

@@ -29,9 +29,12 @@ interface ChoicesProps {
 
 /** One step: radio buttons, or check boxes where several may be chosen. */
 export function Choices({ group, options, say, money, chosen, error, required, several, onChange }: ChoicesProps) {
-  const price = (value: number) => {
-    if (!value) return say.included;
-    return group === "projectType" ? `${say.from} ${money.format(value)}` : `+ ${money.format(value)}`;
+  const price = ({ price: value, percent }: Option) => {
+    const share = percent ? `${percent > 0 ? "+" : "−"} ${Math.abs(percent)} %` : "";
+    if (value === undefined && percent === undefined) return "";
+    if (!value) return share || say.included;
+    const amount = group === "projectType" ? `${say.from} ${money.format(value)}` : `+ ${money.format(value)}`;
+    return `${amount} ${share}`.trim();
   };
   const toggle = (slug: string, on: boolean) =>
     several ? onChange(on ? [...chosen, slug] : chosen.filter((other) => other !== slug)) : onChange([slug]);
@@ -50,17 +53,17 @@ export function Choices({ group, options, say, money, chosen, error, required, s
       <div class="options">
         {options
           .filter((option) => option.group === group)
-          .map(({ slug, label, price: value }) => (
-            <label key={slug}>
+          .map((option) => (
+            <label key={option.slug}>
               <input
                 type={several ? "checkbox" : "radio"}
                 name={group}
-                value={slug}
-                checked={chosen.includes(slug)}
-                onChange={(event) => toggle(slug, event.currentTarget.checked)}
+                value={option.slug}
+                checked={chosen.includes(option.slug)}
+                onChange={(event) => toggle(option.slug, event.currentTarget.checked)}
               />
-              <span class="name">{label}</span>
-              <span class="price">{price(value)}</span>
+              <span class="name">{option.label}</span>
+              <span class="price">{price(option)}</span>
             </label>
           ))}
       </div>

@@ -1,7 +1,6 @@
-// What can be chosen, and what it costs.
-import type { CalculatorQuery, Locale, QuoteSelectionsInput } from "../generated/calculator.js";
+// What can be chosen. What it costs is for the service to say.
+import type { CalculatorQuery, EstimateQuoteQuery, Locale, QuoteSelectionsInput } from "../generated/calculator.js";
 
-export const currency = "EUR";
 export const groups = ["projectType", "feature", "complexity", "timeline"] as const;
 export type Group = (typeof groups)[number];
 
@@ -12,6 +11,7 @@ interface OptionFields {
   slug?: { current?: string };
   label?: Partial<Record<Locale, string>>;
   price?: number;
+  percent?: number;
 }
 
 /** A choice in the visitor's language. */
@@ -19,7 +19,8 @@ export interface Option {
   group: Group;
   slug: string;
   label: string;
-  price: number;
+  price: number | undefined;
+  percent: number | undefined;
 }
 
 /** Returns the choices, group by group in the editors' order. One without a slug or a known group is left out. */
@@ -27,13 +28,16 @@ export function readOptions(documents: CalculatorQuery["options"], locale: Local
   return documents
     .map(({ fields }) => fields as OptionFields)
     .sort((a, b) => (a.order ?? 0) - (b.order ?? 0))
-    .flatMap(({ group, slug, label, price }) => {
+    .flatMap(({ group, slug, label, price, percent }) => {
       const known = groups.find((name) => name === group);
       if (!known || !slug?.current) return [];
-      return [{ group: known, slug: slug.current, label: label?.[locale] ?? label?.en ?? slug.current, price: price ?? 0 }];
+      return [{ group: known, slug: slug.current, label: label?.[locale] ?? label?.en ?? slug.current, price, percent }];
     })
     .sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
 }
+
+/** The price of what is chosen, as the service computes it. */
+export type Estimate = EstimateQuoteQuery["estimateQuote"];
 
 /** What the visitor has chosen: slugs, empty where nothing is. */
 export type Selections = Record<Exclude<keyof QuoteSelectionsInput, "features">, string> & { features: string[] };
@@ -52,18 +56,22 @@ export function chosen(options: Option[], selections: Selections): Option[] {
   return options.filter((option) => slugs.has(option.slug));
 }
 
-/** The range: what is chosen adds up to its lower end; work that is not known yet makes up the rest. In whole hundreds. */
-export function estimate(options: Option[]) {
-  const sum = options.reduce((total, option) => total + option.price, 0);
-  return { min: Math.round(sum / 100) * 100, max: Math.round((sum * 1.35) / 100) * 100, currency };
-}
+/** The currency of the options' prices until an estimate names it. */
+const usualCurrency = "EUR";
 
-/** Returns how money is written in a language. */
-export const moneyFormat = (locale: Locale) =>
+/** Returns how money is written in a language; cents only where there are some. */
+export const moneyFormat = (locale: Locale, currency: string | null | undefined) =>
   new Intl.NumberFormat(locale, {
     style: "currency",
-    currency,
+    currency: currency ?? usualCurrency,
     currencyDisplay: "narrowSymbol",
-    maximumFractionDigits: 0,
+    trailingZeroDisplay: "stripIfInteger",
     useGrouping: "always",
   });
+
+/** What is sent as the estimate of a request. The service computes it again, so where nothing is known 0 stands for it. */
+export const sentEstimate = (estimate: Estimate | null) => ({
+  min: estimate?.min ?? 0,
+  max: estimate?.max ?? 0,
+  currency: estimate?.currency ?? usualCurrency,
+});

@@ -1,7 +1,15 @@
-// The calculator's requests: content by GraphQL, tracking and submission by REST.
+// The calculator's requests: content by GraphQL; the price, tracking and submission by REST.
 import { GraphQLClient } from "graphql-request";
 import { CalculatorDocument } from "../generated/calculator.js";
-import type { CalculatorQuery, Locale, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput } from "../generated/calculator.js";
+import type {
+  CalculatorQuery,
+  EstimateQuoteQuery,
+  EstimateSelectionsInput,
+  Locale,
+  SubmitQuoteInput,
+  SubmitQuoteMutation,
+  TrackQuoteInput,
+} from "../generated/calculator.js";
 import type { FieldCode } from "../generated/schema.js";
 
 export type Receipt = SubmitQuoteMutation["submitQuote"];
@@ -52,6 +60,13 @@ export function newService(base: string) {
   return {
     /** Reads the site's settings and content in a language. */
     read: (locale: Locale): Promise<CalculatorQuery> => graphQL.request(CalculatorDocument, { locale }),
+
+    /** Asks for the price of what is chosen so far. */
+    async estimate(selections: EstimateSelectionsInput, locale: Locale): Promise<EstimateQuoteQuery["estimateQuote"]> {
+      const answer = await post("/api/quote/estimate", JSON.stringify({ selections, locale }));
+      if (!answer.ok) throw new ServiceError((await answer.json().catch(() => null))?.code ?? "INTERNAL");
+      return answer.json();
+    },
 
     /** Records what is chosen so far, once nothing has changed for a while. Losing a state is harmless. */
     track(input: TrackQuoteInput) {

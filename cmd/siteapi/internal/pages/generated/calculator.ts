@@ -5,6 +5,18 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
+/** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
+export type EstimateSelectionsInput = {
+  /** Project type, a slug such as `web-app`. */
+  readonly projectType?: string | null | undefined;
+  /** Features, slugs, at most 50 different ones. One that is repeated counts once. */
+  readonly features?: ReadonlyArray<string> | null | undefined;
+  /** Complexity, a slug such as `medium`. */
+  readonly complexity?: string | null | undefined;
+  /** Timeline, a slug such as `3-months`. */
+  readonly timeline?: string | null | undefined;
+};
+
 /** A language of the site, as its ISO 639-1 code. */
 export type Locale =
   /** English, the default. */
@@ -28,7 +40,10 @@ export type QuoteContactInput = {
   readonly company?: string | null | undefined;
 };
 
-/** Estimated range that was shown to the visitor. */
+/**
+ * Estimated range that was shown to the visitor. Where the site has rules for prices the service computes it again, and
+ * stores its own.
+ */
 export type QuoteEstimateInput = {
   /** Lower bound, in units of the currency, from 0 to 1e9, not above `max`. */
   readonly min: number;
@@ -36,6 +51,11 @@ export type QuoteEstimateInput = {
   readonly max: number;
   /** Currency, ISO 4217, such as `EUR`. */
   readonly currency: string;
+  /**
+   * The `revision` of the `QuoteEstimate` that was shown. A price that has changed since is honoured for 24 hours. One
+   * that is not known is ignored.
+   */
+  readonly revision?: string | null | undefined;
 };
 
 /** What was chosen. Slugs: lower-case letters and digits, joined by single `-` or `_`, at most 64 characters. */
@@ -120,6 +140,14 @@ export type CalculatorQueryVariables = Exact<{
 
 export type CalculatorQuery = { readonly SiteSettings: { readonly contactEmail: string | null, readonly contactPhone: string | null, readonly logo: { readonly asset: { readonly url: string | null } | null } | null, readonly contactPhones: ReadonlyArray<{ readonly number: string, readonly displayLocation: ReadonlyArray<string>, readonly label: { readonly en: string | null, readonly es: string | null, readonly ro: string | null } | null }> | null } | null, readonly hero: ReadonlyArray<{ readonly fields: unknown }>, readonly options: ReadonlyArray<{ readonly fields: unknown }> };
 
+export type EstimateQuoteQueryVariables = Exact<{
+  selections: EstimateSelectionsInput;
+  locale?: Locale | null | undefined;
+}>;
+
+
+export type EstimateQuoteQuery = { readonly estimateQuote: { readonly min: number | null, readonly max: number | null, readonly currency: string | null, readonly unpriced: ReadonlyArray<string>, readonly validUntil: string | null, readonly revision: string | null, readonly lines: ReadonlyArray<{ readonly field: string, readonly slug: string | null, readonly label: string, readonly amount: number }> } };
+
 export type TrackQuoteMutationVariables = Exact<{
   input: TrackQuoteInput;
 }>;
@@ -136,5 +164,6 @@ export type SubmitQuoteMutation = { readonly submitQuote: { readonly success: bo
 
 
 export const CalculatorDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Calculator"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"locale"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Locale"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"SiteSettings"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"StringValue","value":"siteSettings","block":false}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"logo"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"asset"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"url"}}]}}]}},{"kind":"Field","name":{"kind":"Name","value":"contactEmail"}},{"kind":"Field","name":{"kind":"Name","value":"contactPhones"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"number"}},{"kind":"Field","name":{"kind":"Name","value":"label"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"en"}},{"kind":"Field","name":{"kind":"Name","value":"es"}},{"kind":"Field","name":{"kind":"Name","value":"ro"}}]}},{"kind":"Field","name":{"kind":"Name","value":"displayLocation"}}]}},{"kind":"Field","name":{"kind":"Name","value":"contactPhone"}}]}},{"kind":"Field","alias":{"kind":"Name","value":"hero"},"name":{"kind":"Name","value":"content"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"documentType"},"value":{"kind":"StringValue","value":"heroSection","block":false}},{"kind":"Argument","name":{"kind":"Name","value":"locale"},"value":{"kind":"Variable","name":{"kind":"Name","value":"locale"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"fields"}}]}},{"kind":"Field","alias":{"kind":"Name","value":"options"},"name":{"kind":"Name","value":"content"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"documentType"},"value":{"kind":"StringValue","value":"quoteOption","block":false}},{"kind":"Argument","name":{"kind":"Name","value":"locale"},"value":{"kind":"Variable","name":{"kind":"Name","value":"locale"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"fields"}}]}}]}}]} as unknown as DocumentNode<CalculatorQuery, CalculatorQueryVariables>;
+export const EstimateQuoteDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"EstimateQuote"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"selections"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"EstimateSelectionsInput"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"locale"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"Locale"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"estimateQuote"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"selections"},"value":{"kind":"Variable","name":{"kind":"Name","value":"selections"}}},{"kind":"Argument","name":{"kind":"Name","value":"locale"},"value":{"kind":"Variable","name":{"kind":"Name","value":"locale"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"min"}},{"kind":"Field","name":{"kind":"Name","value":"max"}},{"kind":"Field","name":{"kind":"Name","value":"currency"}},{"kind":"Field","name":{"kind":"Name","value":"lines"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"field"}},{"kind":"Field","name":{"kind":"Name","value":"slug"}},{"kind":"Field","name":{"kind":"Name","value":"label"}},{"kind":"Field","name":{"kind":"Name","value":"amount"}}]}},{"kind":"Field","name":{"kind":"Name","value":"unpriced"}},{"kind":"Field","name":{"kind":"Name","value":"validUntil"}},{"kind":"Field","name":{"kind":"Name","value":"revision"}}]}}]}}]} as unknown as DocumentNode<EstimateQuoteQuery, EstimateQuoteQueryVariables>;
 export const TrackQuoteDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"TrackQuote"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"TrackQuoteInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"trackQuote"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"success"}},{"kind":"Field","name":{"kind":"Name","value":"sessionId"}}]}}]}}]} as unknown as DocumentNode<TrackQuoteMutation, TrackQuoteMutationVariables>;
 export const SubmitQuoteDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitQuote"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"SubmitQuoteInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitQuote"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"success"}},{"kind":"Field","name":{"kind":"Name","value":"submissionId"}},{"kind":"Field","name":{"kind":"Name","value":"pdfUrl"}}]}}]}}]} as unknown as DocumentNode<SubmitQuoteMutation, SubmitQuoteMutationVariables>;

@@ -27,6 +27,7 @@ const columns: [string, (lead: Lead) => string | number | boolean | null][] = [
   ["pdf", (l) => l.pdfUrl],
   ["in_review", (l) => l.state === "IN_REVIEW"],
   ["signals", (l) => l.signals.join(";")],
+  ["price_status", (l) => l.priceStatus],
 ];
 
 /** Puts ' before what a spreadsheet could take for a formula: at the beginning of a cell, and after what separates cells. */

@@ -16,7 +16,7 @@ import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
 import { Action, Avatar, Chip, Empty, FullName, Icon, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
 import { ask, type Failure, useQuery } from "./service";
-import { exact, languageName, leadStates, money, signals, slugWords } from "./words";
+import { exact, languageName, leadStates, money, priceStates, signals, slugWords } from "./words";
 
 interface Props {
   id: string;
@@ -99,6 +99,10 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
 
       <Card title="Request">
         <p class="estimate">{money(lead.estimate)}</p>
+        {lead.priceStatus && <Fact name="Price"><Chip {...priceStates[lead.priceStatus]} /></Fact>}
+        {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
+          <Fact name="Sent as">{money(lead.sentEstimate)}</Fact>
+        )}
         <Fact name="Project">{slugWords(selections.projectType)}</Fact>
         {selections.complexity && <Fact name="Complexity">{slugWords(selections.complexity)}</Fact>}
         {selections.timeline && <Fact name="Timeline">{slugWords(selections.timeline)}</Fact>}

@@ -1,5 +1,5 @@
 // The inbox's texts: states, reasons and numbers, in words for sales.
-import type { DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale } from "../generated/inbox";
+import type { DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale, PriceStatus } from "../generated/inbox";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 
@@ -30,6 +30,16 @@ export const signals: Record<LeadSignal, string> = {
   no_challenge: "The bot check was skipped or not passed.",
   untracked: "The form was sent without using the calculator first.",
   unchecked: "The check for people did not answer at that moment.",
+  estimate_mismatch: "The range that was sent is not the price of the choices.",
+  unpriced: "Some of the choices have no price.",
+};
+
+/** Whose price the range of a lead is. */
+export const priceStates: Record<PriceStatus, { text: string; tone: Tone }> = {
+  VERIFIED: { text: "Our price", tone: "good" },
+  HONOURED: { text: "Our price before it changed", tone: "good" },
+  UNPRICED: { text: "To be confirmed", tone: "warn" },
+  NOT_VERIFIED: { text: "As the visitor's browser sent it", tone: "quiet" },
 };
 
 export const steps: Record<FunnelStepName, string> = {

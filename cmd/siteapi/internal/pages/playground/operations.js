@@ -71,6 +71,34 @@ query Content($documentType: String!, $locale: Locale! = en) {
     },
   },
   {
+    query: `# Estimate the price of a visitor's choices
+# By the rules that the site's editors publish.
+query EstimateQuote($selections: EstimateSelectionsInput!, $locale: Locale) {
+  estimateQuote(selections: $selections, locale: $locale) {
+    min
+    max
+    currency
+    lines {
+      field
+      slug
+      label
+      amount
+    }
+    unpriced
+    validUntil
+    revision
+  }
+}
+`,
+    variables: {
+      selections: {
+        projectType: "web-app",
+        features: ["auth", "payments"],
+      },
+      locale: "ro",
+    },
+  },
+  {
     query: `# Track a visitor's choices
 # May be incomplete; sent at every change.
 mutation TrackQuote($input: TrackQuoteInput!) {
@@ -87,7 +115,7 @@ mutation TrackQuote($input: TrackQuoteInput!) {
           projectType: "web-app",
           features: ["auth", "payments"],
         },
-        estimate: { min: 12000, max: 18000, currency: "EUR" },
+        estimate: { min: 15300, max: 20700, currency: "EUR" },
         formData: { firstName: "Ana" },
       },
     },
@@ -119,7 +147,7 @@ mutation SubmitQuote($input: SubmitQuoteInput!) {
           complexity: "medium",
           timeline: "3-months",
         },
-        estimate: { min: 12000, max: 18000, currency: "EUR" },
+        estimate: { min: 17800, max: 24000, currency: "EUR" },
         locale: "ro",
       },
     },

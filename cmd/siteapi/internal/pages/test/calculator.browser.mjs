@@ -87,7 +87,7 @@ test("the logo in the PDF is the one that the browser draws", async () => {
     sessionId: "logo",
     contact: { firstName: "Ana", lastName: "Pop", email: "logo@example.com" },
     selections: { projectType: "web-app" },
-    estimate: { min: 4000, max: 5400, currency: "EUR" },
+    estimate: { min: 12000, max: 16200, currency: "EUR" },
   });
   const file = join(service.folder, "quote.pdf");
   await writeFile(file, Buffer.from(await (await fetch(new URL(pdfUrl, service.base))).arrayBuffer()));

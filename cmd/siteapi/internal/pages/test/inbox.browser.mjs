@@ -42,7 +42,7 @@ async function submit(contact, more = {}) {
     sessionId: `visit-${contact.email.replace(/\W/g, "-")}`,
     contact,
     selections: { projectType: "web-app", features },
-    estimate: { min: 9000, max: 14000, currency: "EUR" },
+    estimate: { min: 12000, max: 18000, currency: "EUR" },
     locale: "ro",
     ...more,
   });
@@ -85,7 +85,7 @@ test("a lead is found by its reference as one types, and read", async (t) => {
   const mail = await page.getByRole("link", { name: "tom+sales@example.com", exact: true }).getAttribute("href");
   assert.match(mail, /^mailto:tom%2Bsales%40example\.com\?subject=/);
   assert.equal(await page.getByRole("link", { name: "+44 20" }).getAttribute("href"), "tel:+442079460018");
-  await page.getByText("€9,000 – €14,000").first().waitFor();
+  await page.getByText("€12,000 – €18,000").first().waitFor();
   await page.getByText("The CRM has it.").waitFor();
 
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "PDF").click()]);

@@ -41,17 +41,32 @@ export const quoteOption = defineType({
     }),
     defineField({
       name: 'price',
-      title: 'Price in euros',
+      title: 'Price',
       type: 'number',
-      description: 'What it adds to the estimate',
-      validation: (rule) => rule.required().min(0).precision(2),
+      description: 'What it adds to the estimate, in the currency of the quote rules',
+      validation: (rule) => [
+        rule.min(0).max(1e9).precision(4),
+        rule.custom((price, {document}) =>
+          price == null && document?.percent == null ? 'Needs a price, a percent or both' : true,
+        ),
+      ],
+    }),
+    defineField({
+      name: 'percent',
+      title: 'Percent',
+      type: 'number',
+      description: 'What it adds to the sum of the prices, such as 20 for a rush, or -10 for a discount',
+      validation: (rule) => rule.min(-100).max(1000).precision(4),
     }),
   ],
   orderings: [
     {name: 'group', title: 'Group', by: [{field: 'group', direction: 'asc'}, {field: 'order', direction: 'asc'}]},
   ],
   preview: {
-    select: {title: 'label.en', group: 'group', price: 'price'},
-    prepare: ({title, group, price}) => ({title, subtitle: `${group}, ${price ?? '?'} €`}),
+    select: {title: 'label.en', group: 'group', price: 'price', percent: 'percent'},
+    prepare: ({title, group, price, percent}) => ({
+      title,
+      subtitle: [group, price, percent == null ? undefined : `${percent} %`].filter((part) => part != null).join(', '),
+    }),
   },
 })

@@ -35,6 +35,7 @@ export const quoteSubmission = defineType({
         defineField({name: 'currency', title: 'Currency', type: 'string'}),
       ],
     }),
+    defineField({name: 'priceStatus', title: 'Whose price it is', type: 'string'}),
     defineField({name: 'locale', title: 'Language of the visitor', type: 'string'}),
     defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
     defineField({name: 'pdfPath', title: 'Path of the PDF', type: 'string'}),

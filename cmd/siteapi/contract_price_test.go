@@ -1,0 +1,453 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+// priceContent is a calculator with prices and percents. The rules are in it as they are
+// given, none if that is empty.
+func priceContent(rules string, webApp int) string {
+	docs := []string{
+		`{"_id":"siteSettings","_type":"siteSettings","title":"Lumen"}`,
+		fmt.Sprintf(`{"_id":"o1","_type":"quoteOption","group":"projectType","slug":{"current":"web-app"},`+
+			`"label":{"en":"Web application","ro":"Aplicație web"},"price":%d}`, webApp),
+		`{"_id":"o2","_type":"quoteOption","group":"feature","slug":{"current":"blog"},"label":{"en":"Blog"},"price":600}`,
+		`{"_id":"o3","_type":"quoteOption","group":"feature","slug":{"current":"seo"},"price":333.33}`,
+		`{"_id":"o4","_type":"quoteOption","group":"timeline","slug":{"current":"rush"},"label":{"en":"Rush"},"percent":20}`,
+		`{"_id":"o5","_type":"quoteOption","group":"complexity","slug":{"current":"simple"},"price":0}`,
+	}
+	if rules != "" {
+		docs = append(docs, `{"_id":"quoteRules","_type":"quoteRules",`+rules+`}`)
+	}
+	return "[" + strings.Join(docs, ",") + "]"
+}
+
+const (
+	enforced = `"currency":"EUR","spreadPercent":50,"roundTo":100,"minimum":1000,"validDays":10,"enforce":true`
+	onTrial  = `"currency":"EUR","spreadPercent":50,"roundTo":100,"minimum":1000,"validDays":10`
+)
+
+// startPriced starts a service with this content, which can be changed by changeContent.
+func startPriced(t *testing.T, content string, env map[string]string) *service {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "content.json")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"CMS_FILE": path}
+	for name, value := range env {
+		all[name] = value
+	}
+	return startService(t, all)
+}
+
+// changeContent publishes content, and waits until it prices with the project type at a price.
+func (s *service) changeContent(content string, price float64) {
+	s.t.Helper()
+	if err := os.WriteFile(s.env["CMS_FILE"], []byte(content), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	eventually(s.t, "the new prices", func() bool {
+		got := s.through("REST", "estimateQuote", object{"selections": object{"projectType": "web-app"}})
+		return got.data["min"] == price
+	})
+}
+
+func TestContractEstimate(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	until := time.Now().UTC().AddDate(0, 0, 10).Format(time.DateOnly)
+
+	line := func(field string, slug any, label string, amount float64) any {
+		return object{"field": field, "slug": slug, "label": label, "amount": amount}
+	}
+	for _, tt := range []struct {
+		name       string
+		selections object
+		locale     any
+		min, max   any
+		unpriced   []any
+		lines      []any
+	}{
+		{
+			"a sum", object{"projectType": "web-app", "features": []any{"blog"}}, nil, 12600.0, 18900.0, []any{},
+			[]any{line("projectType", "web-app", "Web application", 12000), line("features", "blog", "Blog", 600)},
+		},
+		{
+			"a percent, rounded once", object{"projectType": "web-app", "features": []any{"blog", "seo", "seo"}, "timeline": "rush"},
+			"ro", 15500.0, 23300.0, []any{},
+			[]any{
+				line("projectType", "web-app", "Aplicație web", 12000), line("features", "blog", "Blog", 600),
+				line("features", "seo", "seo", 333.33), line("timeline", "rush", "Rush", 2586.67),
+				line("rounding", nil, "Rotunjire", -20),
+			},
+		},
+		{
+			"the minimum", object{"features": []any{"blog"}, "complexity": "simple"}, "es", 1000.0, 1500.0, []any{},
+			[]any{
+				line("features", "blog", "Blog", 600), line("complexity", "simple", "simple", 0),
+				line("minimum", nil, "Importe mínimo", 400),
+			},
+		},
+		{
+			"slugs without a price", object{"projectType": "blog", "features": []any{"blog", "nope"}}, "en", 1000.0, 1500.0,
+			[]any{"blog", "nope"}, []any{line("features", "blog", "Blog", 600), line("minimum", nil, "Minimum", 400)},
+		},
+		{"nothing priced", object{"projectType": "nope"}, nil, nil, nil, []any{"nope"}, []any{}},
+		{"nothing", object{}, nil, nil, nil, []any{}, []any{}},
+		{
+			"nulls", object{"projectType": nil, "features": nil, "complexity": "", "timeline": nil}, nil, nil, nil,
+			[]any{}, []any{},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				vars := object{"selections": tt.selections}
+				if tt.locale != nil {
+					vars["locale"] = tt.locale
+				}
+				got := s.through(endpoint, "estimateQuote", vars)
+
+				want := object{
+					"min": tt.min, "max": tt.max, "currency": nil, "lines": tt.lines, "unpriced": tt.unpriced,
+					"validUntil": nil, "revision": nil,
+				}
+				if tt.min != nil {
+					want["currency"], want["validUntil"], want["revision"] = "EUR", until, got.data["revision"]
+					revision, _ := got.data["revision"].(string)
+					if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(revision) {
+						t.Errorf("the revision is %q", revision)
+					}
+				}
+				if !reflect.DeepEqual(got.data, want) {
+					t.Errorf("got  %v\nwant %v", got.data, want)
+				}
+				if got.header.Get("Cache-Control") != "no-store" {
+					t.Errorf("the answer may be kept: %v", got.header)
+				}
+			})
+		})
+	}
+}
+
+func TestContractEstimateRefuses(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	many := make([]any, 51)
+	for i := range many {
+		many[i] = fmt.Sprint("f", i)
+	}
+
+	for want, vars := range map[string]object{
+		"selections":             {},
+		"locale":                 {"selections": object{}, "locale": "fr"},
+		"selections.projectType": {"selections": object{"projectType": "Web App"}},
+		"selections.features":    {"selections": object{"features": many}},
+		"selections.features[1]": {"selections": object{"features": []any{"a", "b\n"}}},
+		"selections.complexity":  {"selections": object{"complexity": strings.Repeat("a", 65)}},
+		"selections.timeline":    {"selections": object{"timeline": 7}},
+	} {
+		bothEndpoints(t, func(t *testing.T, endpoint string) {
+			if got := s.through(endpoint, "estimateQuote", vars); got.code != "BAD_USER_INPUT" ||
+				!slices.Equal(got.fieldNames(), []string{want}) {
+				t.Errorf("%s: %s", want, got.raw)
+			}
+		})
+	}
+}
+
+// TestEstimateWithoutRules: the range is null, whatever the content says of prices.
+func TestEstimateWithoutRules(t *testing.T) {
+	t.Parallel()
+	for name, rules := range map[string]string{
+		"none":             "",
+		"negative spread":  `"currency":"EUR","spreadPercent":-1,"roundTo":100`,
+		"roundTo 0":        `"currency":"EUR","spreadPercent":35,"roundTo":0`,
+		"unknown currency": `"currency":"ABC","spreadPercent":35,"roundTo":100`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startPriced(t, priceContent(rules, 12000), nil)
+			bothEndpoints(t, func(t *testing.T, endpoint string) {
+				got := s.through(endpoint, "estimateQuote", object{"selections": object{"projectType": "web-app"}})
+				want := object{
+					"min": nil, "max": nil, "currency": nil, "lines": []any{}, "unpriced": []any{},
+					"validUntil": nil, "revision": nil,
+				}
+				if !reflect.DeepEqual(got.data, want) {
+					t.Errorf("got %s", got.raw)
+				}
+			})
+
+			_, stored := s.submitPriced("REST", "1", object{"projectType": "web-app"}, 1, 1, "JPY", "")
+			if stored.PriceStatus != "" || stored.SentEstimate != nil || stored.Price != nil || stored.Signals != nil ||
+				stored.Estimate != (lead.Estimate{Min: 1, Max: 1, Currency: "JPY"}) {
+				t.Errorf("the lead is stored as %+v", stored)
+			}
+			if logged := strings.Contains(s.log.String(), "cannot be used for prices"); logged != (rules != "") {
+				t.Errorf("logged: %v", logged)
+			}
+		})
+	}
+}
+
+// submitPriced submits a quote request and returns its id and the lead as it is stored.
+func (s *service) submitPriced(
+	endpoint, session string, selections object, low, high float64, currency, revision string,
+) (string, lead.Lead) {
+	s.t.Helper()
+	input := validSubmission(session + endpoint)
+	estimate := object{"min": low, "max": high, "currency": currency}
+	if revision != "" {
+		estimate["revision"] = revision
+	}
+	input["selections"], input["estimate"], input["locale"] = selections, estimate, "en"
+	s.through("REST", "trackQuote", object{"input": object{"sessionId": session + endpoint}})
+
+	got := s.through(endpoint, "submitQuote", object{"input": input})
+	id, _ := got.data["submissionId"].(string)
+	stored, err := s.app.data.Quotes.Submission(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatalf("%s: %v", got.raw, err)
+	}
+	return id, stored
+}
+
+// TestContractPriceOfALead: what was sent is never stored as the price, unless it is.
+func TestContractPriceOfALead(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	app := object{"projectType": "web-app"}
+	bogus := object{"projectType": "web-app", "features": []any{"nope"}}
+	const mismatch, unpriced = lead.EstimateMismatch, lead.UnpricedChoice
+
+	for i, tt := range []struct {
+		selections object
+		low, high  float64
+		currency   string
+		want       lead.Estimate
+		status     lead.PriceStatus
+		signals    []lead.Signal
+	}{
+		{app, 12000, 18000, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, nil},
+		{app, 11900, 18100, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, nil},
+		{app, 1, 1, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, []lead.Signal{mismatch}},
+		{app, 12000, 18000.5, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, nil},
+		{app, 12000, 1e9, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, []lead.Signal{mismatch}},
+		{app, 12000, 18000, "JPY", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Verified, []lead.Signal{mismatch}},
+		{bogus, 1, 1, "EUR", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Unpriced, []lead.Signal{unpriced, mismatch}},
+		{bogus, 13000, 20000, "USD", lead.Estimate{Min: 12000, Max: 18000, Currency: "EUR"}, lead.Unpriced, []lead.Signal{unpriced, mismatch}},
+		{bogus, 11900, 20000, "EUR", lead.Estimate{Min: 11900, Max: 20000, Currency: "EUR"}, lead.Unpriced, []lead.Signal{unpriced}},
+		{object{"projectType": "nope"}, 1, 1, "JPY", lead.Estimate{Min: 1000, Max: 1500, Currency: "EUR"}, lead.Unpriced, []lead.Signal{unpriced, mismatch}},
+		{object{"projectType": "blog"}, 1, 1, "EUR", lead.Estimate{Min: 1000, Max: 1500, Currency: "EUR"}, lead.Unpriced, []lead.Signal{unpriced, mismatch}},
+	} {
+		bothEndpoints(t, func(t *testing.T, endpoint string) {
+			_, got := s.submitPriced(endpoint, fmt.Sprint("lead-", i), tt.selections, tt.low, tt.high, tt.currency, "")
+			sent := lead.Estimate{Min: tt.low, Max: tt.high, Currency: tt.currency}
+			if got.Estimate != tt.want || got.PriceStatus != tt.status || !slices.Equal(got.Signals, tt.signals) ||
+				got.SentEstimate == nil || *got.SentEstimate != sent || got.InReview {
+				t.Errorf("%+v: stored %+v", tt, got)
+			}
+		})
+	}
+}
+
+// TestTamperedPricesReachNobody follows a tampered range to everything that receives leads.
+func TestTamperedPricesReachNobody(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	other := startPriced(t, priceContent(enforced, 12000), map[string]string{"DATA_DIR": s.dataDir})
+
+	for i, tampered := range []*service{s, other} {
+		bothEndpoints(t, func(t *testing.T, endpoint string) {
+			id, _ := tampered.submitPriced(endpoint, fmt.Sprint("tampered", i), object{"projectType": "web-app"}, 7, 7.77, "JPY", "")
+
+			r := s.do("GET", "/api/quote/pdf?id="+id, "")
+			text := pdfText(t, r.body)
+			if !strings.Contains(text, "€12,000 – €18,000") || strings.Contains(text, "7.77") || strings.Contains(text, "¥") ||
+				strings.Contains(text, "to be confirmed") {
+				t.Errorf("the PDF says:\n%s", text)
+			}
+
+			eventually(t, "the deliveries", func() bool {
+				return slices.Contains(s.files("cms"), "quoteSubmission."+id+".json") && len(s.files("crm")) > 0
+			})
+			stored, err := os.ReadFile(filepath.Join(s.dataDir, "cms", "quoteSubmission."+id+".json"))
+			if err != nil || strings.Contains(string(stored), "7.77") || !strings.Contains(string(stored), `"VERIFIED"`) {
+				t.Errorf("the CMS has %s, %v", stored, err)
+			}
+			contact, err := os.ReadFile(filepath.Join(s.dataDir, "crm", s.files("crm")[0]))
+			if err != nil || strings.Contains(string(contact), "7.77") {
+				t.Errorf("the CRM has %s, %v", contact, err)
+			}
+		})
+	}
+}
+
+// TestContractHonouredPrices submits with prices that changed after they were shown.
+func TestContractHonouredPrices(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	app := object{"projectType": "web-app"}
+	shown := s.through("REST", "estimateQuote", object{"selections": app}).data["revision"].(string)
+	s.changeContent(priceContent(enforced, 20000), 20000)
+	current := s.through("REST", "estimateQuote", object{"selections": app}).data["revision"].(string)
+	other := startPriced(t, priceContent(enforced, 20000), map[string]string{"DATA_DIR": s.dataDir})
+
+	check := func(name string, low, high float64, revision string, want float64, status lead.PriceStatus) {
+		t.Helper()
+		for _, of := range []*service{s, other} {
+			for _, endpoint := range []string{"REST", "GraphQL"} {
+				_, got := of.submitPriced(endpoint, name, app, low, high, "EUR", revision)
+				mismatch := slices.Contains(got.Signals, lead.EstimateMismatch)
+				if got.Estimate.Min != want || got.PriceStatus != status || mismatch != (want != low) {
+					t.Errorf("%s: stored %+v", name, got)
+				}
+			}
+		}
+	}
+	check("honoured", 12000, 18000, shown, 12000, lead.Honoured)
+	check("no-revision", 12000, 18000, "", 20000, lead.Verified)
+	check("malformed", 12000, 18000, strings.ToUpper(shown)+"x", 20000, lead.Verified)
+	check("never-existed", 12000, 18000, strings.Repeat("0", 32), 20000, lead.Verified)
+	check("current", 20000, 30000, current, 20000, lead.Verified)
+	check("tampered", 1, 2, shown, 20000, lead.Verified)
+
+	// The rules were replaced a week ago.
+	rules := store.PriceRules{Revision: current, Locale: "en", Rules: "{}"}
+	ago := func(d time.Duration) { // moves when that was
+		t.Helper()
+		for _, p := range []store.PriceRules{{Revision: shown, Locale: "en"}, rules} {
+			if err := s.app.data.Tables.UsePriceRules(t.Context(), p, time.Now().Add(-d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ago(7 * 24 * time.Hour)
+	check("of-last-week", 12000, 18000, shown, 20000, lead.Verified)
+	ago(25 * time.Hour)
+	check("too-late", 12000, 18000, shown, 20000, lead.Verified)
+	ago(23 * time.Hour)
+	check("in-time", 12000, 18000, shown, 12000, lead.Honoured)
+}
+
+// TestPricesOnTrial: without enforce the sent range stands, and nothing that a visitor sees changes.
+func TestPricesOnTrial(t *testing.T) {
+	t.Parallel()
+	trial, without := startPriced(t, priceContent(onTrial, 12000), nil), startPriced(t, priceContent("", 12000), nil)
+	app := object{"projectType": "web-app", "features": []any{"nope"}}
+
+	for i, tt := range []struct {
+		low     float64
+		differs bool
+	}{{11900, false}, {5000, true}} {
+		id, got := trial.submitPriced("REST", fmt.Sprint("trial", i), app, tt.low, 18000, "EUR", "")
+		if got.Estimate.Min != tt.low || got.PriceStatus != lead.NotVerified || got.Signals != nil || got.Price == nil ||
+			got.Price.Differs != tt.differs || got.Price.Lines != nil || got.Price.ValidUntil != "" {
+			t.Errorf("stored %+v, %+v", got, got.Price)
+		}
+		plain, _ := without.submitPriced("REST", fmt.Sprint("trial", i), app, tt.low, 18000, "EUR", "")
+		a := pdfText(t, trial.do("GET", "/api/quote/pdf?id="+id, "").body)
+		b := pdfText(t, without.do("GET", "/api/quote/pdf?id="+plain, "").body)
+		hide := regexp.MustCompile(`[A-Z2-7]{8}`)
+		if a, b = hide.ReplaceAllString(a, "ID"), hide.ReplaceAllString(b, "ID"); a != b {
+			t.Errorf("the PDF says\n%s\nwithout rules\n%s", a, b)
+		}
+	}
+}
+
+// TestPricesDoubleNoLead: what is sent again after a change of the price is the same lead.
+func TestPricesDoubleNoLead(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent("", 12000), nil)
+	app := object{"projectType": "web-app"}
+	first, _ := s.submitPriced("REST", "s", app, 1, 2, "EUR", "")
+
+	s.changeContent(priceContent(enforced, 12000), 12000)
+	second, _ := s.submitPriced("REST", "s", app, 1, 2, "EUR", strings.Repeat("a", 32))
+	s.changeContent(priceContent(enforced, 20000), 20000)
+	third, stored := s.submitPriced("REST", "s", app, 1, 2, "EUR", "")
+	if first != second || first != third || stored.PriceStatus != "" || stored.Estimate.Min != 1 {
+		t.Errorf("leads %s, %s and %s, stored %+v", first, second, third, stored)
+	}
+}
+
+// TestPDFListsPrices in the language of its reader.
+func TestPDFListsPrices(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), nil)
+	selections := object{
+		"projectType": "web-app", "features": []any{"blog", "seo", "nope"}, "complexity": "simple", "timeline": "rush",
+	}
+	id, stored := s.submitPriced("REST", "pdf", selections, 1, 2, "EUR", "")
+	if until := time.Now().UTC().AddDate(0, 0, 10).Format(time.DateOnly); stored.Price.ValidUntil != until {
+		t.Errorf("valid until %s, want %s", stored.Price.ValidUntil, until)
+	}
+
+	day, _ := time.Parse(time.DateOnly, stored.Price.ValidUntil)
+	for locale, want := range map[string][]string{
+		"en": {"€12,000.00", "€333.33", "€2,586.67", "included", "to be confirmed", "To be confirmed: some of", "Valid until " + day.Format("2 January 2006")},
+		"ro": {"Aplicație web", "12.000,00 EUR", "inclus", "de confirmat", "Valabil până la " + day.Format("2 ")},
+		"es": {"por confirmar", "incluido", "Válido hasta el " + day.Format("2 de ")},
+	} {
+		text := pdfText(t, s.do("GET", "/api/quote/pdf?locale="+locale+"&id="+id, "").body)
+		for _, words := range want {
+			if !strings.Contains(text, words) {
+				t.Errorf("%s: no %q in\n%s", locale, words, text)
+			}
+		}
+	}
+}
+
+// TestPriceStatusForOperators says whose price it is, and what was sent.
+func TestPriceStatusForOperators(t *testing.T) {
+	t.Parallel()
+	s := startPriced(t, priceContent(enforced, 12000), map[string]string{"ADMIN_PAGE": "on"})
+	id, _ := s.submitPriced("REST", "operators", object{"projectType": "web-app"}, 1, 2, "EUR", "")
+
+	got := s.query(`query($id: ID!) { lead(id: $id) { priceStatus signals estimate { min max currency } sentEstimate { min max currency } } }`,
+		map[string]any{"id": id}, "Authorization: Bearer dev-admin-token")
+	var answer struct {
+		Data struct{ Lead json.RawMessage }
+	}
+	if err := json.Unmarshal(got.body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"priceStatus":"VERIFIED","signals":["estimate_mismatch"],"estimate":{"min":12000,"max":18000,"currency":"EUR"},` +
+		`"sentEstimate":{"min":1,"max":2,"currency":"EUR"}}`
+	if string(answer.Data.Lead) != want {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+// pdfText returns the words of a document.
+func pdfText(t *testing.T, file []byte) string {
+	t.Helper()
+	if _, err := exec.LookPath("pdftotext"); err != nil {
+		if os.Getenv("SITEAPI_TEST_SERVICES") == "required" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "pdftotext", "-layout", "-", "-")
+	cmd.Stdin = bytes.NewReader(file)
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
+}

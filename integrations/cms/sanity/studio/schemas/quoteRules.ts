@@ -1,0 +1,73 @@
+import {defineField, defineType} from '@sanity/types'
+
+const decimals = (currency: unknown) =>
+  new Intl.NumberFormat('en', {style: 'currency', currency: String(currency)}).resolvedOptions().maximumFractionDigits
+
+/** How the quote options are priced: one document, whose _id is "quoteRules". */
+export const quoteRules = defineType({
+  name: 'quoteRules',
+  title: 'Quote rules',
+  type: 'document',
+  fields: [
+    defineField({
+      name: 'currency',
+      title: 'Currency',
+      type: 'string',
+      description: 'ISO 4217, such as EUR. All prices are in it.',
+      validation: (rule) => [
+        rule.required(),
+        rule.custom((code) =>
+          !code || Intl.supportedValuesOf('currency').includes(code) ? true : 'Not a currency of ISO 4217',
+        ),
+      ],
+    }),
+    defineField({
+      name: 'spreadPercent',
+      title: 'Spread in percent',
+      type: 'number',
+      description: 'How much the upper end of the range is above the lower one',
+      validation: (rule) => rule.required().min(0).max(1000).precision(4),
+    }),
+    defineField({
+      name: 'roundTo',
+      title: 'Round to',
+      type: 'number',
+      description: 'Both ends are rounded to a multiple of it, such as 100',
+      validation: (rule) => [rule.required().positive().max(1e9), rule.custom(wholeMinorUnits)],
+    }),
+    defineField({
+      name: 'minimum',
+      title: 'Minimum',
+      type: 'number',
+      description: 'The least that the lower end is',
+      initialValue: 0,
+      validation: (rule) => [rule.min(0).max(1e9), rule.custom(wholeMinorUnits)],
+    }),
+    defineField({
+      name: 'validDays',
+      title: 'Valid for days',
+      type: 'number',
+      initialValue: 30,
+      validation: (rule) => rule.integer().min(1).max(3650),
+    }),
+    defineField({
+      name: 'enforce',
+      title: 'Enforce',
+      type: 'boolean',
+      description: 'On: quotes show the computed range. Off: they show what was sent, and the difference is counted.',
+      initialValue: false,
+    }),
+  ],
+  preview: {prepare: () => ({title: 'Quote rules'})},
+})
+
+/** Checks that an amount has no more decimals than the currency of its document. */
+function wholeMinorUnits(amount: number | undefined, {document}: {document?: Record<string, unknown>}) {
+  if (amount === undefined || !document?.currency) return true
+  try {
+    const places = decimals(document.currency)
+    return Number(amount.toFixed(places)) === amount ? true : `At most ${places} decimals in ${document.currency}`
+  } catch {
+    return true // the currency is wrong, which its own check says
+  }
+}

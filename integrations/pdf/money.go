@@ -1,0 +1,133 @@
+package pdf
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+
+	"siteapi/integrations/lead"
+)
+
+// nbsp keeps an amount and its currency on one line.
+const nbsp = "\u00a0"
+
+// money writes amounts of one currency as the document's language does.
+type money struct {
+	printer   *message.Printer
+	sign      string // symbol or code
+	digits    int
+	signFirst bool
+}
+
+// money returns how amounts of a currency are written, with cents only where one of them
+// has some.
+func (s *sheet) money(code string, amounts ...float64) money {
+	printer := message.NewPrinter(s.words.tag)
+	m := money{printer: printer, sign: s.print(code), digits: 2, signFirst: s.words.CodeFirst}
+	if unit, err := currency.ParseISO(code); err == nil {
+		m.sign = unit.String()
+		m.digits, _ = currency.Standard.Rounding(unit)
+		// A symbol that the typeface lacks is written as the code.
+		symbol := printer.Sprint(currency.Symbol(unit))
+		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !s.family.Has(r) }) < 0 {
+			m.sign = symbol
+		}
+	}
+
+	whole := true
+	for _, amount := range amounts {
+		whole = whole && amount == math.Trunc(amount)
+	}
+	if whole {
+		m.digits = 0
+	}
+	if last, _ := utf8.DecodeLastRuneInString(m.sign); m.signFirst && unicode.IsLetter(last) {
+		m.sign += nbsp
+	}
+	return m
+}
+
+func (m money) number(amount float64) string {
+	return m.printer.Sprint(number.Decimal(amount, number.Scale(m.digits)))
+}
+
+// text writes one amount: "€12,000" in en, "12.000 €" in es.
+func (m money) text(amount float64) string {
+	if amount < 0 {
+		return "-" + m.text(-amount)
+	}
+	if m.signFirst {
+		return m.sign + m.number(amount)
+	}
+	return m.number(amount) + nbsp + m.sign
+}
+
+// span formats the range of an estimate: "€12,000 – €18,000" in en and "12.000 – 18.000 €"
+// in es; a range of one amount as that amount.
+func (s *sheet) span(e lead.Estimate) string {
+	m := s.money(e.Currency, e.Min, e.Max)
+	low, high := m.number(e.Min), m.number(e.Max)
+	switch {
+	case low == high:
+		return m.text(e.Min)
+	case m.signFirst:
+		return m.text(e.Min) + " – " + m.text(e.Max)
+	default:
+		return low + " – " + m.text(e.Max)
+	}
+}
+
+// amounts returns the texts that stand beside the choices, by field and slug; nil where
+// the service did not price them.
+func (s *sheet) amounts() map[[2]string]string {
+	price := s.doc.Submission.Price
+	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
+		return nil
+	}
+	var values []float64
+	for _, line := range price.Lines {
+		values = append(values, line.Amount)
+	}
+
+	m, texts := s.money(s.doc.Submission.Estimate.Currency, values...), map[[2]string]string{}
+	for _, line := range price.Lines {
+		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
+		if line.Amount == 0 {
+			texts[[2]string{line.Field, line.Slug}] = s.words.Included
+		}
+	}
+	return texts
+}
+
+// amount returns the text beside a choice.
+func (s *sheet) amount(field, slug string) string {
+	if text, ok := s.priced[[2]string{field, slug}]; ok {
+		return text
+	}
+	if s.priced != nil && slug != "" {
+		return s.words.Open
+	}
+	return ""
+}
+
+// guide says below the range what it is worth.
+func (s *sheet) guide() string {
+	price := s.doc.Submission.Price
+	text := s.words.Guide
+	if s.doc.Submission.PriceStatus == lead.Unpriced {
+		text = s.words.Unpriced
+	}
+	if price == nil {
+		return text
+	}
+	if day, err := time.Parse(time.DateOnly, price.ValidUntil); err == nil {
+		text += " " + s.words.validUntil(day)
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+// PriceRow is a row of the rules of prices as it is stored.
+type PriceRow struct {
+	Revision   string
+	Locale     string
+	Rules      string
+	FirstUsed  int64 // milliseconds
+	ReplacedAt int64 // milliseconds; 0: current
+}
+
+const (
+	priceColumns  = `revision, locale, rules, first_used, replaced_at`
+	usePriceRules = `INSERT INTO price_rules (` + priceColumns + `) VALUES ($1, $2, $3, $4, 0)
+ON CONFLICT (revision) DO UPDATE SET replaced_at = 0`
+	replacePriceRules = `UPDATE price_rules SET replaced_at = $1
+WHERE locale = $2 AND revision <> $3 AND replaced_at = 0`
+	importPriceRules = `INSERT INTO price_rules (` + priceColumns + `) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (revision) DO UPDATE SET replaced_at = excluded.replaced_at WHERE price_rules.replaced_at = 0`
+)
+
+// UsePriceRules makes rules the current ones of their locale.
+func (s *Store) UsePriceRules(ctx context.Context, p store.PriceRules, now time.Time) error {
+	return s.write(ctx, "storing the rules of prices", func(ctx context.Context, tx Tx) error {
+		at := now.UnixMilli()
+		if _, err := tx.Exec(ctx, usePriceRules, p.Revision, p.Locale, p.Rules, at); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, replacePriceRules, at, p.Locale, p.Revision); err != nil {
+			return fmt.Errorf("replacing the earlier ones: %w", err)
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM price_rules WHERE replaced_at BETWEEN 1 AND $1`,
+			now.Add(-store.PriceRulesKept).UnixMilli())
+		return err
+	})
+}
+
+// PriceRules returns the rules with a revision, or [store.ErrNotFound].
+func (s *Store) PriceRules(ctx context.Context, revision string) (store.PriceRules, error) {
+	p := store.PriceRules{Revision: revision}
+	var replaced int64
+	err := one(ctx, s.db, `SELECT locale, rules, replaced_at FROM price_rules WHERE revision = $1`,
+		[]any{revision}, &p.Locale, &p.Rules, &replaced)
+	if err != nil {
+		return store.PriceRules{}, fmt.Errorf("reading the rules of prices: %w", err)
+	}
+	if replaced > 0 {
+		p.ReplacedAt = time.UnixMilli(replaced).UTC()
+	}
+	return p, nil
+}
+
+// PriceRows returns all rules of prices as they are stored. There are few.
+func (s *Store) PriceRows(ctx context.Context) (rows []PriceRow, err error) {
+	err = s.db.Query(ctx, `SELECT `+priceColumns+` FROM price_rules ORDER BY revision`, nil, func(scan Scan) error {
+		var r PriceRow
+		err := scan(&r.Revision, &r.Locale, &r.Rules, &r.FirstUsed, &r.ReplacedAt)
+		rows = append(rows, r)
+		return err
+	})
+	return rows, err
+}
+
+// ImportPrices stores the rules of another database. Of those that are there already it takes
+// when they were replaced.
+func (s *Store) ImportPrices(ctx context.Context, rows []PriceRow) error {
+	return s.write(ctx, "importing the rules of prices", func(ctx context.Context, tx Tx) error {
+		for _, r := range rows {
+			if _, err := tx.Exec(ctx, importPriceRules, r.Revision, r.Locale, r.Rules, r.FirstUsed, r.ReplacedAt); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,237 @@
+package resolvers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+	"siteapi/resolvers/price"
+	"siteapi/schema"
+)
+
+// Limits of what a price waits for, and how long a replaced one is honoured.
+const (
+	contentPatience = 300 * time.Millisecond // of a submission
+	rulesPatience   = 300 * time.Millisecond // until new rules are stored
+	honouredFor     = 24 * time.Hour
+)
+
+// day is the form of a day without a time.
+const day = "2006-01-02"
+
+// estimateQuote implements the root field of that name.
+func (r *Resolver) estimateQuote(
+	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
+) (*schema.QuoteEstimate, error) {
+	locale := value(asked, schema.DefaultLocale)
+	snap, err := r.content.read(ctx, locale)
+	if err != nil {
+		return nil, translate(err)
+	}
+
+	answer := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
+	rules := snap.prices
+	if rules == nil {
+		return answer, nil
+	}
+	q := rules.Quote(choices(lead.Selections{
+		ProjectType: trimmed(in.ProjectType),
+		Features:    distinct(in.Features),
+		Complexity:  trimmed(in.Complexity),
+		Timeline:    trimmed(in.Timeline),
+	}))
+	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
+	if !q.Priced {
+		return answer, nil
+	}
+
+	low, high := rules.Units(q.Min), rules.Units(q.Max)
+	until := r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day)
+	answer.Min, answer.Max, answer.Currency, answer.ValidUntil = &low, &high, &rules.Currency, &until
+	for _, line := range q.Lines {
+		answer.Lines = append(answer.Lines, newEstimateLine(line, rules, snap, locale))
+	}
+	if r.usePriceRules(ctx, rules) == nil { // else nothing could be computed again by them
+		answer.Revision = &rules.Revision
+	}
+	return answer, nil
+}
+
+func newEstimateLine(
+	line price.Line, rules *price.Rules, snap *snapshot, locale schema.Locale,
+) *schema.EstimateLine {
+	shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
+	switch line.Field {
+	case price.FieldMinimum:
+		shown.Label = lineLabel(locale, "Minimum", "Importe mínimo", "Valoare minimă")
+	case price.FieldRounding:
+		shown.Label = lineLabel(locale, "Rounding", "Redondeo", "Rotunjire")
+	default:
+		shown.Slug, shown.Label = &line.Slug, snap.label(line.Slug)
+	}
+	return shown
+}
+
+// lineLabel returns a text in a locale, the English one where that is missing.
+func lineLabel(locale schema.Locale, en, es, ro string) string {
+	return value(localized(&schema.LocalizedString{En: &en, Es: &es, Ro: &ro}, locale), en)
+}
+
+// label returns the words for a slug; a slug without any stands for itself.
+func (s *snapshot) label(slug string) string {
+	if label, ok := s.labels[slug]; ok {
+		return label
+	}
+	return slug
+}
+
+// choices returns what is chosen in some selections, in the order of the form.
+func choices(s lead.Selections) (chosen []price.Choice) {
+	add := func(field string, slugs ...string) {
+		for _, slug := range slugs {
+			if slug != "" {
+				chosen = append(chosen, price.Choice{Field: field, Slug: slug})
+			}
+		}
+	}
+	add("projectType", s.ProjectType)
+	add("features", s.Features...)
+	add("complexity", s.Complexity)
+	add("timeline", s.Timeline)
+	return chosen
+}
+
+// storePrices stores the rules of new content in the background, so that those before it
+// count as replaced from now on, even while nobody asks for a price.
+func (r *Resolver) storePrices(s *snapshot) {
+	if s.prices != nil {
+		r.work.start(func(context.Context) { _ = r.usePriceRules(context.Background(), s.prices) }) // it logs
+	}
+}
+
+// usePriceRules stores rules the first time that this process uses them, so that a price
+// can be computed again after they were replaced.
+func (r *Resolver) usePriceRules(ctx context.Context, rules *price.Rules) error {
+	used := &r.content.locales[schema.Locale(rules.Locale)].priceRules
+	if latest := used.Load(); latest != nil && *latest == rules.Revision {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rulesPatience)
+	defer cancel()
+	text, err := rules.Encode()
+	if err == nil {
+		p := store.PriceRules{Revision: rules.Revision, Locale: rules.Locale, Rules: text}
+		err = r.Prices.UsePriceRules(ctx, p, r.Now())
+	}
+	if err != nil {
+		r.Log.Warn().Ctx(ctx).Err(err).Str("locale", rules.Locale).Msg("cannot store the rules of prices")
+		return err
+	}
+	used.Store(&rules.Revision)
+	return nil
+}
+
+// setPrice replaces the range that was sent with a lead by what the rules of the content
+// make of its choices, or only says how both compare where the rules don't enforce that.
+// Without rules the lead stays as it is.
+func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) {
+	locale, ok := schema.ParseLocale(l.Locale)
+	if !ok {
+		locale = schema.DefaultLocale
+	}
+	snap, err := r.content.readSoon(ctx, locale)
+	if err != nil {
+		l.PriceStatus = lead.NotVerified
+		return
+	}
+	current := snap.prices
+	if current == nil {
+		return
+	}
+
+	rules, status := current, lead.Verified
+	if old := r.honoured(ctx, l, current, revision); old != nil {
+		rules, status = old, lead.Honoured
+	}
+	q, sent := rules.Quote(choices(l.Selections)), l.Estimate
+	differs := !rules.Near(q, sent.Min, sent.Max, sent.Currency)
+	if len(q.Unpriced) > 0 {
+		status, differs = lead.Unpriced, !rules.Covers(q, sent.Min, sent.Currency)
+	}
+	l.SentEstimate = &sent
+	if !current.Enforce || q.TooLarge {
+		l.PriceStatus, l.Price = lead.NotVerified, &lead.Price{Differs: differs && !q.TooLarge}
+		return
+	}
+
+	l.PriceStatus, l.Price = status, newPrice(rules, q)
+	l.Price.ValidUntil = l.SubmittedAt.AddDate(0, 0, current.ValidDays).Format(day)
+	l.Price.Differs = differs
+	if status == lead.Unpriced {
+		l.Signals = append(l.Signals, lead.UnpricedChoice)
+	}
+	if differs {
+		l.Signals = append(l.Signals, lead.EstimateMismatch)
+	}
+	if differs || status != lead.Unpriced {
+		l.Estimate = lead.Estimate{Min: rules.Units(q.Min), Max: rules.Units(q.Max), Currency: rules.Currency}
+	}
+}
+
+// newPrice returns what is kept of a quote. The lines of the sum are left out where the
+// range is not their sum.
+func newPrice(rules *price.Rules, q price.Quote) *lead.Price {
+	p := &lead.Price{Revision: rules.Revision, Unpriced: q.Unpriced}
+	for _, line := range q.Lines {
+		if line.Slug != "" || len(q.Unpriced) == 0 {
+			p.Lines = append(p.Lines, lead.PriceLine{Field: line.Field, Slug: line.Slug, Amount: rules.Units(line.Amount)})
+		}
+	}
+	return p
+}
+
+// honoured returns the rules with a revision if they were replaced less than a day ago and
+// the range that was sent is what they give, else nil.
+func (r *Resolver) honoured(
+	ctx context.Context, l *lead.Lead, current *price.Rules, revision string,
+) *price.Rules {
+	if revision == current.Revision || !price.IsRevision(revision) {
+		return nil
+	}
+	stored, err := r.Prices.PriceRules(ctx, revision)
+	if err != nil {
+		if !errors.Is(err, store.ErrNotFound) {
+			r.Log.Warn().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
+		}
+		return nil
+	}
+	replaced := !stored.ReplacedAt.IsZero() && r.Now().Sub(stored.ReplacedAt) >= honouredFor
+	if stored.Locale != current.Locale || replaced {
+		return nil
+	}
+
+	old, err := price.Decode(stored.Rules)
+	if err != nil {
+		r.Log.Error().Ctx(ctx).Err(err).Msg("cannot read the rules of an earlier price")
+		return nil
+	}
+	sent := l.Estimate
+	if !old.Near(old.Quote(choices(l.Selections)), sent.Min, sent.Max, sent.Currency) {
+		return nil
+	}
+	return old
+}
+
+// countPrice counts how the price of a new lead came about.
+func (r *Resolver) countPrice(l *lead.Lead) {
+	if l.PriceStatus == "" {
+		return
+	}
+	r.Count(Event{"price", strings.ToLower(string(l.PriceStatus))})
+	if l.Price != nil && l.Price.Differs {
+		r.Count(Event{"price", "differs"})
+	}
+}

@@ -1,0 +1,52 @@
+package price
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxUnits is the most that an estimate may be, in units of its currency.
+const maxUnits = 1_000_000_000
+
+// exponent returns the number of decimals of a currency, by ISO 4217. False stands for
+// metals, funds and codes for testing, which have no minor unit.
+func exponent(currency string) (int, bool) {
+	switch currency {
+	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV",
+		"XAF", "XOF", "XPF":
+		return 0, true
+	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
+		return 3, true
+	case "CLF", "UYW":
+		return 4, true
+	case "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX":
+		return 0, false
+	}
+	return 2, true
+}
+
+// scale is the number of minor units in a unit of a currency.
+func scale(currency string) int64 {
+	places, _ := exponent(currency)
+	return int64(math.Pow10(places))
+}
+
+// Units returns an amount of minor units in units of the currency.
+func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
+
+// minor returns an amount of units in minor units, to the nearest one.
+func (r *Rules) minor(units float64) int64 {
+	return int64(math.Round(units * float64(scale(r.Currency))))
+}
+
+// decimal returns a number as an integer of 10^-decimals. False where it has more decimals:
+// what editors wrote is read by its digits, so that 0.1 is a tenth.
+func decimal(number float64, decimals int) (int64, bool) {
+	digits, fraction, _ := strings.Cut(strconv.FormatFloat(number, 'f', -1, 64), ".")
+	if len(fraction) > decimals {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(digits+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
+	return n, err == nil
+}
