@@ -40,14 +40,14 @@ type app struct {
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
 	closers
 
-	stop context.CancelFunc // ends the work that start began
-	work sync.WaitGroup
+	stop       context.CancelFunc // ends the background work that start began
+	background sync.WaitGroup
 }
 
 // newApp builds the service without starting any work. Changes replace parts that no
 // setting selects, for tests.
 func newApp(
-	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*work),
+	ctx context.Context, s *config.Settings, log zerolog.Logger, changes ...func(*deliveries),
 ) (_ *app, err error) {
 	log = log.Hook(telemetry.RequestFields{})
 	a := &app{settings: s, log: log, metrics: telemetry.NewMetrics(versionText())}
@@ -82,27 +82,27 @@ func newApp(
 		return nil, fmt.Errorf("GRAPHQL_DOCUMENTS: %w", err)
 	}
 
-	store, conn, err := openCache(ctx, s, log)
+	entries, conn, err := openCache(ctx, s, log)
 	if err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, store.Close)
-	store = a.metrics.Cache(store)
+	a.closers = append(a.closers, entries.Close)
+	entries = a.metrics.Cache(entries)
 
 	announce, err := openLeadWebhook(s, a.metrics)
 	if err != nil {
 		return nil, err
 	}
 
-	w := work{senders: senders(s, content, contacts, announce), observe: a.metrics.Delivery}
+	d := deliveries{senders: senders(s, content, contacts, announce), observe: a.metrics.Delivery}
 	for _, change := range changes {
-		change(&w)
+		change(&d)
 	}
-	for target, send := range w.senders {
-		w.senders[target] = a.traces.Send(target, send)
+	for target, send := range d.senders {
+		d.senders[target] = a.traces.Send(target, send)
 	}
 
-	if a.data, err = openDatabase(ctx, s, w, log); err != nil {
+	if a.data, err = openDatabase(ctx, s, d, log); err != nil {
 		return nil, err
 	}
 	a.closers = append(a.closers, a.data.Close)
@@ -116,7 +116,7 @@ func newApp(
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 
-	if err := a.newResolver(content, contacts, store, openChallenge(s, a.metrics)); err != nil {
+	if err := a.newResolver(content, contacts, entries, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
 
@@ -129,7 +129,7 @@ func newApp(
 		},
 		&httpserver.Dependency{
 			Name:     "cache",
-			Ping:     store.Ping,
+			Ping:     entries.Ping,
 			Interval: time.Second,
 		},
 		// The APIs of the CMS and the CRM may have quotas.
@@ -140,7 +140,7 @@ func newApp(
 
 // newResolver gives the resolvers their dependencies.
 func (a *app) newResolver(
-	content cmsDriver, contacts crmDriver, store cache.Cache, verifier *turnstile.Verifier,
+	content cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
 ) error {
 	s := a.settings
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
@@ -150,7 +150,7 @@ func (a *app) newResolver(
 
 	a.resolver = resolvers.New(resolvers.Deps{
 		CMS:           content,
-		Cache:         store,
+		Cache:         entries,
 		Quotes:        a.data.Quotes,
 		Logo:          logo,
 		Invalidations: a.data.Tables,
@@ -174,7 +174,7 @@ func (a *app) newResolver(
 			CMS:        content,
 			CRM:        contacts,
 			Truncate:   a.data.Truncate,
-			ClearPDFs:  store.Clear,
+			ClearPDFs:  entries.Clear,
 		},
 
 		Checks:           operator.Checks(s),
@@ -264,32 +264,31 @@ func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents
 
 // start begins the background work.
 func (a *app) start(ctx context.Context) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	a.stop = stop
+	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 
-	if err := a.data.Queue.Start(work); err != nil {
+	if err := a.data.Queue.Start(ctx); err != nil {
 		return fmt.Errorf("starting the deliveries: %w", err)
 	}
 
 	if a.watcher != nil {
 		// Each instance has a file of its own, and with memory:// a cache of its own.
 		shared := a.settings.CMSDriver != "file" && a.settings.CacheURL.Scheme != "memory"
-		a.work.Go(func() { a.resolver.Watch(work, a.watcher, shared) })
+		a.background.Go(func() { a.resolver.Watch(ctx, a.watcher, shared) })
 	}
 
-	a.work.Go(func() { a.upkeep(work) })
+	a.background.Go(func() { a.upkeep(ctx) })
 	a.resolver.Warm()
 	return nil
 }
 
-// shutdown ends the work that start began and closes everything. Unfinished deliveries
+// shutdown ends the background work and closes everything. Unfinished deliveries
 // continue after the next start.
 func (a *app) shutdown(ctx context.Context) error {
 	var err error
 	if a.stop != nil {
 		err = a.data.Queue.Stop(ctx)
 		a.stop()
-		a.work.Wait()
+		a.background.Wait()
 	}
 
 	return errors.Join(err, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))

@@ -18,35 +18,28 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/operator"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 )
 
-// work holds what this process contributes to the queue. The zero value delivers nothing,
-// which suits commands that only read.
-type work struct {
+// deliveries are what this process contributes to the queue. The zero value delivers
+// nothing, which suits commands that only read.
+type deliveries struct {
 	senders  map[queue.Target]queue.Send
 	observe  func(queue.Target, queue.Outcome)
 	retryMax time.Duration // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
 }
 
-// openDatabase opens the database that DATABASE_URL names and brings its tables up to
-// date. A command that only reads has no senders.
+// openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
+// top of it, and brings their tables up to date. A command that only reads has no senders.
 func openDatabase(
-	ctx context.Context, s *config.Settings, w work, log zerolog.Logger,
+	ctx context.Context, s *config.Settings, d deliveries, log zerolog.Logger,
 ) (*operator.Database, error) {
-	d, opened := &operator.Database{}, &closers{}
-	d.Close = opened.close
-
 	options := queue.Options{
-		Load: func(ctx context.Context, id string) (lead.Lead, error) {
-			return d.Quotes.Submission(ctx, id)
-		},
-		Targets:  targets(s, w.senders),
-		RetryMax: cmp.Or(w.retryMax, s.DeliveryRetryMax),
-		Observe:  w.observe,
+		Targets:  targets(s, d.senders),
+		RetryMax: cmp.Or(d.retryMax, s.DeliveryRetryMax),
+		Observe:  d.observe,
 		Log:      log,
 	}
 
@@ -55,85 +48,110 @@ func openDatabase(
 		open = openPostgres
 	}
 
-	if err := open(ctx, s, options, d, opened); err != nil {
-		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w",
-			errors.Join(err, d.Close()))
+	db, err := open(ctx, s, options)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database (DATABASE_URL, DATA_DIR): %w", err)
 	}
-	return d, nil
+	return db, nil
 }
 
-func openPostgres(
-	ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers,
-) error {
+// openPostgres opens the store and the queue on one pool of connections.
+func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*operator.Database, error) {
 	url := s.DatabaseURL.String()
+	migrations, err := postgres.OpenMigrationPool(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	err = queue.Migrate(ctx, riverpgxv5.New(migrations), o.Log)
+	migrations.Close()
+	if err != nil {
+		return nil, err
+	}
+
 	pool, err := postgres.OpenPool(ctx, url)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opened.add(func() error { pool.Close(); return nil })
 
-	deliveries, hooks, err := queue.New(riverpgxv5.New(pool), o)
-	if err == nil {
-		err = deliveries.Migrate(ctx)
-	}
+	tables, err := postgres.Open(ctx, postgres.Options{Pool: pool, Log: slog.New(zerolog.NewSlogHandler(o.Log))})
 	if err != nil {
-		return err
+		pool.Close()
+		return nil, err
 	}
 
-	tables, err := postgres.Open(ctx, postgres.Options{
-		URL:   url,
-		Queue: hooks,
-		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
-	})
+	o.Load = tables.Submission
+	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, tables.Close())
 	}
-	opened.add(tables.Close)
+	tables.UseQueue(inTransaction)
 
-	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = tables, tables, deliveries, tables.Store, tables.Load
-	d.Truncate = func(context.Context) error { return nil }
-	return nil
+	return &operator.Database{
+		Quotes:   tables,
+		Archive:  tables,
+		Queue:    jobs,
+		Tables:   tables.Store,
+		Load:     tables.Load,
+		Truncate: func(context.Context) error { return nil },
+		Close:    tables.Close,
+	}, nil
 }
 
+// openSQLite opens the store and the queue on one file, which the process holds a lock of.
 func openSQLite(
-	ctx context.Context, s *config.Settings, o queue.Options, d *operator.Database, opened *closers,
-) error {
+	ctx context.Context, s *config.Settings, o queue.Options,
+) (_ *operator.Database, err error) {
+	opened := &closers{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+
 	lock, err := lockDatabase(ctx, s, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opened.add(lock.Close)
 
 	path := filepath.Join(s.DataDir, operator.DatabaseFile)
 	pool, err := sqlite.OpenDB(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opened.add(pool.Close)
 
-	deliveries, hooks, err := queue.New(riversqlite.New(pool), o)
-	if err == nil {
-		err = deliveries.Migrate(ctx)
-	}
-	if err != nil {
-		return err
+	if err := queue.Migrate(ctx, riversqlite.New(pool), o.Log); err != nil {
+		return nil, err
 	}
 
-	file, err := sqlite.Open(ctx, sqlite.Options{
-		Path:  path,
-		Pool:  pool,
-		Queue: hooks,
-		Log:   slog.New(zerolog.NewSlogHandler(o.Log)),
+	tables, err := sqlite.Open(ctx, sqlite.Options{
+		Path: path,
+		Pool: pool,
+		Log:  slog.New(zerolog.NewSlogHandler(o.Log)),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opened.add(file.Close)
+	opened.add(tables.Close)
 
-	d.Quotes, d.Archive, d.Queue, d.Tables, d.Load = file, file, deliveries, file.Store, file.Load
-	d.Files = []string{path, path + "-wal"}
-	d.Truncate = func(ctx context.Context) error { return sqlite.Truncate(ctx, path) }
-	return nil
+	o.Load = tables.Submission
+	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
+	if err != nil {
+		return nil, err
+	}
+	tables.UseQueue(inTransaction)
+
+	return &operator.Database{
+		Quotes:   tables,
+		Archive:  tables,
+		Queue:    jobs,
+		Tables:   tables.Store,
+		Load:     tables.Load,
+		Files:    []string{path, path + "-wal"},
+		Truncate: func(ctx context.Context) error { return sqlite.Truncate(ctx, path) },
+		Close:    opened.close,
+	}, nil
 }
 
 // closers close what was opened, in the reverse order.

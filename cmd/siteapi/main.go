@@ -136,7 +136,7 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		Getenv:       getenv,
 		CheckServing: checkServing,
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
-			return openDatabase(ctx, s, work{}, log)
+			return openDatabase(ctx, s, deliveries{}, log)
 		},
 		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
 		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },

@@ -176,7 +176,7 @@ func (s *site) keep(visits []lead.Visit, submissions ...lead.Lead) {
 		s.t.Fatal(err)
 	}
 
-	db, err := openDatabase(s.t.Context(), settings, work{}, zerolog.Nop())
+	db, err := openDatabase(s.t.Context(), settings, deliveries{}, zerolog.Nop())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -215,10 +215,10 @@ func (s *site) says(list ...said) {
 			s.t.Errorf("%s: exit code %d, %s", a.args, code, out)
 		}
 
-		rest := out
+		remaining := out
 		for _, want := range a.want {
-			_, after, ok := strings.Cut(rest, want)
-			if rest = after; !ok {
+			_, after, ok := strings.Cut(remaining, want)
+			if remaining = after; !ok {
 				s.t.Errorf("%s does not say %q where it belongs:\n%s", a.args, want, out)
 				break
 			}

@@ -92,10 +92,10 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	})
 
 	// Deliveries under way get time to finish.
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 
-	err = errors.Join(err, a.shutdown(rest))
+	err = errors.Join(err, a.shutdown(ctx))
 	a.log.Info().Msg("stopped")
 	return err
 }

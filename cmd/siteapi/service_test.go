@@ -32,12 +32,12 @@ type service struct {
 	dataDir string
 	env     map[string]string
 	log     *syncBuffer
-	changes []func(*work)
+	changes []func(*deliveries)
 	halt    func()
 }
 
 // startService starts a service in development with the given settings on top.
-func startService(t *testing.T, env map[string]string, changes ...func(*work)) *service {
+func startService(t *testing.T, env map[string]string, changes ...func(*deliveries)) *service {
 	t.Helper()
 	s := &service{
 		t:       t,

@@ -183,7 +183,7 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 }
 
 // quick shortens the pauses of the queue below what DELIVERY_RETRY_MAX may be.
-func quick(w *work) { w.retryMax = 200 * time.Millisecond }
+func quick(d *deliveries) { d.retryMax = 200 * time.Millisecond }
 
 // siteapi runs a command in this process beside the service, with its settings.
 func (s *service) siteapi(args ...string) (string, error) {

@@ -72,6 +72,8 @@ type subject struct {
 	unfinished func(ids ...string) []string
 	remove     func(ids ...string)
 
+	migrate func(ctx context.Context) error
+
 	// addUntagged creates a delivery to the CMS as earlier releases did.
 	addUntagged func(id string)
 }
@@ -132,7 +134,7 @@ func migrated(t *testing.T, db database) {
 	for range 3 {
 		q := db(t, options(nil))
 		group.Go(func() {
-			if err := q.Migrate(t.Context()); err != nil {
+			if err := q.migrate(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -176,6 +178,7 @@ func newSubject[TTx any](
 			}
 			return found
 		},
+		migrate: func(ctx context.Context) error { return queue.Migrate(ctx, driver, o.Log) },
 		addUntagged: func(id string) {
 			client, err := river.NewClient(driver, &river.Config{})
 			if err != nil {

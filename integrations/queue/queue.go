@@ -92,9 +92,6 @@ type Queue struct {
 	Options
 	targets map[Target]*target
 	client  client
-	migrate func(
-		context.Context, rivermigrate.Direction, *rivermigrate.MigrateOpts,
-	) (*rivermigrate.MigrateResult, error)
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -144,12 +141,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 	}
 
 	c, err := river.NewClient(driver, config)
-	migrator, migratorErr := rivermigrate.New(driver, &rivermigrate.Config{Logger: config.Logger})
-	if err := errors.Join(err, migratorErr); err != nil {
+	if err != nil {
 		return nil, nil, fmt.Errorf("setting up the queue: %w", err)
 	}
 
-	q.client, q.migrate = c, migrator.Migrate
+	q.client = c
 	return q, func(tx TTx) store.Deliveries { return inTx[TTx]{q, c, tx} }, nil
 }
 
@@ -173,9 +169,16 @@ func (q *Queue) replaceStuckWorker(
 // Migrate brings River's tables up to date. If they are, it needs only the right to read.
 // Processes that migrate at the same time disturb each other: the one that fails tries
 // again.
-func (q *Queue) Migrate(ctx context.Context) error {
+func Migrate[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], log zerolog.Logger) error {
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{
+		Logger: slog.New(zerolog.NewSlogHandler(riverLog(log))),
+	})
+	if err != nil {
+		return fmt.Errorf("setting up the queue: %w", err)
+	}
+
 	for try := 1; ; try++ {
-		_, err := q.migrate(ctx, rivermigrate.DirectionUp, nil)
+		_, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
 		if err == nil {
 			return nil
 		}

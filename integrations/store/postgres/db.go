@@ -23,7 +23,7 @@ const tries = 4
 // database is a [sqlstore.Database] with bounded waits.
 type database struct {
 	pool  *pgxpool.Pool
-	queue store.Queue[pgx.Tx]
+	queue store.Queue[pgx.Tx] // nil until the queue is there
 }
 
 // Exec runs a statement that is safe to run twice.
@@ -52,7 +52,12 @@ func (d *database) Write(ctx context.Context, fn func(context.Context, sqlstore.
 			return err
 		}
 
-		if err := fn(ctx, sqlstore.Tx{DB: session{tx}, Deliveries: d.queue(tx)}); err != nil {
+		in := sqlstore.Tx{DB: session{tx}}
+		if d.queue != nil {
+			in.Deliveries = d.queue(tx)
+		}
+
+		if err := fn(ctx, in); err != nil {
 			// If the rollback fails, the connection is gone, and the transaction with it.
 			_ = tx.Rollback(ctx)
 			return err

@@ -22,36 +22,33 @@ import (
 
 // Options are the parameters of [Open].
 type Options struct {
-	URL   string              // postgres://user:password@host/name?settings
-	Queue store.Queue[pgx.Tx] // creates deliveries in the store's transactions
-	Log   *slog.Logger        // receives a line for each migration that is applied
+	Pool *pgxpool.Pool // made by [OpenPool]; the store closes it
+	Log  *slog.Logger  // receives a line for each migration that is applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in PostgreSQL.
 type Store struct {
 	*sqlstore.Store
-	pool *pgxpool.Pool
+	db *database
 }
 
-// Open connects to the database and brings its tables up to date.
+// Open brings the tables up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	pool, err := openPool(ctx, o.URL, bounded)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := migrate(ctx, pool, o.Log); err != nil {
-		pool.Close()
+	if err := migrate(ctx, o.Pool, o.Log); err != nil {
 		return nil, translate(fmt.Errorf("bringing the tables up to date: %w", err))
 	}
 
-	s := &Store{sqlstore.New(&database{pool, o.Queue}), pool}
+	db := &database{pool: o.Pool}
+	s := &Store{sqlstore.New(db), db}
 	if err := s.IndexSubmissions(ctx); err != nil {
-		pool.Close()
 		return nil, err
 	}
 	return s, nil
 }
+
+// UseQueue has the queue create deliveries in the store's transactions. It is called
+// before the first submission.
+func (s *Store) UseQueue(q store.Queue[pgx.Tx]) { s.db.queue = q }
 
 // migrationLock is the key of the advisory lock under which tables are changed.
 const migrationLock = 0x73697465617069 // "siteapi"
@@ -76,12 +73,12 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 
 // Load returns how busy the store is.
 func (s *Store) Load() store.Load {
-	stats := s.pool.Stat()
+	stats := s.db.pool.Stat()
 	return store.Load{Busy: int(stats.AcquiredConns()), Idle: int(stats.IdleConns())}
 }
 
 // Close waits for the writes that are under way and closes all connections.
 func (s *Store) Close() error {
-	s.pool.Close()
+	s.db.pool.Close()
 	return nil
 }

@@ -43,11 +43,20 @@ func subject(url string) storetest.Subject {
 				}
 			}
 
-			return postgres.Open(ctx, postgres.Options{
-				URL:   url,
-				Queue: queue,
-				Log:   slog.New(slog.DiscardHandler),
+			pool, err := postgres.OpenPool(ctx, url)
+			if err != nil {
+				return nil, err
+			}
+			s, err := postgres.Open(ctx, postgres.Options{
+				Pool: pool,
+				Log:  slog.New(slog.DiscardHandler),
 			})
+			if err != nil {
+				pool.Close()
+				return nil, err
+			}
+			s.UseQueue(queue)
+			return s, nil
 		},
 		Exec: func(t testing.TB, query string) {
 			t.Helper()

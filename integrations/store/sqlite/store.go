@@ -23,10 +23,9 @@ import (
 
 // Options are the parameters of [Open].
 type Options struct {
-	Path  string               // the database file
-	Pool  *sql.DB              // the pool that [OpenDB] made for it, which the delivery queue shares
-	Queue store.Queue[*sql.Tx] // creates deliveries in the store's transactions
-	Log   *slog.Logger         // receives a line for each migration that is applied
+	Path string       // the database file
+	Pool *sql.DB      // the pool that [OpenDB] made for it, which the delivery queue shares
+	Log  *slog.Logger // receives a line for each migration that is applied
 }
 
 // Store is a [store.Quotes] and a [store.Archive] in one SQLite file.
@@ -63,7 +62,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		file:     file,
 		pool:     o.Pool,
 		reads:    reads,
-		queue:    o.Queue,
 		track:    track,
 		requests: make(chan *request, queueLimit),
 		closing:  make(chan struct{}),
@@ -77,6 +75,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// UseQueue has the queue create deliveries in the store's transactions. It is called
+// before the first submission.
+func (s *Store) UseQueue(q store.Queue[*sql.Tx]) { s.db.queue = q }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that
 // processes that start at once do it one after the other.

@@ -31,7 +31,7 @@ type database struct {
 	file  os.FileInfo // the file at path when it was opened
 	pool  *sql.DB     // has the one connection that writes
 	reads *sql.DB
-	queue store.Queue[*sql.Tx]
+	queue store.Queue[*sql.Tx] // nil until the queue is there
 	track *sql.Stmt
 
 	requests chan *request
@@ -176,9 +176,13 @@ func (d *database) commit(batch []*request) (err error) {
 		return fmt.Errorf("beginning the transaction: %w", err)
 	}
 
-	queued := sqlstore.Tx{DB: transaction{tx, tx.StmtContext(ctx, d.track)}, Deliveries: d.queue(tx)}
+	in := sqlstore.Tx{DB: transaction{tx, tx.StmtContext(ctx, d.track)}}
+	if d.queue != nil {
+		in.Deliveries = d.queue(tx)
+	}
+
 	for _, r := range batch {
-		err := r.fn(ctx, queued)
+		err := r.fn(ctx, in)
 		r.refused = nil
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrKeyReused) {
 			r.refused, err = err, nil

@@ -48,14 +48,14 @@ func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
 
 	deliveries := func(*sql.Tx) store.Deliveries { return queue{enqueue} }
 	s, err := sqlite.Open(t.Context(), sqlite.Options{
-		Path:  path,
-		Pool:  pool,
-		Queue: deliveries,
-		Log:   slog.New(slog.DiscardHandler),
+		Path: path,
+		Pool: pool,
+		Log:  slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.UseQueue(deliveries)
 
 	t.Cleanup(func() {
 		if err := errors.Join(s.Close(), pool.Close()); err != nil {
@@ -69,14 +69,15 @@ func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Sto
 	t.Helper()
 	url := pgserver.Start(t).NewDatabase(t)
 	deliveries := func(pgx.Tx) store.Deliveries { return queue{enqueue} }
-	s, err := postgres.Open(t.Context(), postgres.Options{
-		URL:   url,
-		Queue: deliveries,
-		Log:   slog.New(slog.DiscardHandler),
-	})
+	pool, err := postgres.OpenPool(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := postgres.Open(t.Context(), postgres.Options{Pool: pool, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.UseQueue(deliveries)
 
 	t.Cleanup(func() { _ = s.Close() })
 	return s.Store

@@ -114,11 +114,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, stopping func
 	// connections that were accepted last are waited for.
 	time.Sleep(min(s.Settings.DrainDelay, 200*time.Millisecond))
 
-	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 
 	for _, server := range []*http.Server{s.public, s.admin} {
-		if err := server.Shutdown(rest); err != nil {
+		if err := server.Shutdown(closing); err != nil {
 			s.Log.Warn().Err(err).Msg("closing connections whose requests were not finished in time")
 			_ = server.Close()
 		}
