@@ -96,7 +96,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		if known.Err != nil {
 			p.log.Warn().Ctx(ctx).
 				Str("code", string(known.Code)).
-				Str("path", shown.Path.String()).
+				Str("field", fieldName(ctx)).
 				Err(known.Err).
 				Msg("request refused")
 		}
@@ -126,11 +126,20 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		shown.Message = "The request took too long."
 	} else {
 		known = &schema.Error{Code: schema.CodeInternal}
-		p.log.Error().Ctx(ctx).Str("path", shown.Path.String()).Err(err).Msg("internal error")
+		p.log.Error().Ctx(ctx).Str("field", fieldName(ctx)).Err(err).Msg("internal error")
 	}
 
 	shown.Extensions = known.Extensions(requestID)
 	return shown
+}
+
+// fieldName returns the name in the schema of the field that is being executed. Its path
+// is not logged, since it has the client's aliases.
+func fieldName(ctx context.Context) string {
+	if field := graphql.GetFieldContext(ctx); field != nil && field.Field.Field != nil {
+		return field.Object + "." + field.Field.Name
+	}
+	return ""
 }
 
 // at returns an error with this message, and with the path and position in the document

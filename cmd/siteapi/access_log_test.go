@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"siteapi/cmd/siteapi/internal/config"
 )
@@ -25,7 +26,7 @@ func (r *running) accessEvents(id string) (found []map[string]any) {
 // fields, but no value that the client sent.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	r := launch(t, t.TempDir())
+	r := launch(t, t.TempDir(), "TRUSTED_PROXIES=127.0.0.1") // so that ids of any form are accepted
 
 	tests := []struct {
 		id, path, body string
@@ -60,11 +61,11 @@ func TestAccessLog(t *testing.T) {
 		{
 			"graphql-refused",
 			"/graphql",
-			`{"query":"query Refused { a: SiteSettings(id: \"x\") { hush } hushes }"}`,
+			`{"query":"query Hush { a: SiteSettings(id: \"x\") { hush } hushes }"}`,
 			200,
 			map[string]string{
 				"operation":      `"query"`,
-				"operation_name": `"Refused"`,
+				"operation_name": `null`, // the client chose it
 				"root_fields":    `["SiteSettings"]`,
 				"code":           `"BAD_USER_INPUT"`,
 			},
@@ -80,7 +81,20 @@ func TestAccessLog(t *testing.T) {
 		}},
 		{"rest-token", "/api/cache/clear?all=true", ``, 401,
 			map[string]string{"root_fields": `["clearCache"]`, "code": `"UNAUTHENTICATED"`}},
-		{"rest-route", "/api/hushed", ``, 404, map[string]string{"code": `"NOT_FOUND"`}},
+		{"rest-route", "/api/hushed", ``, 404,
+			map[string]string{"code": `"NOT_FOUND"`, "path": `"/api/…"`, "path_length": `11`}},
+		{"rest-no-query", "/api/quote/pdf&id=hush", ``, 404, map[string]string{"path": `"/api/…"`}},
+		{"graphql-below", "/graphql/hush/0721000111", ``, 404,
+			map[string]string{"path": `"/graphql/…"`, "path_length": `24`}},
+		{"no-route", "/unsubscribe/hush@example.com/0721000111", ``, 404,
+			map[string]string{"path": `"…"`, "path_length": `40`}},
+		{
+			"graphql-executed",
+			"/graphql",
+			`{"query":"query Hush { hush: SiteSettings(id: \"x\") { contactEmail } }"}`,
+			200,
+			map[string]string{"operation_name": `null`},
+		},
 	}
 
 	for _, tt := range tests {
@@ -98,6 +112,7 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 
+	r.do("HUSH", "/graphql", "", "X-Request-Id: hush/0721000111")
 	r.do(http.MethodPost, "/api/cache/clear?pattern=quote:pdf:hush:*", "",
 		"Authorization: Bearer "+config.DevCacheToken)
 	r.do(http.MethodPost, "/api/webhooks/cms",
@@ -109,8 +124,43 @@ func TestAccessLog(t *testing.T) {
 			strings.Contains(r.log.String(), "webhook received")
 	})
 
-	if log := strings.ReplaceAll(r.log.String(), "/api/hushed", ""); strings.Contains(
-		strings.ToLower(log), "hush") {
+	if log := strings.ToLower(r.log.String()); strings.Contains(log, "hush") ||
+		strings.Contains(log, "0721000111") {
 		t.Errorf("the log repeats what was sent:\n%s", log)
+	}
+}
+
+// Of the requests of one client that are refused because there are too many, the first is
+// logged, and then their number once a second.
+func TestRefusalsAreLoggedOnceASecond(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"RATE_LIMITS": "on"})
+
+	began, refused := time.Now(), 0
+	for refused < 500 {
+		if s.do("GET", "/api/none", "").status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	time.Sleep(2500 * time.Millisecond) // until the last of them are logged
+
+	lines, told := 0, 0
+	for line := range strings.Lines(s.log.String()) {
+		var event struct {
+			Message string
+			Count   int
+			Code    string
+		}
+		_ = json.Unmarshal([]byte(line), &event)
+		switch {
+		case event.Message == "request" && event.Code == "RATE_LIMITED":
+			lines, told = lines+1, told+1
+		case event.Message == "more requests of one client refused":
+			lines, told = lines+1, told+event.Count
+		}
+	}
+
+	if most := 2 + 2*int(time.Since(began)/time.Second); told != refused || lines > most {
+		t.Errorf("%d refusals: %d lines tell of %d", refused, lines, told)
 	}
 }

@@ -74,3 +74,50 @@ func TestRequestsInFlightOfOneClient(t *testing.T) {
 		t.Errorf("another client gets %d", got)
 	}
 }
+
+// Bodies that strangers send halfway keep out nobody else's: neither the chunked webhook of
+// the CMS, nor a stranger's own request of the usual size.
+func TestHalfSentBodies(t *testing.T) {
+	t.Parallel()
+	r := launch(t, t.TempDir(), defaultLimits(t)...)
+	address := strings.TrimPrefix(r.base, "http://")
+
+	for _, size := range []int{1, 70 << 10} { // 70 KiB are a large body
+		for i := range 80 {
+			dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("127.0.1.%d", i/4+1))}}
+			c, err := dialer.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+
+			_, _ = fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", size, strings.Repeat(" ", size))
+		}
+		time.Sleep(500 * time.Millisecond) // the server reads them
+
+		for path, token := range map[string]string{"/api/webhooks/cms": "secret-of-the-webhook", "/graphql": ""} {
+			body := `{"query":"{ cacheStats { success } }","_type":"post","padding":"` +
+				strings.Repeat("x", 100<<10) + `"}`
+			if token == "" {
+				body = `{"query":"{ cacheStats { success } }"}`
+			}
+
+			request, err := http.NewRequest(http.MethodPost, r.base+path, io.MultiReader(strings.NewReader(body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Authorization", "Bearer "+token)
+
+			response, err := clientAt("127.0.0.9").Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("beside half-sent bodies of %d bytes, %s answers %d", size, path, response.StatusCode)
+			}
+		}
+	}
+}

@@ -550,29 +550,46 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 	}
 }
 
+// A request id in one of the usual forms is taken from anybody, and any other only from a
+// trusted proxy, since it is logged.
 func TestContractRequestIDs(t *testing.T) {
 	t.Parallel()
-	s := startService(t, nil)
-	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: my-id.1").
-		header.Get("X-Request-Id"); got != "my-id.1" {
-		t.Errorf("an id from outside came back as %q", got)
+	const (
+		uuid  = "0193a5c7-6b1e-7c3a-9f00-1234567890ab"
+		ulid  = "01JD8ZK3Q5X9V7T2B4N6M8R0CF"
+		trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	)
+	direct := startService(t, nil)
+	behind := startService(t, map[string]string{"TRUSTED_PROXIES": "127.0.0.1"})
+
+	for id, taken := range map[string]struct{ direct, behind bool }{
+		uuid:                    {true, true},
+		ulid:                    {true, true},
+		trace:                   {true, true},
+		"0721000111":            {false, true},
+		"my-id.1":               {false, true},
+		"ana@example.com":       {false, false},
+		`bad id"`:               {false, false},
+		strings.Repeat("7", 65): {false, false},
+	} {
+		for s, want := range map[*service]bool{direct: taken.direct, behind: taken.behind} {
+			got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: "+id).header.Get("X-Request-Id")
+			if (got == id) != want || got == "" {
+				t.Errorf("the id %q came back as %q, want it taken: %v", id, got, want)
+			}
+		}
 	}
 
-	if got := s.do("GET", "/api/cache/clear", "", "X-Request-Id: bad id\"").
-		header.Get("X-Request-Id"); got == "" || strings.Contains(got, " ") {
-		t.Errorf("an id that can't be used came back as %q", got)
-	}
-
-	if got := s.restOutcome(
-		s.do("GET", "/api/none", "", "X-Request-Id: my-id.2")); got.requestID != "my-id.2" {
+	if got := direct.restOutcome(
+		direct.do("GET", "/api/none", "", "X-Request-Id: "+uuid)); got.requestID != uuid {
 		t.Errorf("the problem has the id %q", got.requestID)
 	}
-	if got := s.graphQLOutcome(operation{},
-		s.query(`{ nothing }`, nil, "X-Request-Id: my-id.3")); got.requestID != "my-id.3" {
+	if got := direct.graphQLOutcome(operation{},
+		direct.query(`{ nothing }`, nil, "X-Request-Id: "+trace)); got.requestID != trace {
 		t.Errorf("the GraphQL error has the id %q: %s", got.requestID, got.raw)
 	}
 
-	if n := strings.Count(s.log.String(), `"request_id":"my-id.1"`); n != 1 {
+	if n := strings.Count(direct.log.String(), `"request_id":"`+ulid+`"`); n != 1 {
 		t.Errorf("a request made %d log events, want 1", n)
 	}
 }

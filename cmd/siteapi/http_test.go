@@ -28,6 +28,17 @@ func TestCORS(t *testing.T) {
 		t.Errorf("allowed origin: %v", allowed.header)
 	}
 
+	// Tracing in browsers and clients of GraphQL add these to each request.
+	names := strings.ToLower(preflight.header.Get("Access-Control-Allow-Headers"))
+	for _, name := range []string{
+		"traceparent", "tracestate", "baggage", "sentry-trace",
+		"apollographql-client-name", "apollographql-client-version",
+	} {
+		if !slices.Contains(strings.Split(names, ", "), name) {
+			t.Errorf("a page can't send %s: %q", name, names)
+		}
+	}
+
 	for _, origin := range []string{"https://evil.example", "https://site.example.evil.example", "null"} {
 		got := s.do("GET", "/api/cache/clear", "", "Origin: "+origin)
 		if got.header.Get("Access-Control-Allow-Origin") != "" {
@@ -55,7 +66,7 @@ func TestCORS(t *testing.T) {
 func TestWhatIsLoggedForDebugging(t *testing.T) {
 	t.Parallel()
 	for _, level := range []string{"info", "debug"} {
-		s := startService(t, map[string]string{"LOG_LEVEL": level})
+		s := startService(t, map[string]string{"LOG_LEVEL": level, "TRUSTED_PROXIES": "127.0.0.1"})
 
 		// The first read loads the content; responses to the next ones can be cached.
 		s.query(`{ SiteSettings(id: "siteSettings") { contactPhone } }`, nil, "X-Request-Id: first")

@@ -142,7 +142,7 @@ func TestTraceOfASubmission(t *testing.T) {
 			}), quick)
 
 			got := s.through(endpoint, "submitQuote", object{"input": validSubmission("traced")},
-				traceparent, "X-Request-Id: req-1")
+				traceparent, "X-Request-Id: 0193a5c7-6b1e-7c3a-9f00-1234567890ab")
 			id := got.data["submissionId"].(string)
 			eventually(t, "the lead is delivered", func() bool {
 				return s.deliveries(id)["cms"].State == "delivered" &&
@@ -172,7 +172,7 @@ func TestTraceOfASubmission(t *testing.T) {
 				"http.request.method":       "POST",
 				"http.route":                strings.TrimPrefix(request, "POST "),
 				"http.response.status_code": "200",
-				"siteapi.request_id":        "req-1",
+				"siteapi.request_id":        "0193a5c7-6b1e-7c3a-9f00-1234567890ab",
 			} {
 				if got := attributeOf(root, name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -212,7 +212,7 @@ func TestTraceOfASubmission(t *testing.T) {
 				}
 			}
 
-			s.wantTracedLog(t, "req-1", clientTrace, root.SpanId)
+			s.wantTracedLog(t, "0193a5c7-6b1e-7c3a-9f00-1234567890ab", clientTrace, root.SpanId)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/maypok86/otter/v2"
@@ -86,7 +85,8 @@ func (d *Documents) load(text string) (*document, gqlerror.List) {
 	}
 
 	doc, err := d.parse(text)
-	if d.TrustedOnly && (err != nil || !d.trusted[canonical(doc.ast)]) {
+	trusted := err == nil && len(d.trusted) > 0 && d.trusted[canonical(doc.ast)]
+	if d.TrustedOnly && !trusted {
 		return doc, gqlerror.List{gqlerror.Wrap(errNotTrusted)}
 	}
 	if err != nil {
@@ -94,6 +94,9 @@ func (d *Documents) load(text string) (*document, gqlerror.List) {
 	}
 
 	errs := d.check(doc)
+	for _, op := range doc.operations {
+		op.trusted = trusted
+	}
 	if len(errs) == 0 {
 		d.cache.Set(text, doc)
 	}
@@ -172,9 +175,8 @@ func (doc *document) operation(name string) *operation {
 	return nil
 }
 
-// summarize describes for the access log what a document asks for that is refused. Only a
-// name of the usual length comes from the client's text; the names of fields are taken
-// from the schema.
+// summarize describes for the access log what a document asks for that is refused. Nothing
+// comes from the client's text; the names of fields are taken from the schema.
 func (d *Documents) summarize(doc *document, name string) (asked schema.Operation) {
 	op := doc.ast.Operations.ForName(name)
 	if op == nil {
@@ -186,7 +188,7 @@ func (d *Documents) summarize(doc *document, name string) (asked schema.Operatio
 		root = d.Schema.Mutation
 	}
 
-	asked.Type, asked.Name = string(op.Operation), loggedName(op)
+	asked.Type = string(op.Operation)
 	for _, selection := range op.SelectionSet {
 		f, ok := selection.(*ast.Field)
 		if !ok || slices.Contains(asked.RootFields, f.Name) {
@@ -199,15 +201,6 @@ func (d *Documents) summarize(doc *document, name string) (asked schema.Operatio
 	return asked
 }
 
-// loggedName returns the name of an operation, or an empty text if it is too long for the
-// log. The name is a copy, which does not keep the document in memory.
-func loggedName(op *ast.OperationDefinition) string {
-	if len(op.Name) > maxName {
-		return ""
-	}
-	return strings.Clone(op.Name)
-}
-
 // onlyValues reports whether only values written into a document are wrong.
 func onlyValues(errs gqlerror.List) bool {
 	for _, err := range errs {
@@ -218,9 +211,8 @@ func onlyValues(errs gqlerror.List) bool {
 	return true
 }
 
-// Limits on names that are logged and on errors that are sent.
+// Limits on errors that are sent.
 const (
-	maxName    = 64
 	maxErrors  = 20
 	maxMessage = 500 // bytes; the parser quotes the document
 )

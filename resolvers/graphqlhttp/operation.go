@@ -19,6 +19,7 @@ type operation struct {
 
 	rootFields  []string // each name once
 	settings    []string // response keys of SiteSettings
+	trusted     bool     // The document is among the trusted ones.
 	cost        int
 	introspects bool
 	cache       cachePolicy
@@ -61,13 +62,14 @@ func newOperation(s *ast.Schema, def *ast.OperationDefinition) *operation {
 	return op
 }
 
-// summary describes the operation for the access log.
+// summary describes the operation for the access log. It has the names of trusted
+// operations only: any other may hold personal data.
 func (op *operation) summary() schema.Operation {
-	return schema.Operation{
-		Type:       string(op.Operation),
-		Name:       loggedName(op.OperationDefinition),
-		RootFields: op.rootFields,
+	summary := schema.Operation{Type: string(op.Operation), RootFields: op.rootFields}
+	if op.trusted {
+		summary.Name = op.Name
 	}
+	return summary
 }
 
 // visit collects the root fields and narrows the cache policy by every field.

@@ -142,6 +142,7 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 	if err != nil {
 		return err
 	}
+	form := canonical(parsed.ast) // before the check, which may remove hints
 	if errs := d.check(parsed); len(errs) > 0 {
 		return errs[0]
 	}
@@ -153,6 +154,6 @@ func (d *Documents) addOneTrusted(t TrustedDocument) error {
 		d.byID[id] = t.Text
 	}
 
-	d.trusted[canonical(parsed.ast)] = true
+	d.trusted[form] = true
 	return nil
 }

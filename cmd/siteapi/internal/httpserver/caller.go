@@ -18,28 +18,44 @@ type proxies []netip.Prefix
 
 // caller describes the client of a request.
 func (p proxies) caller(r *http.Request) schema.Caller {
-	return schema.Caller{RequestID: requestID(r.Header), Address: p.address(r), Header: r.Header}
+	return schema.Caller{RequestID: p.requestID(r), Address: p.address(r), Header: r.Header}
 }
 
-// requestIDForm is the form that a client's X-Request-Id must have to be accepted, since
-// it appears in logs.
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// Forms that an X-Request-Id must have to be accepted, since it appears in logs: any from a
+// trusted proxy, and from others a UUID, a ULID or a trace id of W3C, which can't hold
+// personal data by accident.
+var (
+	proxyRequestID  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	clientRequestID = regexp.MustCompile(`^(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}` +
+		`|[0-7][0-9a-hjkmnp-tv-z]{25}|[0-9a-f]{32})$`)
+)
 
 // requestID returns the id in a request's header, or a new one.
-func requestID(h http.Header) string {
-	if id := h.Get("X-Request-Id"); requestIDForm.MatchString(id) {
+func (p proxies) requestID(r *http.Request) string {
+	form := clientRequestID
+	if peer, _ := peerOf(r); p.trusted(peer) {
+		form = proxyRequestID
+	}
+
+	if id := r.Header.Get("X-Request-Id"); form.MatchString(id) {
 		return id
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
+// peerOf returns the address at the other end of a request's connection, also as a text,
+// which is all there is if it is no IP address.
+func peerOf(r *http.Request) (netip.Addr, string) {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	peer, _ := netip.ParseAddr(host)
+	return peer.Unmap(), host
+}
+
 // address returns the client's IP address: that of the peer or, if the peer is a trusted
 // proxy, the nearest address in X-Forwarded-For that is not a trusted proxy itself.
 func (p proxies) address(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	peer, err := netip.ParseAddr(host)
-	client := peer.Unmap()
-	if err != nil || !p.trusted(client) {
+	client, host := peerOf(r)
+	if !p.trusted(client) {
 		return host
 	}
 

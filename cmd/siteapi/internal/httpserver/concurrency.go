@@ -1,9 +1,12 @@
 package httpserver
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,13 +15,32 @@ import (
 
 // Classes of requests in flight. Each client is a class, too.
 const (
-	classAll   = "all"
-	classLarge = "large" // requests with large bodies
+	classAll     = "all"
+	classReading = "reading" // large bodies that have not arrived yet
+	classLarge   = "large"   // large bodies that are being worked on
+	classToken   = "token"   // requests with a valid token, which count in no other class but their client's
+)
+
+// Most requests of some classes at a time. 16 bodies of 1 MiB take 160 MiB when they are
+// decoded.
+const (
+	maxReading  = 64
+	maxLarge    = 16
+	maxToken    = 64
+	maxOfClient = 64 // by weight
+)
+
+// A body of more than largeBody bytes is large. No quote route takes one. It weighs as much
+// as largeWeight requests of its client.
+const (
+	largeBody   = 64 << 10
+	largeWeight = 16
 )
 
 // limitRequests answers 429 if a client uses a route too often or has too many requests
 // in flight, and 503 if all clients together have too many. A POST counts among all
-// requests once its body has arrived, so slow clients do not block others.
+// requests once its body has arrived, and as large once so much of it has, so slow clients
+// do not block others. Requests with a valid token do not compete with those without.
 func (s *Server) limitRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isProbe(r) {
@@ -26,7 +48,7 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 			return
 		}
 
-		body := &limitedBody{ReadCloser: r.Body, server: s}
+		body := &limitedBody{ReadCloser: r.Body, server: s, record: recordOf(r.Context())}
 		defer body.done(w)
 		if refused := body.admit(r); refused != nil {
 			WriteError(w, r, refused)
@@ -42,7 +64,11 @@ func (s *Server) limitRequests(next http.Handler) http.Handler {
 type limitedBody struct {
 	io.ReadCloser
 	server  *Server
-	read    bool // the body was read to its end
+	record  *record
+	client  string // the class of its client
+	trusted bool   // The request has a valid token.
+	size    int    // number of bytes that were read so far
+	read    bool   // the body was read to its end
 	entered []entry
 }
 
@@ -53,14 +79,11 @@ type entry struct {
 
 // admit checks the limits that apply before the body is read.
 func (b *limitedBody) admit(r *http.Request) *schema.Error {
-	// No quote route takes a body of more than 64 KiB.
-	large, weight := r.ContentLength > 64<<10 || r.ContentLength < 0, 1
-	if large {
-		weight = 16
-	}
+	caller := schema.CallerFrom(r.Context())
+	b.client, b.trusted = clientKey(caller.Address), b.server.validToken(caller.Token())
 
 	if limits := b.server.RateLimits; limits != nil {
-		if refused := b.enter(clientKey(schema.CallerFrom(r.Context()).Address), weight, 64); refused != nil {
+		if refused := b.enter(b.client, 1, maxOfClient); refused != nil {
 			return refused
 		}
 		if refused := limits.check(r); refused != nil {
@@ -70,49 +93,111 @@ func (b *limitedBody) admit(r *http.Request) *schema.Error {
 
 	b.read = r.ContentLength == 0
 	switch {
+	case b.trusted:
+		return b.enter(classToken, 1, maxToken)
 	case b.read, r.Method != http.MethodPost: // the body is not read
 		return b.enter(classAll, 1, b.server.Settings.MaxRequests)
-	case large: // 16 bodies of 1 MiB take 160 MiB when they are decoded
-		return b.enter(classLarge, 1, min(16, b.server.Settings.MaxRequests))
 	}
 	return nil
 }
 
-// Read counts the request among all requests once its body has arrived. It fails with a
-// [schema.Error] if there are too many.
+// Read counts the request as large once so much of its body has arrived, and among all
+// requests once the whole body has. It fails with a [schema.Error] if there are too many.
 func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	wasLarge := b.size > largeBody
+	b.size += n
+
+	if !wasLarge && b.size > largeBody {
+		if refused := b.enterLarge(); refused != nil {
+			return n, refused
+		}
+	}
+
 	if err == io.EOF && !b.read {
 		b.read = true
-		if refused := b.enter(classAll, 1, b.server.Settings.MaxRequests); refused != nil {
+		if refused := b.enterWhole(); refused != nil {
 			return n, refused
 		}
 	}
 	return n, err
 }
 
+// enterLarge counts the request whose body turns out to be large.
+func (b *limitedBody) enterLarge() *schema.Error {
+	if b.server.RateLimits != nil {
+		if refused := b.enter(b.client, largeWeight-1, maxOfClient); refused != nil {
+			return refused
+		}
+	}
+	if b.trusted {
+		return nil
+	}
+	return b.enter(classReading, 1, maxReading)
+}
+
+// enterWhole counts the request whose body has arrived.
+func (b *limitedBody) enterWhole() *schema.Error {
+	if b.trusted {
+		return nil
+	}
+
+	if b.size > largeBody {
+		b.leave(classReading)
+		if refused := b.enter(classLarge, 1, min(maxLarge, b.server.Settings.MaxRequests)); refused != nil {
+			return refused
+		}
+	}
+	return b.enter(classAll, 1, b.server.Settings.MaxRequests)
+}
+
+// leave ends the counting of the request in a class.
+func (b *limitedBody) leave(class string) {
+	b.entered = slices.DeleteFunc(b.entered, func(e entry) bool {
+		if e.class == class {
+			b.server.inFlight.add(class, -e.weight, math.MaxInt)
+		}
+		return e.class == class
+	})
+}
+
+// validToken reports whether a token is one of the service's, of whatever kind. Which fields
+// it gives access to is checked when they are executed.
+func (s *Server) validToken(token string) bool {
+	sum, match := sha256.Sum256([]byte(token)), 0
+	for _, tokens := range [][]string{
+		s.Settings.CacheTokens, s.Settings.WebhookSecrets, s.Settings.AdminTokens,
+	} {
+		for _, accepted := range tokens {
+			digest := sha256.Sum256([]byte(accepted))
+			match |= subtle.ConstantTimeCompare(sum[:], digest[:])
+		}
+	}
+	return match == 1 && token != ""
+}
+
 // enter counts the request in a class until it is done. It returns an error if the class
 // is full.
 func (b *limitedBody) enter(class string, weight, most int) *schema.Error {
-	switch {
-	case b.server.inFlight.add(class, weight, most):
+	if b.server.inFlight.add(class, weight, most) {
 		b.entered = append(b.entered, entry{class, weight})
 		return nil
+	}
 
-	case class == classAll || class == classLarge:
+	b.record.limited = true
+	if class != b.client {
 		b.server.metrics.shed.WithLabelValues(class).Inc()
 		return &schema.Error{
 			Code:       schema.CodeUpstreamUnavailable,
 			Message:    "The service is busy. Please try again.",
 			RetryAfter: time.Second,
 		}
+	}
 
-	default:
-		return &schema.Error{
-			Code:       schema.CodeRateLimited,
-			Message:    "There are too many requests from this address at a time.",
-			RetryAfter: time.Second,
-		}
+	return &schema.Error{
+		Code:       schema.CodeRateLimited,
+		Message:    "There are too many requests from this address at a time.",
+		RetryAfter: time.Second,
 	}
 }
 

@@ -28,10 +28,11 @@ func newMetrics(r prometheus.Registerer, requests *inFlight, connections *connec
 		Name: "siteapi_http_requests_shed_total",
 		Help: "Requests refused because too many were being worked on.",
 	}, []string{"class"})
-	for _, class := range []string{classAll, classLarge} {
+	for _, class := range []string{classAll, classReading, classLarge, classToken} {
 		shed.WithLabelValues(class)
 		gauge("siteapi_http_requests_under_way",
-			"Requests being worked on, and those with large bodies among them.",
+			"Requests being worked on: of all clients, with large bodies that are arriving or have "+
+				"arrived, and with a valid token.",
 			prometheus.Labels{"class": class},
 			func() float64 { return requests.number(class) })
 	}

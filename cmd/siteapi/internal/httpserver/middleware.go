@@ -79,21 +79,54 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 }
 
 // logRequest leaves the query string out: it may contain the id of a submission, which
-// gives access to its PDF.
+// gives access to its PDF. Of a method or a path that the service does not have, it leaves
+// out what the client chose.
 func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
+	if rec.limited && !s.refusals.first(clientKey(schema.CallerFrom(r.Context()).Address)) {
+		return
+	}
+
 	event := s.Log.WithLevel(rec.level())
 	if !event.Enabled() {
 		return
 	}
 
+	method := r.Method
+	if !slices.Contains(methods, method) {
+		method = "other"
+	}
+	path := r.URL.Path
+	if s.routes[path] == nil {
+		event.Int("path_length", len(path))
+		path = s.routedSegment(path) + "…"
+	}
+
 	event.Ctx(r.Context()).
-		Str("method", r.Method).
-		Str("path", r.URL.Path).
+		Str("method", method).
+		Str("path", path).
 		Int("status", rec.status).
 		Int64("bytes", rec.bytes).
 		Dur("took_ms", took).
 		EmbedObject(rec).
 		Msg("request")
+}
+
+// methods are the methods of HTTP.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
+}
+
+// routedSegment returns the first segment of a path between its slashes, or an empty text
+// if no route begins with it.
+func (s *Server) routedSegment(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	for route := range s.routes {
+		if segment := "/" + first + "/"; first != "" && strings.HasPrefix(route+"/", segment) {
+			return segment
+		}
+	}
+	return ""
 }
 
 // setHeaders adds headers against type sniffing, and a policy under which nothing is
@@ -141,7 +174,10 @@ func (s *Server) allowOrigins(next http.Handler) http.Handler {
 			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 			h.Set("Access-Control-Allow-Headers",
 				"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
-					"Apollo-Require-Preflight, CF-Turnstile-Response")
+					"Apollo-Require-Preflight, CF-Turnstile-Response, "+
+					// Headers that tracing in browsers and clients of GraphQL add to each request.
+					"traceparent, tracestate, baggage, sentry-trace, "+
+					"apollographql-client-name, apollographql-client-version")
 			h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
 			w.WriteHeader(http.StatusNoContent)
 			return

@@ -20,6 +20,7 @@ type record struct {
 	dropped   []string    // names of the input fields that were left out, in development
 
 	charged bool // The request was counted against the limit of its own route.
+	limited bool // The request was refused because its client, or all clients, made too many.
 
 	status int // 0: the response has not begun
 	bytes  int64
@@ -40,6 +41,7 @@ func (rec *record) Operation(op schema.Operation) { rec.operation = op }
 // fields, which the client chose.
 func (rec *record) Refused(code schema.Code, fields []schema.FieldError) {
 	rec.code, rec.invalid = code, make([]string, len(fields))
+	rec.limited = rec.limited || code == schema.CodeRateLimited
 	for i, f := range fields {
 		if rec.invalid[i] = f.Field; f.Code == schema.FieldCodeUnknownField {
 			rec.invalid[i] = "(unknown)"

@@ -49,6 +49,7 @@ type Server struct {
 	metrics     *metrics
 	inFlight    inFlight
 	connections *connections
+	refusals    *refusals
 	draining    atomic.Bool
 }
 
@@ -58,6 +59,7 @@ func New(o Options) *Server {
 		Options:     o,
 		inFlight:    inFlight{counts: map[string]int{}},
 		connections: newConnections(o.Settings.MaxConns, o.Settings.TrustedProxies),
+		refusals:    &refusals{log: o.Log, counts: map[string]int{}},
 	}
 
 	for _, d := range o.Dependencies {
