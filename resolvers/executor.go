@@ -25,6 +25,10 @@ type ExecutorOptions struct {
 	// not bypass the limit; nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
+	// ChargeAnswer counts the bytes of a root field's value against the rate limit of
+	// GraphQL; nil: they are not counted.
+	ChargeAnswer func(ctx context.Context, size int) *schema.Error
+
 	// Rules returns the rules of validation; nil: gqlparser's defaults.
 	Rules func() *rules.Rules
 }
@@ -35,11 +39,13 @@ type ExecutorOptions struct {
 type Executor struct {
 	*executor.Executor
 
-	input       *schema.InputChecker
-	guard       *guard
-	documents   *queryCache
-	charge      func(ctx context.Context, field string, n int) *schema.Error
-	development bool // report the names of dropped hints
+	resolver     *Resolver
+	input        *schema.InputChecker
+	guard        *guard
+	documents    *queryCache
+	charge       func(ctx context.Context, field string, n int) *schema.Error
+	chargeAnswer func(ctx context.Context, size int) *schema.Error
+	development  bool // report the names of dropped hints
 }
 
 // NewExecutor returns an executor over the resolvers.
@@ -49,11 +55,13 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	}
 
 	e := &Executor{
-		input:       schema.NewInputChecker(exec.AST()),
-		guard:       newGuard(r),
-		charge:      o.Charge,
-		development: r.Development,
-		documents:   &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
+		resolver:     r,
+		input:        schema.NewInputChecker(exec.AST()),
+		guard:        newGuard(r),
+		charge:       o.Charge,
+		chargeAnswer: o.ChargeAnswer,
+		development:  r.Development,
+		documents:    &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
 
 	e.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
@@ -65,6 +73,8 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	// Introspection is always on here: whether clients may ask for the schema is decided
 	// when their documents are checked.
 	e.Use(extension.Introspection{})
+	e.AroundOperations(countAnswer)
+	e.AroundFields(e.boundAnswer)
 	e.SetQueryCache(e.documents)
 	e.SetDefaultRulesFn(o.Rules)
 	e.SetErrorPresenter(presenter{r.Log}.present)

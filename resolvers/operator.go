@@ -48,17 +48,23 @@ func (r *Resolver) leads(
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	r.audit(ctx, "leads", found...)
 
-	page := &schema.LeadConnection{
-		Edges:    make([]*schema.LeadEdge, len(found)),
-		PageInfo: &schema.PageInfo{HasNextPage: more},
-	}
+	edges := make([]*schema.LeadEdge, len(found))
 	for i, lead := range found {
 		cursor := newCursor(fmt.Sprint(lead.SubmittedAt.UnixMilli(), " ", lead.ID))
-		page.Edges[i], page.PageInfo.EndCursor = &schema.LeadEdge{Cursor: cursor, Node: lead}, &cursor
+		edges[i] = &schema.LeadEdge{Cursor: cursor, Node: lead}
 	}
 
+	// A page whose aliases make it too large ends early.
+	n := r.fitting(ctx, edges)
+	r.audit(ctx, "leads", found[:n]...)
+	page := &schema.LeadConnection{
+		Edges:    edges[:n],
+		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
+	}
+	if n > 0 {
+		page.PageInfo.EndCursor = &edges[n-1].Cursor
+	}
 	return page, nil
 }
 
@@ -79,16 +85,10 @@ func (r *Resolver) deliveryPage(
 		return nil, operatorError(err)
 	}
 
-	page := &schema.DeliveryConnection{
-		Edges:    make([]*schema.DeliveryEdge, len(list)),
-		PageInfo: &schema.PageInfo{HasNextPage: more},
-	}
-
+	edges := make([]*schema.DeliveryEdge, len(list))
 	read := make([]*schema.Lead, len(list))
 	for i, d := range list {
-		cursor := newCursor(d.ID)
-		page.Edges[i], page.PageInfo.EndCursor = &schema.DeliveryEdge{Cursor: cursor, Node: d}, &cursor
-		read[i] = d.Lead
+		edges[i], read[i] = &schema.DeliveryEdge{Cursor: newCursor(d.ID), Node: d}, d.Lead
 	}
 
 	if asksDeliveries(ctx) {
@@ -97,7 +97,15 @@ func (r *Resolver) deliveryPage(
 		}
 	}
 
-	r.audit(ctx, "deliveries", read...)
+	n := r.fitting(ctx, edges)
+	r.audit(ctx, "deliveries", read[:n]...)
+	page := &schema.DeliveryConnection{
+		Edges:    edges[:n],
+		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
+	}
+	if n > 0 {
+		page.PageInfo.EndCursor = &edges[n-1].Cursor
+	}
 	return page, nil
 }
 

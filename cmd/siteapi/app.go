@@ -202,7 +202,7 @@ func (a *app) newServer(
 	s := a.settings
 	options := resolvers.ExecutorOptions{Documents: clients, Rules: graphqlhttp.Rules}
 	if limits != nil {
-		options.Charge = limits.Charge
+		options.Charge, options.ChargeAnswer = limits.Charge, limits.ChargeAnswer
 	}
 
 	executor := resolvers.NewExecutor(a.resolver, options)

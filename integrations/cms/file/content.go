@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -83,21 +84,30 @@ func (d *Driver) read() error {
 }
 
 func (d *Driver) readLocked() error {
+	file, err := os.Open(d.path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+
+	// A file that has not changed is not read into memory.
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return err
+	}
+	if [sha256.Size]byte(digest.Sum(nil)) == d.sum {
+		return nil
+	}
+
 	data, err := os.ReadFile(d.path)
 	if err != nil {
 		return err
 	}
-
-	sum := sha256.Sum256(data)
-	if sum == d.sum {
-		return nil
-	}
-
 	docs, malformed, err := parse(data)
 	if err != nil {
 		return err
 	}
-	d.docs, d.sum = docs, sum
+	d.docs, d.sum = docs, sha256.Sum256(data)
 
 	for _, err := range malformed {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")

@@ -86,6 +86,18 @@ func (l *RateLimits) Charge(ctx context.Context, field string, n int) *schema.Er
 	return nil
 }
 
+// answerUnit is how much of an answer counts like one more request, in bytes.
+const answerUnit = 256 << 10
+
+// ChargeAnswer counts each full answerUnit of an answer like one more GraphQL request.
+func (l *RateLimits) ChargeAnswer(ctx context.Context, size int) *schema.Error {
+	n := min(size/answerUnit, otherLimit.Burst)
+	if n == 0 {
+		return nil
+	}
+	return allow(ctx, l.Local, "POST "+GraphQLPath, n, otherLimit)
+}
+
 func allow(
 	ctx context.Context, limiter ratelimit.Limiter, route string, n int, rule ratelimit.Rule,
 ) *schema.Error {

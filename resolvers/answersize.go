@@ -1,0 +1,220 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// The size of an answer is bounded before it is built: every root field is measured, with
+// all the aliases below it, when its value is known and nothing of it is encoded yet.
+
+// minAnswer is the size up to which any answer is made, in bytes.
+const minAnswer = 8 << 20
+
+// maxAnswer is the size of the largest answer: all content once has to fit.
+func (r *Resolver) maxAnswer() int { return max(minAnswer, r.content.size()) }
+
+// size returns the bytes of all content in memory.
+func (c *contentService) size() int {
+	size := 0
+	for _, l := range c.locales {
+		if latest := l.latest.Load(); latest != nil {
+			size += latest.size
+		}
+	}
+	return size
+}
+
+// answerSize is the statistic of an operation with the bytes of the root fields so far.
+const answerSize = "answerSize"
+
+// countAnswer begins to count the size of an operation's answer.
+func countAnswer(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	graphql.GetOperationContext(ctx).Stats.SetExtension(answerSize, new(atomic.Int64))
+	return next(ctx)
+}
+
+// answerSoFar returns the counter of an operation.
+func answerSoFar(ctx context.Context) *atomic.Int64 {
+	if counter, ok := graphql.GetOperationContext(ctx).Stats.GetExtension(answerSize).(*atomic.Int64); ok {
+		return counter
+	}
+	return new(atomic.Int64)
+}
+
+// boundAnswer refuses the value of a root field that would make the answer too large, and
+// charges it by its size. Only root fields have resolvers.
+func (e *Executor) boundAnswer(ctx context.Context, next graphql.Resolver) (any, error) {
+	value, err := next(ctx)
+	field := graphql.GetFieldContext(ctx)
+	if err != nil || !field.IsResolver {
+		return value, err
+	}
+
+	limit := e.resolver.maxAnswer()
+	m := measure{graphql.GetOperationContext(ctx), limit}
+	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
+
+	if answerSoFar(ctx).Add(int64(size)) > int64(limit) {
+		return nil, &schema.Error{
+			Code: schema.CodeBadUserInput,
+			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
+				"Please ask for fewer fields, or in several requests.", limit),
+		}
+	}
+
+	if e.chargeAnswer != nil {
+		if refused := e.chargeAnswer(ctx, size); refused != nil {
+			return nil, refused
+		}
+	}
+	return value, nil
+}
+
+// fitting returns how many of the edges of a page fit into the answer: at least one.
+func (r *Resolver) fitting(ctx context.Context, edges any) int {
+	remaining := r.maxAnswer() - int(answerSoFar(ctx).Load())
+	m := measure{graphql.GetOperationContext(ctx), remaining}
+	list := reflect.ValueOf(edges)
+
+	var shapes []*shape
+	field := graphql.GetFieldContext(ctx).Field
+	for _, f := range graphql.CollectFields(m.op, field.Selections, []string{field.Definition.Type.Name()}) {
+		if f.Name == "edges" {
+			shapes = append(shapes, m.shapeOf(f, list.Type()))
+		}
+	}
+
+	used := 1 << 10 // the rest of the page
+	for i := range list.Len() {
+		for _, s := range shapes {
+			used += m.size(s, list.Index(i))
+		}
+		if used > remaining && i > 0 {
+			return i
+		}
+	}
+	return list.Len()
+}
+
+// measure measures values as they are encoded. It stops soon after a limit.
+type measure struct {
+	op    *graphql.OperationContext
+	limit int
+}
+
+// shape is how an operation selects from a type.
+type shape struct{ fields []shapeField }
+
+// shapeField is a field of a selection with its place in the Go struct, if it has one.
+type shapeField struct {
+	keySize int
+	index   int // -1: it is not in the struct
+	below   *shape
+}
+
+// shapeOf prepares the measurement of a field, whose values have a Go type.
+func (m measure) shapeOf(field graphql.CollectedField, t reflect.Type) *shape {
+	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct || len(field.Selections) == 0 {
+		return nil
+	}
+	return m.selection(field.Selections, field.Definition.Type.Name(), t)
+}
+
+func (m measure) selection(set ast.SelectionSet, name string, t reflect.Type) *shape {
+	places := map[string]int{}
+	for i := range t.NumField() {
+		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		places[tag] = i
+	}
+
+	s := &shape{}
+	for _, f := range graphql.CollectFields(m.op, set, []string{name}) {
+		field := shapeField{keySize: len(f.Alias) + len(`"":,`), index: -1}
+		if place, ok := places[f.Name]; ok {
+			field.index, field.below = place, m.shapeOf(f, t.Field(place).Type)
+		}
+		s.fields = append(s.fields, field)
+	}
+	return s
+}
+
+// scalarSize is the most that a number, a time, a boolean or an enum's value takes.
+const scalarSize = 40
+
+// size returns the bytes of a value, or some number above the limit.
+func (m measure) size(s *shape, v reflect.Value) int {
+	if !v.IsValid() {
+		return len("null")
+	}
+
+	switch v.Type() {
+	case reflect.TypeFor[json.RawMessage]():
+		return v.Len()
+	case reflect.TypeFor[[]byte](): // in base64
+		return v.Len()/3*4 + 6
+	case reflect.TypeFor[time.Time]():
+		return scalarSize
+	}
+
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return m.size(s, v.Elem())
+	case reflect.String:
+		return textSize(v.String())
+	case reflect.Slice:
+		size := len("[]")
+		for i := 0; i < v.Len() && size <= m.limit; i++ {
+			size += m.size(s, v.Index(i)) + 1
+		}
+		return size
+	case reflect.Struct:
+		return m.structSize(s, v)
+	default:
+		return scalarSize
+	}
+}
+
+func (m measure) structSize(s *shape, v reflect.Value) int {
+	if s == nil {
+		return scalarSize
+	}
+
+	size := len("{}")
+	for _, f := range s.fields {
+		size += f.keySize
+		if f.index < 0 {
+			size += scalarSize
+		} else {
+			size += m.size(f.below, v.Field(f.index))
+		}
+	}
+	return size
+}
+
+// textSize returns the bytes of a text with its quotes and escapes.
+func textSize(s string) int {
+	size := len(s) + len(`""`)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			size += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			size++
+		}
+	}
+	return size
+}
