@@ -4,18 +4,15 @@ package leadwebhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
+	"siteapi/integrations/internal/event"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
@@ -45,10 +42,10 @@ type Options struct {
 
 // Webhook announces leads.
 type Webhook struct {
-	client  *upstream.Client
-	target  upstream.Request
-	signers []*standardwebhooks.Webhook
-	slack   bool
+	client *upstream.Client
+	target upstream.Request
+	signer event.Signer
+	slack  bool
 }
 
 // Lead is a submission with the reference and links that receivers show.
@@ -71,7 +68,12 @@ func New(o Options) (*Webhook, error) {
 		return nil, err
 	}
 
-	h := &Webhook{slack: o.Slack, signers: make([]*standardwebhooks.Webhook, len(o.Secrets))}
+	signer, err := event.NewSigner(o.Secrets)
+	if err != nil {
+		return nil, err
+	}
+
+	h := &Webhook{slack: o.Slack, signer: signer}
 	h.client = upstream.New(upstream.Options{
 		System:    system,
 		BaseURL:   base,
@@ -88,12 +90,6 @@ func New(o Options) (*Webhook, error) {
 	}
 	h.target = upstream.Request{Op: op, Method: http.MethodPost, Path: path}
 
-	for i, secret := range o.Secrets {
-		if h.signers[i], err = standardwebhooks.NewWebhook(secret); err != nil {
-			return nil, err
-		}
-	}
-
 	return h, nil
 }
 
@@ -105,8 +101,12 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 	if h.slack {
 		// Slack's markup is off, since visitors' texts may contain it.
 		request.Body = map[string]any{"text": message(&lead), "mrkdwn": false}
-	} else if err := h.addEvent(&request, &lead); err != nil {
-		return err
+	} else {
+		body, header, err := h.signer.Sign("lead_"+lead.ID, "lead.created", lead.SubmittedAt, lead)
+		if err != nil {
+			return err
+		}
+		request.Body, request.Header = body, header
 	}
 
 	resp, err := h.client.Do(ctx, request)
@@ -126,35 +126,6 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 		return nil
 	}
 	return h.client.Failure(op, resp, kind, "")
-}
-
-// addEvent sets the event as a request's body, and adds its id, time and signatures as
-// headers.
-func (h *Webhook) addEvent(request *upstream.Request, lead *Lead) error {
-	body, err := json.Marshal(map[string]any{
-		"type":      "lead.created",
-		"timestamp": lead.SubmittedAt,
-		"data":      lead,
-	})
-	if err != nil {
-		return fmt.Errorf("encoding an event: %w", err)
-	}
-
-	id, now := "lead_"+lead.ID, time.Now()
-	signatures := make([]string, len(h.signers))
-	for i, signer := range h.signers {
-		if signatures[i], err = signer.Sign(id, now, body); err != nil {
-			return fmt.Errorf("signing an event: %w", err)
-		}
-	}
-
-	request.Body = body
-	request.Header = http.Header{
-		standardwebhooks.HeaderWebhookID:        {id},
-		standardwebhooks.HeaderWebhookTimestamp: {strconv.FormatInt(now.Unix(), 10)},
-		standardwebhooks.HeaderWebhookSignature: {strings.Join(signatures, " ")},
-	}
-	return nil
 }
 
 // message returns the text of a message. Escaping prevents the visitor's texts from

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
 	"github.com/rs/zerolog"
 
 	"siteapi/integrations/lead"
@@ -76,6 +78,11 @@ type subject struct {
 
 	// addUntagged creates a delivery to the CMS as earlier releases did.
 	addUntagged func(id string)
+
+	// addChange inserts a job that tells a receiver of a change at a time, and changes
+	// counts those that are not done.
+	addChange func(receiver string, keys []string, at time.Time)
+	changes   func(receiver string) int
 }
 
 func sqliteDatabase(t *testing.T, path string) database {
@@ -189,6 +196,26 @@ func newSubject[TTx any](
 				t.Fatal(err)
 			}
 		},
+		addChange: func(receiver string, keys []string, at time.Time) {
+			client, err := river.NewClient(driver, &river.Config{})
+			if err == nil {
+				_, err = client.Insert(ctx, change{keys, at}, &river.InsertOpts{Queue: receiver})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		changes: func(receiver string) int {
+			client, err := river.NewClient(driver, &river.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := client.JobList(ctx, river.NewJobListParams().Queues(receiver).First(1000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(slices.DeleteFunc(found.Jobs, func(j *rivertype.JobRow) bool { return j.FinalizedAt != nil }))
+		},
 		remove: func(ids ...string) {
 			if err := inTx(true, func(tx TTx) error { return hooks(tx).Remove(ctx, ids) }); err != nil {
 				t.Error(err)
@@ -203,6 +230,14 @@ type untagged struct {
 }
 
 func (untagged) Kind() string { return "delivery" }
+
+// change is a job as the queue inserts it.
+type change struct {
+	Keys []string  `json:"keys"`
+	At   time.Time `json:"at"`
+}
+
+func (change) Kind() string { return "content_changed" }
 
 // options returns a queue's options that deliver to the CMS only, with pauses of up to a
 // twentieth of a second.

@@ -54,6 +54,10 @@ type Options struct {
 	Load func(ctx context.Context, submissionID string) (lead.Lead, error)
 	// Targets are the systems that each submission is delivered to.
 	Targets []TargetConfig
+	// Receivers are told of changed content, none in a process that only lists.
+	Receivers []Receiver
+	// ContentKeys are all keys that can change.
+	ContentKeys []string
 	// RetryMax is the longest wait between two tries, unless the target asks for a longer
 	// one.
 	RetryMax time.Duration
@@ -90,8 +94,9 @@ const (
 // Queue delivers submissions, and lists and retries deliveries for operators.
 type Queue struct {
 	Options
-	targets map[Target]*target
-	client  client
+	targets   map[Target]*target
+	receivers []*receiver
+	client    client
 }
 
 // client has the methods of a [river.Client] that don't depend on the database.
@@ -106,6 +111,7 @@ type client interface {
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
 	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
+	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
 }
 
 // New builds a queue on the driver of a database. It also returns the function with which
@@ -120,6 +126,11 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		if c.Send != nil {
 			queues[string(c.Name)] = river.QueueConfig{MaxWorkers: t.MaxWorkers}
 		}
+	}
+
+	for _, r := range o.Receivers {
+		q.receivers = append(q.receivers, newReceiver(r))
+		queues[r.Name] = river.QueueConfig{MaxWorkers: changeWorkers}
 	}
 
 	config := &river.Config{
@@ -138,6 +149,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 	if len(queues) > 0 {
 		config.Queues, config.Workers = queues, river.NewWorkers()
 		river.AddWorker(config.Workers, &worker{Queue: q})
+		river.AddWorker(config.Workers, &changeWorker{Queue: q})
 	}
 
 	c, err := river.NewClient(driver, config)

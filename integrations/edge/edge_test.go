@@ -1,0 +1,138 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"siteapi/integrations/edge"
+	"siteapi/integrations/upstream"
+)
+
+var keys = []string{"content:locale:en", "content:locale:es"}
+
+// receiver answers with a status and passes on what it got.
+func receiver(t *testing.T, status int) (url string, got <-chan *http.Request) {
+	t.Helper()
+	requests := make(chan *http.Request, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		requests <- r
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "ok")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, requests
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[edge.Kind]struct {
+		method, body string
+		header       map[string]string
+	}{
+		edge.Varnish: {"PURGE", "", map[string]string{
+			"Authorization": "Bearer secret",
+			"Cache-Tag":     "content:locale:en content:locale:es",
+		}},
+		edge.Fastly: {"POST", "", map[string]string{
+			"Authorization":     "",
+			"Fastly-Key":        "secret",
+			"Fastly-Soft-Purge": "1",
+			"Surrogate-Key":     "content:locale:en content:locale:es",
+		}},
+		edge.Cloudflare: {"POST", `{"tags":["content:locale:en","content:locale:es"]}`, map[string]string{
+			"Authorization": "Bearer secret",
+			"Content-Type":  "application/json",
+		}},
+	} {
+		url, requests := receiver(t, http.StatusOK)
+		p, err := edge.NewPurger(kind, "secret", edge.Options{URL: url + "/zones/1/purge?x=y"})
+		if err == nil {
+			err = p.Purge(t.Context(), keys)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got := <-requests
+		body, _ := io.ReadAll(got.Body)
+		if got.Method != want.method || got.URL.String() != "/zones/1/purge?x=y" || string(body) != want.body {
+			t.Errorf("%s: %s %s %s", kind, got.Method, got.URL, body)
+		}
+		for name, value := range want.header {
+			if got.Header.Get(name) != value {
+				t.Errorf("%s: %s is %q, want %q", kind, name, got.Header.Get(name), value)
+			}
+		}
+	}
+}
+
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	const secret = "whsec_bGVhZGxlYWRsZWFkbGVhZGxlYWRsZWFk"
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, requests := receiver(t, http.StatusNoContent)
+	n, err := edge.NewNotifier([]string{secret}, edge.Options{URL: url + "/revalidate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ids := map[string]bool{}
+	for range 2 {
+		if err := n.Notify(t.Context(), keys); err != nil {
+			t.Fatal(err)
+		}
+		got := <-requests
+		body, _ := io.ReadAll(got.Body)
+
+		var event struct {
+			Type string
+			Data edge.Changed
+		}
+		if err := verifier.Verify(body, got.Header); err != nil {
+			t.Error(err)
+		}
+		if err := json.Unmarshal(body, &event); err != nil || event.Type != "content.changed" ||
+			!slices.Equal(event.Data.Keys, keys) || !slices.Equal(event.Data.Locales, []string{"en", "es"}) {
+			t.Errorf("%v: %s", err, body)
+		}
+		ids[got.Header.Get("Webhook-Id")] = true
+	}
+	if len(ids) != 2 {
+		t.Error("a repetition has the same id: a receiver would ignore it")
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for status, kind := range map[int]upstream.Kind{
+		http.StatusForbidden:           upstream.Refused,
+		http.StatusTooManyRequests:     upstream.Limited,
+		http.StatusFound:               upstream.Unavailable,
+		http.StatusInternalServerError: upstream.Unavailable,
+	} {
+		url, _ := receiver(t, status)
+		p, err := edge.NewPurger(edge.Varnish, "secret", edge.Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Purge(t.Context(), keys)
+		if err == nil || upstream.KindOf(err) != kind || strings.Contains(err.Error(), "secret") {
+			t.Errorf("status %d: %v", status, err)
+		}
+	}
+	if _, err := edge.NewPurger(edge.Varnish, "secret", edge.Options{URL: "varnish"}); err == nil {
+		t.Error("an address without a host is taken")
+	}
+}

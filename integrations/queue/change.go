@@ -1,0 +1,260 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+)
+
+// Receivers of changes are told at once by the process that noticed a change, and a second
+// time by a job that is due after changeSettles: what they fetched in between may have come
+// from an instance that was still behind. The job is what survives a restart and an outage.
+const (
+	changeGather  = 200 * time.Millisecond // in which changes of several keys come together
+	changeSettles = 2 * time.Second
+	changeRetry   = 3 * time.Second // from a failed call to the next one
+	changeTimeout = 40 * time.Second
+
+	// After giveUpKeys one call for every key replaces all jobs that wait for a receiver.
+	giveUpKeys    = time.Hour
+	giveUpRetry   = 30 * time.Second
+	enqueueRetry  = 5 * time.Second
+	changeWorkers = 4
+)
+
+// Receiver is told of changed content.
+type Receiver struct {
+	Name  string // names its River queue, too
+	Tell  func(ctx context.Context, keys []string) error
+	Every time.Duration // least time between two calls
+}
+
+// changeArgs are the arguments of a job that tells a receiver of a change.
+type changeArgs struct {
+	Keys []string  `json:"keys"`
+	At   time.Time `json:"at"`
+}
+
+// Kind is River's name for these jobs.
+func (changeArgs) Kind() string { return "content_changed" }
+
+// receiver is the state of a receiver in this process.
+type receiver struct {
+	Receiver
+	window *rate.Limiter
+	turn   *semaphore.Weighted // held during a call
+
+	mu        sync.Mutex
+	changedAt map[string]time.Time // by key, its latest change
+	toldAt    map[string]time.Time // by key, when the last successful call began
+	retryAt   time.Time            // no call before this time, after a failed one
+}
+
+func newReceiver(r Receiver) *receiver {
+	return &receiver{
+		Receiver:  r,
+		window:    rate.NewLimiter(rate.Every(r.Every), 1),
+		turn:      semaphore.NewWeighted(1),
+		changedAt: map[string]time.Time{},
+		toldAt:    map[string]time.Time{},
+	}
+}
+
+// errTellLater is returned instead of a call for a while after a failed one.
+var errTellLater = errors.New("the last call failed")
+
+// tell makes sure that the receiver was told of keys since a time. Whatever else has changed
+// goes into the same call.
+func (r *receiver) tell(ctx context.Context, keys []string, since time.Time) error {
+	if err := r.turn.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer r.turn.Release(1)
+
+	if r.told(keys, since) {
+		return nil
+	}
+	if time.Now().Before(r.retryAt) {
+		return errTellLater
+	}
+	if err := r.window.Wait(ctx); err != nil {
+		return err
+	}
+
+	began := time.Now()
+	keys = r.withOthers(keys)
+	if err := r.Tell(ctx, keys); err != nil {
+		r.retryAt = time.Now().Add(changeRetry)
+		return err
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		r.toldAt[key] = began
+	}
+	return nil
+}
+
+// told reports whether a call for all these keys began after a time and succeeded.
+func (r *receiver) told(keys []string, since time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !slices.ContainsFunc(keys, func(key string) bool { return !r.toldAt[key].After(since) })
+}
+
+// changed records a change.
+func (r *receiver) changed(keys []string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		r.changedAt[key] = at
+	}
+}
+
+// withOthers returns keys with all that the receiver was not told of, sorted.
+func (r *receiver) withOthers(keys []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	keys = slices.Clone(keys)
+	for key, at := range r.changedAt {
+		if !r.toldAt[key].After(at) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// ContentChanged tells the receivers that the content under some keys has changed. It
+// returns when that is in the database, however long that is away, or when ctx ends.
+func (q *Queue) ContentChanged(ctx context.Context, keys []string) {
+	at := time.Now()
+	var group sync.WaitGroup
+	for _, r := range q.receivers {
+		r.changed(keys, at)
+		group.Go(func() { q.enqueueChange(ctx, r, changeArgs{keys, at.UTC()}) })
+		group.Go(func() {
+			if pause(ctx, changeGather) {
+				_ = r.tell(ctx, keys, at) // if it fails, the job tries again
+			}
+		})
+	}
+	group.Wait()
+}
+
+// enqueueChange inserts the job for a receiver. An insertion that has begun ends after ctx.
+func (q *Queue) enqueueChange(ctx context.Context, r *receiver, args changeArgs) {
+	opts := &river.InsertOpts{Queue: r.Name, ScheduledAt: args.At.Add(changeSettles)}
+	for {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		_, err := q.client.Insert(try, args, opts)
+		cancel()
+		if err == nil {
+			return
+		}
+
+		q.Log.Warn().Err(err).Str("receiver", r.Name).Msg("enqueueing a change of the content")
+		if !pause(ctx, enqueueRetry) {
+			return
+		}
+	}
+}
+
+// pause waits, and reports whether the context has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// changeWorker works on the jobs.
+type changeWorker struct {
+	river.WorkerDefaults[changeArgs]
+	*Queue
+}
+
+// Timeout is longer than a receiver's window and its call.
+func (w *changeWorker) Timeout(*river.Job[changeArgs]) time.Duration { return changeTimeout }
+
+// Work tells a receiver of a change. A failed try is repeated without end, and not counted.
+func (w *changeWorker) Work(ctx context.Context, job *river.Job[changeArgs]) error {
+	i := slices.IndexFunc(w.receivers, func(r *receiver) bool { return r.Name == job.Queue })
+	r, keys, retry := w.receivers[i], job.Args.Keys, changeRetry
+
+	behind := time.Since(job.Args.At)
+	if behind > giveUpKeys {
+		keys, retry = w.ContentKeys, giveUpRetry
+	}
+
+	err := r.tell(ctx, keys, job.Args.At.Add(changeSettles))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted: %w", ctx.Err())
+	case behind > giveUpKeys:
+		err = errors.Join(err, w.dropOtherChanges(ctx, job))
+	}
+
+	if errors.Is(err, errTellLater) {
+		return river.JobSnooze(min(retry, time.Second))
+	}
+	w.Log.Warn().Str("receiver", r.Name).Dur("behind_ms", behind).Str("reason", describe(err)).
+		Msg("a receiver was not told of changed content")
+	return river.JobSnooze(retry)
+}
+
+// dropOtherChanges deletes the jobs that wait beside one that stands for all.
+func (q *Queue) dropOtherChanges(ctx context.Context, job *river.Job[changeArgs]) error {
+	_, err := q.client.JobDeleteMany(ctx, river.NewJobDeleteManyParams().
+		Kinds(changeArgs{}.Kind()).
+		Queues(job.Queue).
+		States(waiting()...).
+		First(pageSize))
+	return err
+}
+
+// waiting returns River's states of jobs that are not done, and not running.
+func waiting() []rivertype.JobState {
+	return []rivertype.JobState{
+		rivertype.JobStateAvailable,
+		rivertype.JobStatePending,
+		rivertype.JobStateRetryable,
+		rivertype.JobStateScheduled,
+	}
+}
+
+// Behind returns how long each receiver has waited for its oldest change; 0: it was told of
+// all.
+func (q *Queue) Behind(ctx context.Context, names []string) ([]time.Duration, error) {
+	behind := make([]time.Duration, len(names))
+	for i, name := range names {
+		params := river.NewJobListParams().
+			Kinds(changeArgs{}.Kind()).
+			Queues(name).
+			States(append(waiting(), rivertype.JobStateRunning)...).
+			OrderBy(river.JobListOrderByID, river.SortOrderAsc).
+			First(1)
+		found, err := q.client.JobList(ctx, params)
+		if err != nil {
+			return nil, fmt.Errorf("listing changes of the content: %w", err)
+		}
+		if len(found.Jobs) > 0 {
+			behind[i] = time.Since(found.Jobs[0].CreatedAt)
+		}
+	}
+	return behind, nil
+}
