@@ -51,6 +51,14 @@ func (r *Resolver) clearCache(
 		return nil, err
 	}
 
+	var removed []schema.Locale
+	for _, locale := range schema.Locales() {
+		if glob.Match(contentKey(locale)) {
+			removed = append(removed, locale)
+		}
+	}
+	r.refetchForEdge(removed)
+
 	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.
 	if text != "*" && !strings.HasPrefix(text, "content:") {
 		text = "…"
@@ -75,6 +83,7 @@ func (r *Resolver) invalidateCache(
 		return nil, err
 	}
 
+	r.refetchForEdge(locales)
 	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }

@@ -20,12 +20,13 @@ const siteSettingsType = "siteSettings"
 // contentService serves the content of each locale from the cache, or else from the CMS,
 // or else from the fallback copy, however old that is.
 type contentService struct {
-	deps    *Deps
-	formats *schema.Formats
-	opened  func(*snapshot) // called with new content
-	types   []string
-	origin  string // identifies what content is made from: the source, the types and the form
-	locales map[schema.Locale]*localeContent
+	deps       *Deps
+	background *background
+	formats    *schema.Formats
+	opened     func(*snapshot) // called with new content
+	types      []string
+	origin     string // identifies what content is made from: the source, the types and the form
+	locales    map[schema.Locale]*localeContent
 
 	confirming sync.Mutex
 	confirmed  atomic.Int64 // connection to the cache for which generations were read, from 1
@@ -40,6 +41,8 @@ type localeContent struct {
 	refetches  atomic.Int64                  // number of the latest refetch
 	fetched    atomic.Pointer[time.Time]     // when this process last fetched; nil: never
 	paused     atomic.Int64                  // earliest time of the next fetch, in Unix milliseconds
+
+	announced announced
 
 	opening    sync.Mutex // held while an entry is decoded
 	saving     sync.Mutex // held while the fallback copy is written
@@ -57,13 +60,16 @@ type loadedContent struct {
 	storedAt   time.Time
 }
 
-func newContentService(d *Deps, f *schema.Formats, opened func(*snapshot)) *contentService {
+func newContentService(
+	d *Deps, b *background, f *schema.Formats, opened func(*snapshot),
+) *contentService {
 	c := &contentService{
-		deps:    d,
-		formats: f,
-		opened:  opened,
-		types:   []string{siteSettingsType, cms.OptionType, cms.RulesType},
-		locales: map[schema.Locale]*localeContent{},
+		deps:       d,
+		background: b,
+		formats:    f,
+		opened:     opened,
+		types:      []string{siteSettingsType, cms.OptionType, cms.RulesType},
+		locales:    map[schema.Locale]*localeContent{},
 	}
 
 	for _, t := range d.ContentTypes {
@@ -191,6 +197,7 @@ func (c *contentService) open(
 		return latest.snapshot, nil
 	}
 
+	first := l.latest.Load() == nil
 	loaded, isNew, err := c.decode(ctx, l, s, entry)
 	if err != nil {
 		return nil, err
@@ -198,6 +205,7 @@ func (c *contentService) open(
 
 	if isNew {
 		c.opened(loaded.snapshot)
+		c.announceRead(ctx, l, loaded, first)
 		if err := c.saveFallback(l, loaded, entry.Value); err != nil {
 			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("saving the fallback copy of the content")
@@ -288,6 +296,9 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 	now := c.deps.Now().UTC()
 	l.fetched.Store(&now)
 	c.deps.Count(Event{"content_fill", "ok"})
+	if s, ok := readStamp(value); ok {
+		c.announceFetched(ctx, l, string(s.revision))
+	}
 	return value, c.deps.ContentLife, nil
 }
 

@@ -112,6 +112,7 @@ func (d Dependencies) Checks() []Check {
 			"see DATABASE_URL, or the owner and mode of DATA_DIR; `siteapi restore` replaces a damaged file",
 		},
 		{"deliveries", d.checkDeliveries, "see the database"},
+		{"edge", d.checkEdge, "see the database"},
 		{
 			"cache",
 			d.checkCache,
@@ -170,6 +171,33 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 	}
 
 	return "none is late", errors.Join(err, reviewErr)
+}
+
+// edgeLate is the age at which a change should have reached the edge.
+const edgeLate = time.Minute
+
+// checkEdge looks for receivers that were not told of changed content.
+func (d Dependencies) checkEdge(ctx context.Context, warn Warn) (string, error) {
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+
+	backlogs, err := operators.Deliveries.Backlogs(ctx)
+	for _, b := range backlogs {
+		if b.Oldest > edgeLate {
+			warn(
+				fmt.Sprintf("%s was not told of a change for %s", b.Receiver, b.Oldest.Round(time.Second)),
+				"see the log for the reason, and CDN_PURGE_URL, CDN_PURGE_TOKEN, REVALIDATE_URLS; "+
+					"then it is told by itself, or at once by `siteapi edge purge --all`",
+			)
+		}
+	}
+
+	if len(backlogs) == 0 {
+		return "no CDN is purged, no renderer told", err
+	}
+	return fmt.Sprintf("%d receivers, none is late", len(backlogs)), err
 }
 
 // checkCache stores, reads and removes an entry.

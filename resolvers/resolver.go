@@ -70,6 +70,10 @@ type Deps struct {
 	ContentLife   cache.Lifetime // how long a locale's content is cached
 	FallbackDir   string         // holds fallback copies of the content for later processes
 
+	// TellEdge tells caches in front and renderers that the content under some keys has
+	// changed. It is called in the background. nil: there are none.
+	TellEdge func(ctx context.Context, keys []string)
+
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
@@ -114,7 +118,7 @@ func New(d Deps) *Resolver {
 		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
 	}
 
-	r.content = newContentService(&r.Deps, r.formats, r.storePrices)
+	r.content = newContentService(&r.Deps, &r.work, r.formats, r.storePrices)
 	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
 	return r
 }

@@ -94,7 +94,11 @@ func newApp(
 		return nil, err
 	}
 
-	d := deliveries{senders: senders(s, content, contacts, announce), observe: a.metrics.Delivery}
+	d := deliveries{
+		senders: senders(s, content, contacts, announce),
+		observe: a.metrics.Delivery,
+		call:    a.metrics.Call,
+	}
 	for _, change := range changes {
 		change(&d)
 	}
@@ -188,6 +192,7 @@ func (a *app) newResolver(
 		MinTime:          s.SpamMinTime,
 		Challenge:        verifier,
 		Count:            a.metrics.Event,
+		TellEdge:         a.tellEdge(),
 	})
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
+	"siteapi/integrations/upstream"
 )
 
 // deliveries are what this process contributes to the queue. The zero value delivers
@@ -28,7 +29,8 @@ import (
 type deliveries struct {
 	senders  map[queue.Target]queue.Send
 	observe  func(queue.Target, queue.Outcome)
-	retryMax time.Duration // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
+	call     func(context.Context, upstream.Call) // observes calls to the edge
+	retryMax time.Duration                        // replaces DELIVERY_RETRY_MAX in tests, unless it is 0
 }
 
 // openDatabase opens the database that DATABASE_URL names, with the queue of deliveries on
@@ -36,11 +38,18 @@ type deliveries struct {
 func openDatabase(
 	ctx context.Context, s *config.Settings, d deliveries, log zerolog.Logger,
 ) (*operator.Database, error) {
+	receivers, err := openReceivers(s, d.call)
+	if err != nil {
+		return nil, err
+	}
+
 	options := queue.Options{
-		Targets:  targets(s, d.senders),
-		RetryMax: cmp.Or(d.retryMax, s.DeliveryRetryMax),
-		Observe:  d.observe,
-		Log:      log,
+		Targets:     targets(s, d.senders),
+		Receivers:   receivers,
+		ContentKeys: contentKeys(),
+		RetryMax:    cmp.Or(d.retryMax, s.DeliveryRetryMax),
+		Observe:     d.observe,
+		Log:         log,
 	}
 
 	open := openSQLite

@@ -23,6 +23,7 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
+	"siteapi/integrations/queue"
 	"siteapi/resolvers/leads"
 )
 
@@ -144,6 +145,7 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 			c, _, err := openCache(ctx, s, log)
 			return c, err
 		},
+		OpenEdge: func(s *config.Settings) ([]queue.Receiver, error) { return openReceivers(s, nil) },
 		LockSQLite: func(s *config.Settings) (io.Closer, error) {
 			return lockDatabase(context.Background(), s, true)
 		},

@@ -237,24 +237,31 @@ func waiting() []rivertype.JobState {
 	}
 }
 
-// Behind returns how long each receiver has waited for its oldest change; 0: it was told of
-// all.
-func (q *Queue) Behind(ctx context.Context, names []string) ([]time.Duration, error) {
-	behind := make([]time.Duration, len(names))
-	for i, name := range names {
+// Backlog says how long a receiver has waited for its oldest change.
+type Backlog struct {
+	Receiver string
+	Oldest   time.Duration // 0: it was told of all
+}
+
+// Backlogs returns the backlog of each receiver.
+func (q *Queue) Backlogs(ctx context.Context) ([]Backlog, error) {
+	list := make([]Backlog, len(q.receivers))
+	for i, r := range q.receivers {
 		params := river.NewJobListParams().
 			Kinds(changeArgs{}.Kind()).
-			Queues(name).
+			Queues(r.Name).
 			States(append(waiting(), rivertype.JobStateRunning)...).
 			OrderBy(river.JobListOrderByID, river.SortOrderAsc).
 			First(1)
+
 		found, err := q.client.JobList(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("listing changes of the content: %w", err)
 		}
+		list[i].Receiver = r.Name
 		if len(found.Jobs) > 0 {
-			behind[i] = time.Since(found.Jobs[0].CreatedAt)
+			list[i].Oldest = time.Since(found.Jobs[0].CreatedAt)
 		}
 	}
-	return behind, nil
+	return list, nil
 }

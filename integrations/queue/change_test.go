@@ -55,11 +55,11 @@ func tells(receivers map[string]*cdn) queue.Options {
 
 func behind(t *testing.T, q *subject, name string) time.Duration {
 	t.Helper()
-	found, err := q.Behind(t.Context(), []string{name})
+	found, err := q.Backlogs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found[0]
+	return found[slices.IndexFunc(found, func(b queue.Backlog) bool { return b.Receiver == name })].Oldest
 }
 
 // TestChangeIsToldTwice: at once, and again for what was fetched in between. A receiver that

@@ -54,6 +54,13 @@ type Settings struct {
 	AdminTokens []string // tokens of operators; if empty, their part of the schema is closed
 	AdminPage   bool     // operators are served on ListenAddr too
 
+	CDNMaxAge        time.Duration // 0: shared caches are not told
+	PurgeURLs        []string      // none if no CDN is purged
+	PurgeKind        string        // varnish, fastly or cloudflare
+	PurgeToken       string
+	RevalidateURLs   []string // receive events of changed content
+	RevalidateSecret []string // secrets of the form whsec_…; each signs every event
+
 	LeadWebhookURL     string   // empty if new leads are not announced
 	LeadWebhookFormat  string   // json or slack
 	LeadWebhookSecrets []string // whsec_…; each signs every event
@@ -68,7 +75,6 @@ type Settings struct {
 	SiteURL                    string // absolute address of this service, for links sent to the CRM
 	ContentTypes               []string
 	ContentTTL                 time.Duration
-	CDNMaxAge                  time.Duration // 0: shared caches are not told
 	TrackRetention             time.Duration // 0: unlimited
 	LeadRetention              time.Duration // 0: unlimited
 	SpamMinTime                time.Duration // 0: any
@@ -171,6 +177,7 @@ func (s *Settings) complete(report func(name string, err error)) {
 		"with GRAPHQL_OPERATIONS=trusted: name the folder or manifest of the clients' documents")
 	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
+	s.checkEdge(need, report)
 	need(s.AdminPage, "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
 	if s.FrontPage && s.given["FRONT_PAGE"] {
 		report("CONTENT_TYPES", s.calculatorContent())

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"siteapi/integrations/edge"
+)
 
 // Setting is one environment variable.
 type Setting struct {
@@ -106,7 +110,14 @@ func (s *Settings) table() []Setting {
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption", set: into(&s.ContentTypes, list)},
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, contentTTL)},
-		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, time.Minute))},
+
+		{Name: "CDN_MAX_AGE", Default: "0s", set: into(&s.CDNMaxAge, duration(0, 366*24*time.Hour))},
+		{Name: "CDN_PURGE_KIND", set: into(&s.PurgeKind, oneOf(edge.Kinds()...))},
+		{Name: "CDN_PURGE_URL", set: into(&s.PurgeURLs, addresses)},
+		{Name: "CDN_PURGE_TOKEN", Secret: true, set: into(&s.PurgeToken, text)},
+		{Name: "REVALIDATE_URLS", Secret: true, set: into(&s.RevalidateURLs, addresses)},
+		{Name: "REVALIDATE_SECRET", Secret: true, set: into(&s.RevalidateSecret, webhookSecrets)},
+
 		{Name: "CORS_ALLOWED_ORIGINS", Development: "*", set: into(&s.CORSOrigins, origins)},
 		{Name: "TRUSTED_PROXIES", set: into(&s.TrustedProxies, networks)},
 		{Name: "RATE_LIMITS", Default: "on", set: into(&s.RateLimits, onOff)},

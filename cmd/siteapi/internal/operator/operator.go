@@ -39,6 +39,7 @@ type Deps struct {
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (leads.CRM, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
+	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
 
 	// LockSQLite keeps every other process from opening the database until the lock is
 	// closed. It fails if one has the database open.
@@ -154,6 +155,12 @@ func Commands(d Deps) []*cobra.Command {
 
 		d.command(databaseSettings(), migrate,
 			"migrate", "create the tables or bring them up to date, as every start does, and stop"),
+
+		group("edge", "the CDN in front, and renderers of the site",
+			d.command([]string{"ENVIRONMENT", "CDN_*", "REVALIDATE_*"}, purgeEdge,
+				"purge", "have the CDN drop answers, and tell renderers, now; exit code 2: one failed",
+				arguments("<key> … | --all"),
+				boolFlag("all", "everything that is made of content"))),
 
 		group("store", "copy the stored data to PostgreSQL",
 			d.command(databaseSettings(), copyStore,

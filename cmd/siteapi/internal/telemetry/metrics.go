@@ -165,7 +165,8 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 
 	number, oldest, err := g.Archive.InReview(ctx)
 	counts, failed := g.Queue.Counts(ctx)
-	if err != nil || failed != nil {
+	backlogs, unknown := g.Queue.Backlogs(ctx)
+	if err != nil || failed != nil || unknown != nil {
 		return // siteapi_dependency_up reports that the database is down
 	}
 
@@ -177,6 +178,11 @@ func (g Gauges) Collect(ch chan<- prometheus.Metric) {
 		set("lead_undelivered_seconds",
 			"Age of the oldest lead that a target does not have; 0: there is none.",
 			age(n.Oldest), labels)
+	}
+	for _, b := range backlogs {
+		set("edge_behind_seconds",
+			"Age of the oldest change of content that a receiver was not told of; 0: there is none.",
+			b.Oldest.Seconds(), prometheus.Labels{"receiver": b.Receiver})
 	}
 }
 

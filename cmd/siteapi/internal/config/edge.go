@@ -1,0 +1,51 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"siteapi/integrations/edge"
+)
+
+// unpurgedMax is how long a cache in front may keep an answer that it is not told to drop.
+const unpurgedMax = time.Minute
+
+// checkEdge reports settings of the CDN that are missing, or unsafe together.
+func (s *Settings) checkEdge(
+	need func(when bool, name, why string), report func(name string, err error),
+) {
+	need(len(s.PurgeURLs) > 0, "CDN_PURGE_KIND", "with CDN_PURGE_URL: varnish, fastly or cloudflare")
+	need(len(s.PurgeURLs) > 0, "CDN_PURGE_TOKEN", "with CDN_PURGE_URL: the token that may purge")
+	need(len(s.RevalidateURLs) > 0, "REVALIDATE_SECRET",
+		"with REVALIDATE_URLS: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
+
+	if s.CDNMaxAge > unpurgedMax && len(s.PurgeURLs) == 0 {
+		report("CDN_MAX_AGE", errors.New(
+			"must be 1m at most without CDN_PURGE_URL: a publication would not be seen for so long"))
+	}
+
+	for _, address := range s.PurgeURLs {
+		u, err := url.Parse(address)
+		if err == nil && u.Scheme == "http" && s.PurgeKind != string(edge.Varnish) &&
+			s.Environment != Development {
+			report("CDN_PURGE_URL", errors.New("must begin with https://: the token is sent to it"))
+			return
+		}
+	}
+}
+
+// addresses parses comma-separated web addresses, which may have a query.
+func addresses(v string) ([]string, error) {
+	list, err := list(v)
+	for _, address := range list {
+		base, _, _ := strings.Cut(address, "?")
+		u, parseErr := url.Parse(address)
+		if WebAddress(base) != nil || parseErr != nil || u.User != nil || strings.Contains(address, "#") {
+			err = errors.New("must be addresses such as https://example.com/path, comma-separated, " +
+				"without a user name, password or fragment")
+		}
+	}
+	return list, err
+}
