@@ -16,7 +16,11 @@ import (
 // described returns the labels of each metric that the service may show, by name.
 func described(t *testing.T) map[string][]string {
 	t.Helper()
-	s := startService(t, nil)
+	s := startService(t, map[string]string{
+		"CDN_PURGE_URL":   "http://127.0.0.1:1",
+		"CDN_PURGE_KIND":  "varnish",
+		"CDN_PURGE_TOKEN": "purge-token",
+	})
 	s.do("GET", "/healthz", "") // waits until it is listening
 
 	descs := make(chan *prometheus.Desc, 1000)

@@ -26,10 +26,9 @@ func (s *Settings) checkEdge(
 			"must be 1m at most without CDN_PURGE_URL: a publication would not be seen for so long"))
 	}
 
+	public := s.PurgeKind != "" && s.PurgeKind != string(edge.Varnish)
 	for _, address := range s.PurgeURLs {
-		u, err := url.Parse(address)
-		if err == nil && u.Scheme == "http" && s.PurgeKind != string(edge.Varnish) &&
-			s.Environment != Development {
+		if public && s.Environment != Development && strings.HasPrefix(address, "http:") {
 			report("CDN_PURGE_URL", errors.New("must begin with https://: the token is sent to it"))
 			return
 		}
