@@ -1,6 +1,7 @@
 package resolvers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -32,11 +33,24 @@ func (r *Resolver) estimateQuote(
 		return nil, translate(err)
 	}
 
-	answer := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
-	rules := snap.prices
-	if rules == nil {
-		return answer, nil
+	answer := NewEstimate(snap.prices, snap.labels, in, locale, r.Now())
+	if answer.Revision != nil && r.usePriceRules(ctx, snap.prices) != nil {
+		answer.Revision = nil // nothing could be computed again by it
 	}
+	return answer, nil
+}
+
+// NewEstimate prices choices by the rules of a locale, which may be nil. The labels are
+// the words for slugs.
+func NewEstimate(
+	rules *price.Rules, labels map[string]string, in schema.EstimateSelectionsInput, locale schema.Locale,
+	now time.Time,
+) *schema.QuoteEstimate {
+	answer := &schema.QuoteEstimate{Lines: []*schema.EstimateLine{}, Unpriced: []string{}}
+	if rules == nil {
+		return answer
+	}
+
 	q := rules.Quote(choices(lead.Selections{
 		ProjectType: trimmed(in.ProjectType),
 		Features:    distinct(in.Features),
@@ -45,23 +59,21 @@ func (r *Resolver) estimateQuote(
 	}))
 	answer.Unpriced = append(answer.Unpriced, q.Unpriced...)
 	if !q.Priced {
-		return answer, nil
+		return answer
 	}
 
 	low, high := rules.Units(q.Min), rules.Units(q.Max)
-	until := r.Now().UTC().AddDate(0, 0, rules.ValidDays).Format(day)
-	answer.Min, answer.Max, answer.Currency, answer.ValidUntil = &low, &high, &rules.Currency, &until
+	until := now.UTC().AddDate(0, 0, rules.ValidDays).Format(day)
+	answer.Min, answer.Max, answer.Currency = &low, &high, &rules.Currency
+	answer.ValidUntil, answer.Revision = &until, &rules.Revision
 	for _, line := range q.Lines {
-		answer.Lines = append(answer.Lines, newEstimateLine(line, rules, snap, locale))
+		answer.Lines = append(answer.Lines, newEstimateLine(line, rules, labels, locale))
 	}
-	if r.usePriceRules(ctx, rules) == nil { // else nothing could be computed again by them
-		answer.Revision = &rules.Revision
-	}
-	return answer, nil
+	return answer
 }
 
 func newEstimateLine(
-	line price.Line, rules *price.Rules, snap *snapshot, locale schema.Locale,
+	line price.Line, rules *price.Rules, labels map[string]string, locale schema.Locale,
 ) *schema.EstimateLine {
 	shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 	switch line.Field {
@@ -69,8 +81,8 @@ func newEstimateLine(
 		shown.Label = lineLabel(locale, "Minimum", "Importe mínimo", "Valoare minimă")
 	case price.FieldRounding:
 		shown.Label = lineLabel(locale, "Rounding", "Redondeo", "Rotunjire")
-	default:
-		shown.Slug, shown.Label = &line.Slug, snap.label(line.Slug)
+	default: // a slug without words stands for itself
+		shown.Slug, shown.Label = &line.Slug, cmp.Or(labels[line.Slug], line.Slug)
 	}
 	return shown
 }
@@ -78,14 +90,6 @@ func newEstimateLine(
 // lineLabel returns a text in a locale, the English one where that is missing.
 func lineLabel(locale schema.Locale, en, es, ro string) string {
 	return value(localized(&schema.LocalizedString{En: &en, Es: &es, Ro: &ro}, locale), en)
-}
-
-// label returns the words for a slug; a slug without any stands for itself.
-func (s *snapshot) label(slug string) string {
-	if label, ok := s.labels[slug]; ok {
-		return label
-	}
-	return slug
 }
 
 // choices returns what is chosen in some selections, in the order of the form.

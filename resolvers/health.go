@@ -17,6 +17,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 	"siteapi/resolvers/leads"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -121,6 +122,7 @@ func (d Dependencies) Checks() []Check {
 		{"cms", d.checkCMS, "see the settings of the CMS" + wait},
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 		{"watch", d.checkWatch, "see the database"},
+		{"prices", d.checkPrices, "see the CMS"},
 	}
 }
 
@@ -246,6 +248,73 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 	}
 
 	return fmt.Sprintf("%d documents in %s, read", len(docs), schema.DefaultLocale), nil
+}
+
+// checkPrices reads the rules of prices in each locale, and how the latest leads compare
+// with them.
+func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
+	content, _, err := d.CMS()
+	if err != nil {
+		return "not checked: the CMS can't be opened", nil //nolint:nilerr // the check of the CMS reports it
+	}
+
+	var current *price.Rules
+	var seen []string
+	for _, locale := range schema.Locales() {
+		docs, err := content.Fetch(ctx, cms.Query{
+			Types:  []string{cms.OptionType, cms.RulesType},
+			Locale: string(locale),
+		})
+		if err != nil {
+			return "not checked: the content can't be read", nil //nolint:nilerr // as above
+		}
+
+		rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
+		for _, problem := range problems {
+			if text := problem.Error(); !slices.Contains(seen, text) {
+				seen = append(seen, text)
+				warn(text, "correct and publish it in the CMS: until then it prices nothing")
+			}
+		}
+		if rules != nil {
+			current = rules
+		}
+	}
+
+	if current == nil {
+		return "there are no rules: the range of a lead is what the client sent", nil
+	}
+	return d.comparePrices(ctx, current, warn)
+}
+
+// comparedLeads is how many of the latest leads are looked at.
+const comparedLeads = 100
+
+func (d Dependencies) comparePrices(ctx context.Context, rules *price.Rules, warn Warn) (string, error) {
+	text := fmt.Sprintf("rules with %d options in %s", len(rules.Options), rules.Currency)
+	_, operators, err := d.Database(ctx)
+	if err != nil {
+		return text, nil //nolint:nilerr // the check of the database reports it
+	}
+
+	looked, differ := 0, 0
+	for l, err := range operators.Archive.Submissions(ctx, store.Filter{Newest: true, Limit: comparedLeads}) {
+		if err != nil {
+			return "", err
+		}
+		if looked++; l.Price != nil && l.Price.Differs {
+			differ++
+		}
+		if looked == comparedLeads {
+			break
+		}
+	}
+
+	if differ > 0 {
+		warn(fmt.Sprintf("%d of the last %d leads differ from the price by the rules", differ, looked),
+			"see their sent range with `siteapi leads show`; a page that computes prices itself is the usual reason")
+	}
+	return text, nil
 }
 
 // checkCRM looks up a contact that does not exist.

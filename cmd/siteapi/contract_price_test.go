@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -450,4 +451,55 @@ func pdfText(t *testing.T, file []byte) string {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+// TestPriceCommandAndDoctor say what the published rules make of choices, what they can't
+// use, and how leads compare with them.
+func TestPriceCommandAndDoctor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.start()
+	content := filepath.Join(s.dir, "content.json")
+	publish := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(content, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(priceContent(onTrial, 12000))
+
+	choices := []string{"--project", "web-app", "--feature", "blog", "--feature", "nope", "--timeline", "rush"}
+	out, code := s.run(append([]string{"price"}, choices...)...)
+	for _, want := range []string{
+		"timeline     rush     Rush             2520", "rounding              Rounding         -20",
+		"15100 to 22700 EUR, valid until", "without a price: nope",
+		"rules: EUR, spread 50 %, rounded to 100, at least 1000, valid for 10 days, 5 options, not enforced",
+	} {
+		if !strings.Contains(out, want) || code != 0 {
+			t.Errorf("%d, no %q in\n%s", code, want, out)
+		}
+	}
+	if out, code := s.run("price", "--json", "--project", "web-app"); code != 0 || !strings.Contains(out, `"min": 12000`) {
+		t.Errorf("%d: %s", code, out)
+	}
+
+	c, _ := s.doctor(nil)
+	c.says(t, "prices", "OK", "rules with 5 options in EUR")
+	publish(priceContent(onTrial, 20000))
+	eventually(t, "a lead that differs", func() bool {
+		s.submit("differs" + rand.Text())
+		c, _ := s.doctor(nil)
+		return strings.Contains(fmt.Sprint(c.Checks), "leads differ from the price by the rules")
+	})
+
+	publish(strings.Replace(priceContent(onTrial, 12000), `"price":600`, `"price":"600"`, 1))
+	c, _ = s.doctor(nil)
+	c.says(t, "prices", "WARNING", `document "o2": its price is not a number`)
+
+	publish(priceContent(`"currency":"EUR","spreadPercent":-1,"roundTo":100`, 12000))
+	c, _ = s.doctor(nil)
+	c.says(t, "prices", "WARNING", `document "quoteRules": its spreadPercent is not a number from 0`)
+	if out, code := s.run("price"); code != 2 || !strings.Contains(out, "not used: document") {
+		t.Errorf("%d: %s", code, out)
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/pdf/pdftest"
@@ -221,6 +222,7 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	t.Parallel()
 	d := pdftest.Sample("en", "minimal")
 	d.Submission = *leadtest.Filled()
+	d.Submission.Price = nil // Amounts would leave less room for the paths.
 	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
 
 	for _, path := range leadtest.Fields() {
@@ -393,5 +395,35 @@ func TestAnUnknownLocaleIsEnglish(t *testing.T) {
 	text := tool(t, render(t, renderer(t), pdftest.Sample("xx", "minimal")), "pdftotext", "FILE", "-")
 	if !strings.HasPrefix(text, "Project estimate") {
 		t.Errorf("the document begins with %q", text)
+	}
+}
+
+// TestPricedQuotes stand on the page like others, also with long labels and amounts.
+func TestPricedQuotes(t *testing.T) {
+	t.Parallel()
+	r := renderer(t)
+	for _, locale := range []string{"en", "es", "ro"} {
+		for _, kind := range pdftest.Kinds() {
+			d := pdftest.Sample(locale, kind)
+			selections := d.Submission.Selections
+			price := &lead.Price{ValidUntil: "2026-04-03", Unpriced: []string{selections.Complexity}}
+			price.Lines = []lead.PriceLine{
+				{Field: "projectType", Slug: selections.ProjectType, Amount: 12000.5},
+				{Field: "timeline", Slug: selections.Timeline},
+				{Field: lead.LineMinimum, Amount: 999999999.99},
+				{Field: lead.LineRounding, Amount: -20},
+			}
+			for _, slug := range selections.Features {
+				price.Lines = append(price.Lines, lead.PriceLine{Field: "features", Slug: slug, Amount: 1800})
+			}
+			d.Submission.Price, d.Submission.PriceStatus = price, lead.Unpriced
+
+			file := render(t, r, d)
+			checkSyntax(t, file)
+			checkPlaces(t, file)
+			if pages := len(words(t, file)); kind != "longest" && pages != 1 {
+				t.Errorf("%s %s has %d pages", locale, kind, pages)
+			}
+		}
 	}
 }

@@ -217,62 +217,40 @@ func (s *sheet) room(amount string) float64 {
 	return s.scale.body.width(amount) + 4
 }
 
-// features lists the chosen features in two columns, row by row; in one with their amounts.
+// features lists the chosen features in two columns, row by row, with their amounts.
 func (s *sheet) features() []block {
-	if s.priced != nil {
-		return s.pricedFeatures()
-	}
 	const gutter, indent = 6.0, 4.0
 	const column = (mainWidth - gutter) / 2
 	body := s.scale.body
 
-	var names []string
+	var names, amounts []string
 	for _, slug := range s.doc.Submission.Selections.Features {
 		if name := s.label(slug); name != "" {
-			names = append(names, name)
+			names, amounts = append(names, name), append(amounts, s.amount("features", slug))
 		}
 	}
 
 	var rows []block
 	for i := 0; i < len(names); i += 2 {
 		var b block
-		for j, name := range names[i:min(i+2, len(names))] {
-			x := mainLeft + float64(j)*(column+gutter)
-			lines := body.wrap(name, column-indent)
+		for j := i; j < min(i+2, len(names)); j++ {
+			x := mainLeft + float64(j-i)*(column+gutter)
+			lines := body.wrap(names[j], column-indent-s.room(amounts[j]))
 			b.bar(x, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
 			b.text(body, x+indent, 0, lines...)
+			if amount := amounts[j]; amount != "" {
+				b.text(body, x+column-body.width(amount), 0, amount)
+			}
 			b.height = max(b.height, body.height(len(lines))+s.spacing.row)
 		}
 		rows = append(rows, b)
 	}
-	return s.section(s.words.Features, together(rows)...)
-}
 
-func (s *sheet) pricedFeatures() []block {
-	const indent = 4.0
-	body := s.scale.body
-	var rows []block
-	for _, slug := range s.doc.Submission.Selections.Features {
-		amount := s.amount("features", slug)
-		lines := body.wrap(s.label(slug), mainWidth-indent-s.room(amount))
-		if len(lines) == 0 {
-			continue
-		}
-		b := block{height: body.height(len(lines)) + s.spacing.row}
-		b.bar(mainLeft, (body.leading-1.3)/2, 1.3, 1.3, s.palette.accent)
-		b.text(body, mainLeft+indent, 0, lines...)
-		b.right(body, 0, amount)
-		rows = append(rows, b)
-	}
-	return s.section(s.words.Features, together(rows)...)
-}
-
-// together keeps the first two rows of a section on one page, and the last two.
-func together(rows []block) []block {
+	// No row stands alone below the heading or at the top of the next page.
 	if n := len(rows); n > 1 {
 		rows[0].keep, rows[n-2].keep = true, true
 	}
-	return rows
+	return s.section(s.words.Features, rows...)
 }
 
 // adjustments lists what leads from the sum of the choices to the range.

@@ -35,6 +35,9 @@ func scale(currency string) int64 {
 // Units returns an amount of minor units in units of the currency.
 func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
 
+// SpreadPercent returns the spread in percent.
+func (r *Rules) SpreadPercent() float64 { return float64(r.Spread) / (whole / 100) }
+
 // minor returns an amount of units in minor units, to the nearest one.
 func (r *Rules) minor(units float64) int64 {
 	return int64(math.Round(units * float64(scale(r.Currency))))

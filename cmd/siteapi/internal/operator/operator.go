@@ -168,6 +168,13 @@ func Commands(d Deps) []*cobra.Command {
 					"SQLite in DATA_DIR to PostgreSQL at DATABASE_URL"),
 		),
 
+		d.command(
+			[]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"},
+			printPrice,
+			"price", "price choices by the rules of the published content, and print the rules; "+
+				"exit code 2: there are none",
+			priceFlags()),
+
 		group("cms", "prepare the CMS",
 			d.command(
 				[]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*", "SITE_URL"},
