@@ -3,7 +3,7 @@
 // acknowledged lead was lost, doubled or changed, or a promise of the scenario did not
 // hold; data and logs are then kept.
 //
-//	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [freshness] [soak]
+//	chaos [flags] [kills] [disk-full] [read-only] [flapping] [attacks] [overload] [freshness] [readers] [soak]
 //
 // It runs the scenarios that are named, by default all but the soak.
 package main
@@ -59,6 +59,7 @@ func run(ctx context.Context) {
 		"attacks":   attacks,
 		"overload":  overload,
 		"freshness": freshness,
+		"readers":   readers,
 		"soak":      soak,
 	}
 
@@ -70,7 +71,7 @@ func run(ctx context.Context) {
 
 	names := flag.Args()
 	if len(names) == 0 {
-		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload", "freshness"}
+		names = []string{"kills", "disk-full", "read-only", "flapping", "attacks", "overload", "freshness", "readers"}
 	}
 
 	dir := harness.Must(os.MkdirTemp("", "siteapi-chaos-"))

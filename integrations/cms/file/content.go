@@ -103,11 +103,12 @@ func (d *Driver) readLocked() error {
 	if err != nil {
 		return err
 	}
+	sum := sha256.Sum256(data)
 	docs, malformed, err := parse(data)
 	if err != nil {
 		return err
 	}
-	d.docs, d.sum = docs, sha256.Sum256(data)
+	d.docs, d.sum = docs, sum
 
 	for _, err := range malformed {
 		d.log.Warn().Err(err).Str("file", d.path).Msg("leaving out a malformed entry of the content file")

@@ -26,6 +26,7 @@ func parse(data []byte) (docs []cms.Document, malformed []error, err error) {
 
 	for i, entry := range entries {
 		doc, err := cms.Decode(entry, assetURL)
+		entries[i] = nil // a large file is not kept in memory twice
 		if err == nil && seen[doc.ID] {
 			err = fmt.Errorf("a second document has the _id %q", doc.ID)
 		}
