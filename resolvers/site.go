@@ -30,6 +30,9 @@ type siteSettings struct {
 // the content of every locale holds it; the default locale's is read.
 func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
 	if id != siteSettingsType {
+		if r.Development {
+			r.Log.Warn().Ctx(ctx).Msg(`SiteSettings has one document, with the id "siteSettings": null is answered`)
+		}
 		return nil, nil //nolint:nilnil // null without an error is what the contract asks for
 	}
 

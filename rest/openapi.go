@@ -538,6 +538,20 @@ func problemSchemas() object {
 				{"params", object{
 					{"type", "object"},
 					{"description", "The bounds that the code speaks of, such as `{\"max\": 100}`."},
+					{"properties", object{
+						{"max", object{
+							{"type", "number"},
+							{"description", "Most characters or different items, or the largest number."},
+						}},
+						{"min", object{{"type", "number"}, {"description", "Smallest number."}}},
+						{"field", text("The other field that the code speaks of.")},
+						{"allowed", object{
+							{"type", "array"},
+							{"items", object{{"type", "string"}}},
+							{"description", "The values that are allowed."},
+						}},
+						{"type", text("The type that the value must have: string, number, integer, boolean or object.")},
+					}},
 				}},
 				{"message", text("What is wrong with it, in English.")},
 			}},

@@ -251,7 +251,11 @@ func (a *app) newServer(
 // newDocuments returns the documents that clients may send, and those that operators may
 // send within a session of the inbox, where any document is allowed.
 func newDocuments(s *config.Settings) (clients, operators *graphqlhttp.Documents, err error) {
-	o := graphqlhttp.DocumentOptions{Schema: exec.AST(), Introspection: s.Introspection}
+	o := graphqlhttp.DocumentOptions{
+		Schema:        exec.AST(),
+		Introspection: s.Introspection,
+		Suggest:       s.Environment == config.Development,
+	}
 	if s.OperationsPath != "" {
 		if o.Trusted, err = graphqlhttp.ReadTrusted(s.OperationsPath); err != nil {
 			return nil, nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -44,10 +45,45 @@ func TestGraphQLInProduction(t *testing.T) {
 		t.Errorf("the schema is shown by suggestions: %s", got.body)
 	}
 
+	s.query(`{ SiteSettings(id: "settings") { contactEmail } }`, nil)
+	if strings.Contains(s.log.String(), "SiteSettings has one document") {
+		t.Error("production logs hints")
+	}
+
 	env["GRAPHQL_INTROSPECTION"] = "on"
 	open := startService(t, env)
 	if got := open.query(`{ __schema { queryType { name } } }`, nil); !bytes.Contains(
 		got.body, []byte(`"queryType"`)) {
 		t.Errorf("with introspection on: %s", got.body)
+	}
+}
+
+// In development a mistake in a query is answered or logged with what may have been meant,
+// within bounds.
+func TestHintsInDevelopment(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+
+	got := s.query(`{ SiteSettings(id: "settings") { contactEmial x } cacheStat { success } }`, nil)
+	for _, want := range []string{
+		`Cannot query field \"contactEmial\" on type \"SiteSettings\". Did you mean \"contactEmail\"`,
+		`Cannot query field \"x\" on type \"SiteSettings\"."`,
+		`Did you mean \"cacheStats\"`,
+	} {
+		if !bytes.Contains(got.body, []byte(want)) {
+			t.Errorf("it does not say %s: %s", want, got.body)
+		}
+	}
+
+	long := s.query(`{ SiteSettings(id: "s") { contactEmail`+strings.Repeat("l", 60)+` } }`, nil)
+	many := s.query(`{ SiteSettings(id: "s") { `+strings.Repeat("contactEmial ", 15)+` } }`, nil)
+	if bytes.Contains(long.body, []byte("Did you mean")) ||
+		bytes.Count(many.body, []byte("Did you mean")) > 10 {
+		t.Errorf("more is looked for than allowed: %s %s", long.body, many.body)
+	}
+
+	s.query(`{ SiteSettings(id: "settings") { contactEmail } }`, nil)
+	if !strings.Contains(s.log.String(), "SiteSettings has one document") {
+		t.Error("a wrong id is not logged with a hint")
 	}
 }

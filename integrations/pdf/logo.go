@@ -28,6 +28,7 @@ const (
 // and a logo is part of every document.
 const (
 	maxPixels   = 8 << 20
+	maxSide     = 8 << 10 // pixels; scaling a picture takes memory by its longer side
 	maxPNGBytes = 24 << 10
 )
 
@@ -61,7 +62,8 @@ func decode(raw []byte) (image.Image, error) {
 		return decodeSVG(raw)
 	}
 
-	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
+	if config.Width < 1 || config.Height < 1 || max(config.Width, config.Height) > maxSide ||
+		config.Width > maxPixels/config.Height {
 		return nil, fmt.Errorf("the image has %d × %d pixels, more than allowed", config.Width, config.Height)
 	}
 

@@ -192,6 +192,12 @@ func TestUnusableLogos(t *testing.T) {
 		"a picture in one": svg(`<svg x="5" viewBox="0 0 5 5"><path d="M0 0h9v9z"/></svg>`),
 		"many uses": svg(`<defs><g id="a">` + strings.Repeat(`<path d="M0 0h9v9z"/>`, 2000) + `</g></defs>` +
 			strings.Repeat(`<use href="#a"/>`, 2000)),
+		"a thread": asPNG(t, drawn(1, maxSide+1, color.White, color.Black)),
+		"many stops": svg(`<defs><linearGradient id="g">` +
+			strings.Repeat(`<stop offset=".5" stop-color="red"/>`, 1600) +
+			`</linearGradient></defs><rect width="90" height="9" fill="url(#g)"/>`),
+		"many small uses": svg(`<defs><path id="a" d="M0 0h9v9z"/></defs>` +
+			strings.Repeat(`<use href="#a"/>`, 3300)),
 		"long lines":    svg(strings.Repeat(`<path d="M0 -9e8 L5 2 L0 2Z"/>`, 20_000)),
 		"many shapes":   svg(strings.Repeat(`<rect x="1" y="1" width="3" height="3"/>`, 40_000)),
 		"scaled lines":  svg(`<g transform="matrix(4 0 0 4 0 0)"><path d="M0 0h2" stroke="navy"/></g>`),

@@ -59,6 +59,9 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 	scanner := &boundedScanner{
 		ScannerGV: rasterx.NewScannerGV(width, height, canvas, canvas.Bounds()),
 		pixels:    width * height,
+		// Every pixel of a gradient is compared with its stops. This counts too many rather
+		// than too few.
+		stops: bytes.Count(raw, []byte("stop")),
 	}
 	icon.Draw(rasterx.NewDasher(width, height, scanner), 1)
 	return canvas, nil
@@ -68,6 +71,7 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 type boundedScanner struct {
 	*rasterx.ScannerGV
 	pixels int
+	stops  int // of all gradients
 	work   int // estimated cost so far, in nanoseconds
 }
 
@@ -80,7 +84,7 @@ func (s *boundedScanner) Line(b fixed.Point26_6) {
 
 // Draw paints the curves.
 func (s *boundedScanner) Draw() {
-	s.spend(20 * s.pixels) // Each call goes over the whole picture.
+	s.spend((20 + s.stops) * s.pixels) // Each call goes over the whole picture.
 	s.ScannerGV.Draw()
 }
 
@@ -90,14 +94,38 @@ func (s *boundedScanner) spend(n int) {
 	}
 }
 
+// Most elements of a picture. oksvg keeps a copy of a definition for each use of it.
+const (
+	maxElements = 2000
+	maxStops    = 100
+	maxUses     = 50
+)
+
+// countElement counts an element of a picture. It returns an error if there are too many of
+// its kind.
+func countElement(name string, counts map[string]int) error {
+	kind, most := "elements", maxElements
+	switch name {
+	case "stop":
+		kind, most = "stops of gradients", maxStops
+	case "use":
+		kind, most = "uses", maxUses
+	}
+
+	if counts[kind]++; counts[kind] > most {
+		return fmt.Errorf("the SVG has more than %d %s", most, kind)
+	}
+	return nil
+}
+
 // checkSVG rejects files that are not SVG, that can't be drawn faithfully, or that would
 // make oksvg loop forever.
 func checkSVG(raw []byte) error {
 	var (
 		decoder = xml.NewDecoder(bytes.NewReader(raw))
 		defs    int // depth of nesting in definitions
-		uses    int
 		seen    bool
+		counts  = map[string]int{}
 	)
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 
@@ -129,6 +157,10 @@ func checkSVG(raw []byte) error {
 			}
 			seen = true
 
+			if err := countElement(name, counts); err != nil {
+				return err
+			}
+
 			switch name {
 			case "text", "image", "foreignObject", "filter", "mask", "pattern", "symbol":
 				return fmt.Errorf("the SVG has an element %q, which can't be drawn", name)
@@ -138,7 +170,7 @@ func checkSVG(raw []byte) error {
 			case "use":
 				// A definition that uses itself would never end, and each use reads its
 				// definition again.
-				if uses++; defs > 0 || uses*len(raw) > 32<<20 {
+				if defs > 0 || counts["uses"]*len(raw) > 4<<20 {
 					return errors.New("the SVG has a use inside its definitions, or too many")
 				}
 

@@ -3,6 +3,7 @@ package graphqlhttp
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
@@ -23,6 +25,7 @@ type DocumentOptions struct {
 	Introspection bool              // clients may ask for the schema
 	Trusted       []TrustedDocument // documents that clients may name by their id
 	TrustedOnly   bool              // every other document is refused
+	Suggest       bool              // errors about unknown fields name similar ones
 }
 
 // Documents parses, checks and caches documents. It is the executor's query cache.
@@ -123,6 +126,9 @@ func (d *Documents) check(doc *document) gqlerror.List {
 		errs = validator.ValidateWithRules(d.Schema, doc.ast, Rules())
 	}
 	if len(errs) > 0 && !onlyValues(errs) {
+		if d.Suggest {
+			d.suggest(errs)
+		}
 		return errs
 	}
 
@@ -154,6 +160,34 @@ func Rules() *rules.Rules {
 	set.ReplaceRule("ScalarLeafs", rules.ScalarLeafsRuleWithoutSuggestions.RuleFunc)
 	set.ReplaceRule("ValuesOfCorrectType", rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
 	return set
+}
+
+// Limits on suggestions, whose search takes time by the length of a name.
+const (
+	maxSuggestions   = 10 // errors of a document that get one
+	maxSuggestedName = 60 // characters of a name
+)
+
+var unknownField = regexp.MustCompile(`^Cannot query field "(\w+)" on type "(\w+)"\.$`)
+
+// suggest adds fields with similar names to errors about unknown fields.
+func (d *Documents) suggest(errs gqlerror.List) {
+	searched := 0
+	for _, err := range errs {
+		m := unknownField.FindStringSubmatch(err.Message)
+		if m == nil || len(m[1]) > maxSuggestedName || searched == maxSuggestions || d.Schema.Types[m[2]] == nil {
+			continue
+		}
+
+		var names []string
+		for _, field := range d.Schema.Types[m[2]].Fields {
+			names = append(names, field.Name)
+		}
+		searched++
+		if similar := core.SuggestionList(m[1], names); len(similar) > 0 {
+			err.Message += " Did you mean " + core.QuotedOrList(similar...) + "?"
+		}
+	}
 }
 
 // canonical returns a document as the formatter writes it, which does not depend on white
