@@ -62,10 +62,15 @@ func serve(ctx context.Context, role, dir string) {
 	harness.Check((&http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}).Serve(l))
 }
 
-// barePage reads a request and writes constant bytes.
+// barePage reads a request and writes constant bytes, or 304 to a client with a copy.
 func barePage(page []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 

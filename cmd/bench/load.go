@@ -20,8 +20,9 @@ import (
 const connections = 32
 
 // get and post build HTTP requests as bytes, ready to be sent again and again.
-func get(path string) []byte {
-	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\n\r\n", path)
+func get(path string, headers ...string) []byte {
+	lines := strings.Join(append(headers, "Accept: application/json"), "\r\n")
+	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench\r\n%s\r\n\r\n", path, lines)
 }
 
 func post(path, body string) []byte {
@@ -99,7 +100,7 @@ func roundTrip(conn net.Conn, in *bufio.Reader, request []byte) (length int64, e
 		return 0, err
 	}
 
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotModified {
 		return 0, fmt.Errorf("the answer to %.40q is %s", request, resp.Status)
 	}
 	return resp.ContentLength, nil

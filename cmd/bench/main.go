@@ -3,6 +3,9 @@
 //
 //	name ratio baseline-value value unit (goal)
 //
+// A line whose name ends in -processor has the processor time of a request beside its rate,
+// which varies less on a busy machine.
+//
 // The ratio is value to baseline, the median of the rounds. For reads each server has
 // one processor to itself and the load comes from the other, over 32 connections;
 // figures that wait for the disk use both. Data is written to the folder for temporary
@@ -44,9 +47,10 @@ type bench struct {
 	each   time.Duration
 
 	// The following fields belong to the figure that is being measured.
-	prefix string   // command that its servers are started with
-	dir    string   // data folder
-	stops  []func() // functions that stop its servers
+	prefix string         // command that its servers are started with
+	dir    string         // data folder
+	pids   map[string]int // of its servers, by address
+	stops  []func()       // functions that stop its servers
 }
 
 // stop stops the servers of a figure.
@@ -58,7 +62,7 @@ func (b *bench) stop() {
 }
 
 func run(ctx context.Context) {
-	var b bench
+	b := bench{pids: map[string]int{}}
 	flag.StringVar(&b.binary, "binary", "bin/siteapi", "the service")
 	flag.IntVar(&b.rounds, "rounds", 9, "rounds of each pair; the median is reported")
 	flag.DurationVar(&b.each, "each", time.Second, "length of one measurement")
@@ -73,6 +77,8 @@ func run(ctx context.Context) {
 		measure      func(ctx context.Context, b *bench)
 	}{
 		{"read-vs-nethttp", alone, readVsNetHTTP},
+		{"read-gzip-vs-nethttp", alone, readGzipVsNetHTTP},
+		{"not-modified-vs-nethttp", alone, notModifiedVsNetHTTP},
 		{"read-miss-vs-gqlgen", alone, readMissVsGqlgen},
 		{"read-1mb-vs-10kb", alone, readLarge},
 		{"rest-vs-nethttp", alone, restVsNetHTTP},

@@ -44,6 +44,7 @@ func (b *bench) service(ctx context.Context, dir string, env ...string) *harness
 	s := harness.New(b.binary, dir,
 		append([]string{"ADMIN_ADDR=off", "CONTENT_TYPES=heroSection"}, env...)...)
 	s.Run(ctx, strings.Fields(b.prefix)...)
+	b.pids[s.Base] = s.Pid()
 	b.stops = append(b.stops, func() { s.Stop(syscall.SIGTERM) })
 	return s
 }
@@ -58,19 +59,51 @@ func (b *bench) baseline(ctx context.Context, role string) string {
 	harness.Check(cmd.Start())
 	b.stops = append(b.stops, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
-	return "http://" + strings.TrimSpace(harness.Must(bufio.NewReader(out).ReadString('\n')))
+	base := "http://" + strings.TrimSpace(harness.Must(bufio.NewReader(out).ReadString('\n')))
+	b.pids[base] = cmd.Process.Pid
+	return base
+}
+
+// processorTime returns the time that a server has spent on processors, in µs. The kernel
+// counts it in hundredths of a second.
+func (b *bench) processorTime(base string) float64 {
+	stat := string(harness.Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.pids[base]))))
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // from the third on
+	user, system := harness.Must(strconv.Atoi(fields[11])), harness.Must(strconv.Atoi(fields[12]))
+	return float64(user+system) * 10_000
+}
+
+// result is what was measured of a pair: of each side, by rounds.
+type result struct {
+	rates [2][]float64 // requests a second
+	p99s  [2][]float64 // ms
+	costs [2][]float64 // processor time of a request, in µs
+}
+
+// report prints the rate of a pair, and beside it the processor time of a request, which
+// varies less.
+func (r *result) report(name, goal string) {
+	report(name, "requests/s", goal, r.rates)
+	report(name+"-processor", "µs/request", "the rate's, inverted", r.costs)
 }
 
 // pair loads a baseline and the service in turn, after both are warm.
 func (b *bench) pair(
 	ctx context.Context, baseline, service string, next func() []byte,
-) (rates, p99s [2][]float64) {
+) *result {
+	r := &result{}
 	for round := range b.rounds + 1 {
 		for side, server := range []string{baseline, service} {
-			if rate, p99 := load(ctx, server, b.each, next); round > 0 {
-				rates[side], p99s[side] = append(rates[side], rate), append(p99s[side], p99)
+			before := b.processorTime(server)
+			rate, p99 := load(ctx, server, b.each, next)
+			cost := (b.processorTime(server) - before) / (rate * b.each.Seconds())
+
+			if round > 0 {
+				r.rates[side] = append(r.rates[side], rate)
+				r.p99s[side] = append(r.p99s[side], p99)
+				r.costs[side] = append(r.costs[side], cost)
 			}
 		}
 	}
-	return rates, p99s
+	return r
 }

@@ -169,6 +169,9 @@ func (s *Service) Command(ctx context.Context, args ...string) []byte {
 	return out
 }
 
+// Pid is the id of the process.
+func (s *Service) Pid() int { return s.cmd.Process.Pid }
+
 // Memory returns a line of the process's status, such as VmRSS or VmHWM, in MiB.
 func (s *Service) Memory(line string) float64 {
 	status := Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)))
