@@ -2,12 +2,12 @@
 // process, and not shared with other instances. It is the default.
 //
 // Known limits: the bound is enforced in the background, so it may be exceeded for a
-// moment; an entry larger than the whole cache is filled again by every Get.
+// moment, and by entries larger than an eighth of it, which count as an eighth: the
+// content of all locales stays in the cache, however large it is.
 package memory
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -20,6 +20,8 @@ import (
 const (
 	// maxBytes bounds the size of all entries together.
 	maxBytes = 64 << 20
+	// heaviest is the most that one entry counts.
+	heaviest = maxBytes / 8
 	// overhead is the number of bytes that an entry takes beside its key and value.
 	overhead = 320
 )
@@ -53,7 +55,7 @@ func New() *Cache {
 		entries: otter.Must(&otter.Options[string, *record]{
 			MaximumWeight: maxBytes,
 			Weigher: func(key string, r *record) uint32 {
-				return uint32(min(len(key)+len(r.Value)+overhead, math.MaxUint32))
+				return uint32(min(len(key)+len(r.Value)+overhead, heaviest))
 			},
 			ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, *record]) time.Duration {
 				return e.Value.life.Fresh + e.Value.life.Stale

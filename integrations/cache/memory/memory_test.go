@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cache/cachetest"
@@ -36,5 +37,29 @@ func TestBound(t *testing.T) {
 
 	if size := c.Stats(t.Context()).Size; size == 0 || size > 100 {
 		t.Errorf("%d MiB are kept, want about 64 at most", size)
+	}
+}
+
+// TestLargeEntriesStay checks that three entries stay which are larger than the bound
+// together.
+func TestLargeEntriesStay(t *testing.T) {
+	t.Parallel()
+	c := memory.New()
+	defer func() { _ = c.Close() }()
+
+	fills := 0
+	for range 3 {
+		for _, key := range []string{"en", "es", "ro"} {
+			_, err := c.Get(t.Context(), key, func(context.Context) ([]byte, cache.Lifetime, error) {
+				fills++
+				return make([]byte, 32<<20), cache.Lifetime{Fresh: time.Hour}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if fills != 3 {
+		t.Errorf("3 keys took %d fills", fills)
 	}
 }
