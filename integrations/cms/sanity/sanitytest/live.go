@@ -1,6 +1,7 @@
 package sanitytest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -106,6 +107,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Content-Type", "text/event-stream")
 	text := "event: welcome\ndata: {}\n\n"
+	keepAlive := time.NewTicker(cmp.Or(s.opts.KeepAlive, 5*time.Second))
+	defer keepAlive.Stop()
 	for {
 		l.mu.Lock()
 		changed, ended := l.changed, l.cuts > cuts
@@ -138,7 +141,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-changed:
-		case <-time.After(5 * time.Second):
+		case <-keepAlive.C:
 			text = ": keep-alive\n\n"
 		}
 	}
