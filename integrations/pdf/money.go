@@ -25,17 +25,22 @@ type money struct {
 	signFirst bool
 }
 
-// money returns how amounts of a currency are written, with cents only where one of them
-// has some.
+// money returns how amounts of a currency are written with the letters of the typeface.
 func (s *sheet) money(code string, amounts ...float64) money {
-	printer := message.NewPrinter(s.words.tag)
-	m := money{printer: printer, sign: s.print(code), digits: 2, signFirst: s.words.CodeFirst}
+	return s.words.money(s.print(code), s.family.Has, amounts...)
+}
+
+// money returns how amounts of a currency are written, with cents only where one of them
+// has some. shown reports which letters can be shown.
+func (w *Words) money(code string, shown func(rune) bool, amounts ...float64) money {
+	printer := message.NewPrinter(w.tag)
+	m := money{printer: printer, sign: code, digits: 2, signFirst: w.CodeFirst}
 	if unit, err := currency.ParseISO(code); err == nil {
 		m.sign = unit.String()
 		m.digits, _ = currency.Standard.Rounding(unit)
-		// A symbol that the typeface lacks is written as the code.
+		// A symbol that can't be shown is written as the code.
 		symbol := printer.Sprint(currency.Symbol(unit))
-		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !s.family.Has(r) }) < 0 {
+		if symbol != "" && strings.IndexFunc(symbol, func(r rune) bool { return !shown(r) }) < 0 {
 			m.sign = symbol
 		}
 	}
@@ -68,10 +73,16 @@ func (m money) text(amount float64) string {
 	return m.number(amount) + nbsp + m.sign
 }
 
-// span formats the range of an estimate: "€12,000 – €18,000" in en and "12.000 – 18.000 €"
-// in es; a range of one amount as that amount.
+// span formats the range of an estimate with the letters of the typeface.
 func (s *sheet) span(e lead.Estimate) string {
-	m := s.money(e.Currency, e.Min, e.Max)
+	e.Currency = s.print(e.Currency)
+	return s.words.Range(e, s.family.Has)
+}
+
+// Range formats the range of an estimate: "€12,000 – €18,000" in en and "12.000 – 18.000 €"
+// in es; a range of one amount as that amount. shown reports which letters can be shown.
+func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
+	m := w.money(e.Currency, shown, e.Min, e.Max)
 	low, high := m.number(e.Min), m.number(e.Max)
 	switch {
 	case low == high:
@@ -116,18 +127,18 @@ func (s *sheet) amount(field, slug string) string {
 	return ""
 }
 
-// guide says below the range what it is worth.
-func (s *sheet) guide() string {
-	price := s.doc.Submission.Price
-	text := s.words.Guide
-	if s.doc.Submission.PriceStatus == lead.Unpriced {
-		text = s.words.Unpriced
+// Guidance says below the range of a lead what it is worth.
+func (w *Words) Guidance(l *lead.Lead) string {
+	price := l.Price
+	text := w.Guide
+	if l.PriceStatus == lead.Unpriced {
+		text = w.Unpriced
 	}
 	if price == nil {
 		return text
 	}
 	if day, err := time.Parse(time.DateOnly, price.ValidUntil); err == nil {
-		text += " " + s.words.validUntil(day)
+		text += " " + w.validUntil(day)
 	}
 	return text
 }

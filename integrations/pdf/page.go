@@ -138,7 +138,7 @@ func paginate(blocks []block) [][]block {
 // spacing that fits on them.
 func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	f, err1 := family()
-	words, err2 := wordsIn(d.Locale)
+	words, err2 := WordsIn(d.Locale)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}

@@ -40,9 +40,9 @@ type Document struct {
 	CreatedAt  time.Time         // date of the submission
 }
 
-// label returns the content's text for a slug, or else the slug spelled out: "web-app"
+// Label returns the content's text for a slug, or else the slug spelled out: "web-app"
 // becomes "Web app".
-func label(slug string, labels map[string]string) string {
+func Label(slug string, labels map[string]string) string {
 	if text := strings.TrimSpace(labels[slug]); text != "" {
 		return text
 	}

@@ -13,7 +13,7 @@ type sheet struct {
 	company   string // the name, printable
 	lines     []Line // the company's lines, printable
 	reference string
-	words     *words
+	words     *Words
 	family    *font.Family
 	palette   *palette
 	scale     *typescale
@@ -39,7 +39,7 @@ var (
 
 func (s *sheet) print(text string) string { return clean(text, s.family, s.missing) }
 
-func (s *sheet) label(slug string) string { return s.print(label(slug, s.doc.Labels)) }
+func (s *sheet) label(slug string) string { return s.print(Label(slug, s.doc.Labels)) }
 
 func (s *sheet) blocks() []block {
 	out := []block{s.letterhead(), s.headline(), s.price()}
@@ -120,7 +120,7 @@ func (s *sheet) headline() (b block) {
 	x := 0.0
 	for _, pair := range [][2]string{
 		{s.words.Reference, s.reference},
-		{s.words.Date, s.words.dateOf(s.doc.CreatedAt)},
+		{s.words.Date, s.words.DateOf(s.doc.CreatedAt)},
 	} {
 		if pair[1] == "" {
 			continue
@@ -147,7 +147,7 @@ func (s *sheet) price() (b block) {
 	span := s.span(s.doc.Submission.Estimate)
 	figure.size = figure.fit(span, 15, limit)
 	lines := figure.wrap(span, limit)
-	guide := small.wrap(s.guide(), limit)
+	guide := small.wrap(s.words.Guidance(&s.doc.Submission), limit)
 	panel := heading.leading + figure.height(len(lines)) + small.height(len(guide)) + 2*pad - 0.5
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)

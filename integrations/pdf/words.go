@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// words are the fixed texts of a document in one language, read from words/<locale>.json.
-type words struct {
+// Words are the fixed texts of a quote's document and mails in one language, read from
+// words/<locale>.json.
+type Words struct {
 	tag language.Tag
 
 	Title, Reference, Date string
@@ -39,30 +40,51 @@ type words struct {
 	Day       string // format with day, month and year
 	Months    [12]string
 	CodeFirst bool // whether the currency is printed before the number
+
+	Mail MailWords
+}
+
+// MailWords are the texts that only the mails have.
+type MailWords struct {
+	Visitor struct {
+		Subject         string
+		Hello, HelloAll string // with the first name, and without one
+		Thanks          string
+		Attached, Reply string
+		Why             string // the reason why somebody gets this mail
+	}
+	Sales struct {
+		Subject, Title                       string
+		Contact, Name, Email, Phone, Company string
+		Language, Project, Seen, Received    string
+		Open, Reply                          string
+	}
+	Languages map[string]string // by locale
 }
 
 //go:embed words
 var texts embed.FS
 
-// wordsIn returns the texts in a locale, or in English if the locale is unknown.
-func wordsIn(locale string) (*words, error) {
+// WordsIn returns the texts in a locale, or in English if the locale is unknown.
+func WordsIn(locale string) (*Words, error) {
 	data, err := texts.ReadFile("words/" + locale + ".json")
 	if err != nil {
 		locale = "en"
 		data, err = texts.ReadFile("words/en.json")
 	}
 
-	w := &words{tag: language.Make(locale)}
+	w := &Words{tag: language.Make(locale)}
 	if err == nil {
 		err = json.Unmarshal(data, w)
 	}
 	return w, err
 }
 
-func (w *words) dateOf(t time.Time) string {
+// DateOf formats the day of a time in UTC.
+func (w *Words) DateOf(t time.Time) string {
 	t = t.UTC()
 	return fmt.Sprintf(w.Day, t.Day(), w.Months[t.Month()-1], t.Year())
 }
 
 // validUntil returns the sentence about the last day of a price.
-func (w *words) validUntil(t time.Time) string { return fmt.Sprintf(w.ValidUntil, w.dateOf(t)) }
+func (w *Words) validUntil(t time.Time) string { return fmt.Sprintf(w.ValidUntil, w.DateOf(t)) }

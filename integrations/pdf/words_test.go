@@ -22,9 +22,9 @@ func family(t *testing.T) *font.Family {
 	return f
 }
 
-func wordsOf(t *testing.T, locale string) *words {
+func wordsOf(t *testing.T, locale string) *Words {
 	t.Helper()
-	w, err := wordsIn(locale)
+	w, err := WordsIn(locale)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,19 +78,7 @@ func TestWordsAreComplete(t *testing.T) {
 		locale := strings.TrimSuffix(path.Base(file), ".json")
 		w := wordsOf(t, locale)
 
-		var texts []string
-		v := reflect.ValueOf(*w)
-		for i := range v.NumField() {
-			switch f := v.Field(i); f.Kind() {
-			case reflect.String:
-				texts = append(texts, f.String())
-			case reflect.Array:
-				for j := range f.Len() {
-					texts = append(texts, f.Index(j).String())
-				}
-			}
-		}
-
+		texts := textsIn(reflect.ValueOf(*w))
 		for _, text := range texts {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s lacks a text", locale)
@@ -108,10 +96,40 @@ func TestWordsAreComplete(t *testing.T) {
 			seen[text] = locale
 		}
 
-		if page := fmt.Sprintf(w.Page, 1, 12); strings.Contains(page, "%!") {
-			t.Errorf("%s: the page number reads %q", locale, page)
+		for _, text := range []string{
+			fmt.Sprintf(w.Page, 1, 12),
+			fmt.Sprintf(w.Mail.Visitor.Hello, "Ana"),
+			fmt.Sprintf(w.Mail.Sales.Subject, "Ana Pop"),
+			w.Mail.Languages[locale],
+		} {
+			if strings.Contains(text, "%!") || text == "" {
+				t.Errorf("%s: a text with a value reads %q", locale, text)
+			}
 		}
 	}
+}
+
+// textsIn returns all texts of a value, in the structs, arrays and maps that it holds.
+func textsIn(v reflect.Value) (texts []string) {
+	switch v.Kind() {
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				texts = append(texts, textsIn(value)...)
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			texts = append(texts, textsIn(v.Index(i))...)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			texts = append(texts, textsIn(v.MapIndex(key))...)
+		}
+	}
+	return texts
 }
 
 func TestDates(t *testing.T) {
@@ -123,7 +141,7 @@ func TestDates(t *testing.T) {
 		"1 de enero de 2027": "es",
 		"1 ianuarie 2027":    "ro",
 	} {
-		if got := wordsOf(t, locale).dateOf(at); got != want {
+		if got := wordsOf(t, locale).DateOf(at); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -171,7 +189,7 @@ func TestLabel(t *testing.T) {
 		"3d":          "3d",
 		"":            "",
 	} {
-		if got := label(slug, labels); got != want {
+		if got := Label(slug, labels); got != want {
 			t.Errorf("label(%q) = %q, want %q", slug, got, want)
 		}
 	}

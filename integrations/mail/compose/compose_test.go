@@ -1,0 +1,166 @@
+package compose_test
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/lead/leadtest"
+	"siteapi/integrations/mail"
+	"siteapi/integrations/mail/compose"
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/pdf/pdftest"
+)
+
+// compose writes both mails of a document.
+func composed(t *testing.T, d *pdf.Document) (visitor, sales mail.Message) {
+	t.Helper()
+	visitor, err := compose.Visitor(d, mail.Attachment{Name: "quote.pdf"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sales, err = compose.Sales(d, "https://site.example/admin#F81D4FAE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return visitor, sales
+}
+
+func all(m mail.Message) string { return m.Subject + "\n" + m.Text + "\n" + m.HTML }
+
+// TestVisitorRepeatsNothing: the address may be a stranger's, who must not read what somebody else wrote.
+func TestVisitorRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	d := pdf.Document{
+		Submission: *leadtest.Filled(),
+		Locale:     "en",
+		Labels:     map[string]string{"selections.features": "Web shop"},
+	}
+	visitor, _ := composed(t, &d)
+	for _, path := range leadtest.Fields() {
+		if path != "id" && path != "locale" && path != "estimate.currency" && strings.Contains(all(visitor), path) {
+			t.Errorf("the visitor's mail repeats %s", path)
+		}
+	}
+	if !strings.Contains(all(visitor), "Web shop") {
+		t.Error("the visitor's mail lacks a choice that the content knows")
+	}
+}
+
+func TestFirstName(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"Ana":                     "Hello Ana,",
+		" Ana  Maria ":            "Hello Ana Maria,",
+		"Jean-Luc":                "Hello Jean-Luc,",
+		"S\u0326tefania":          "Hello Ștefania,",
+		"O’Neill":                 "Hello O’Neill,",
+		"李小龍":                     "Hello 李小龍,",
+		"evil.test":               "Hello,",
+		"evil．test":               "Hello,",
+		"evil。test":               "Hello,",
+		"Ana/Pop":                 "Hello,",
+		"a:b":                     "Hello,",
+		"ana@evil":                "Hello,",
+		"Ana2":                    "Hello,",
+		"Ana ²":                   "Hello,",
+		`"Ana" <x@evil.test>,`:    "Hello,",
+		"<b>Ana</b>":              "Hello,",
+		"Ana\u202e":               "Hello,",
+		"Ana\r\nBcc":              "Hello Ana Bcc,",
+		"You have won, call us":   "Hello,",
+		"Your account was closed": "Hello,",
+		strings.Repeat("a", 100):  "Hello,",
+		"🚀":                       "Hello,",
+	} {
+		d := pdftest.Sample("en", "typical")
+		d.Submission.Contact.FirstName = typed
+		visitor, _ := composed(t, &d)
+		if first, _, _ := strings.Cut(visitor.Text, "\n"); first != want {
+			t.Errorf("%q is greeted with %q, want %q", typed, first, want)
+		}
+	}
+}
+
+// TestSalesHasEveryField: a field that was added to the lead reaches sales.
+func TestSalesHasEveryField(t *testing.T) {
+	t.Parallel()
+	d := pdf.Document{Submission: *leadtest.Filled(), Locale: "en"}
+	d.Submission.Locale = "ro"
+	_, sales := composed(t, &d)
+	shown := map[string]string{
+		"id":          lead.Reference("id"),
+		"locale":      "Romanian",
+		"submittedAt": "Received",
+		"estimate":    "Estimated range",
+	}
+	for _, path := range leadtest.Fields() {
+		part, _, _ := strings.Cut(path, ".")
+		want := shown[part]
+		switch {
+		case path == "sessionId", path == "priceStatus": // tell sales nothing, or in words
+			continue
+		case want == "" && part == "selections":
+			want = pdf.Label(path, nil)
+		case want == "":
+			want = path
+		}
+		if !strings.Contains(sales.Text, want) || !strings.Contains(sales.HTML, want) {
+			t.Errorf("Sales in sales.go leaves out %s", path)
+		}
+	}
+}
+
+// What only one of the forms has.
+var (
+	tags = regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)
+	mark = regexp.MustCompile(`^(- |\d\. |--$)`)
+)
+
+// TestBothForms: what the text says, the HTML says too.
+func TestBothForms(t *testing.T) {
+	t.Parallel()
+	for _, locale := range []string{"en", "es", "ro"} {
+		d := pdftest.Sample(locale, "typical")
+		visitor, sales := composed(t, &d)
+		for _, m := range []mail.Message{visitor, sales} {
+			page := strings.ToLower(html.UnescapeString(tags.ReplaceAllString(m.HTML, " ")))
+			page = strings.ReplaceAll(page, "\u00a0", " ")
+			for line := range strings.Lines(m.Text) {
+				line = mark.ReplaceAllString(strings.TrimSpace(line), "")
+				for _, part := range strings.Split(line, ": ") {
+					part = strings.ToLower(strings.TrimSuffix(part, ":"))
+					if !strings.Contains(page, part) && !strings.HasPrefix(part, "https:") {
+						t.Errorf("%s: the HTML lacks %q", locale, part)
+					}
+				}
+			}
+			if m.Locale != locale || !strings.Contains(m.HTML, `lang="`+locale+`"`) {
+				t.Errorf("%s: the language is not named", locale)
+			}
+		}
+	}
+}
+
+// TestNothingIsMarkup: what was typed stays text.
+func TestNothingIsMarkup(t *testing.T) {
+	t.Parallel()
+	const typed = `"><script>x</script>&copy;`
+	d := pdftest.Sample("en", "typical")
+	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = typed, typed
+	d.Submission.Contact.Company, d.Submission.Contact.Phone = typed, typed
+	d.Submission.Contact.Email = `a?bcc=x@evil.test`
+	d.Company.Name, d.Company.Accent = typed, `red;"><script>`
+	d.Labels = map[string]string{d.Submission.Selections.ProjectType: typed}
+	visitor, sales := composed(t, &d)
+	for _, m := range []mail.Message{visitor, sales} {
+		if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "&copy;") {
+			t.Errorf("markup was taken over: %s", m.HTML)
+		}
+	}
+	if strings.Contains(sales.HTML, "?bcc=") && strings.Contains(sales.HTML, `href="mailto:a?bcc`) {
+		t.Error("an address adds a header to the link")
+	}
+}

@@ -1,0 +1,98 @@
+// Package file is the mail driver of development: it writes each mail to an .eml file, which mail programs open.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"siteapi/integrations/internal/atomicfile"
+	"siteapi/integrations/mail"
+	"siteapi/integrations/mail/eml"
+	"siteapi/integrations/upstream"
+)
+
+// Driver writes mails to a folder.
+type Driver struct{ dir string }
+
+// Open returns a driver for a folder, which the first mail makes.
+func Open(dir string) *Driver { return &Driver{dir} }
+
+// Send implements [mail.Sender]. A mail that is sent again replaces its file.
+func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
+	const op = "writing a mail"
+	data, err := eml.Encode(m)
+	if err == nil && (m.Name == "" || strings.ContainsAny(m.Name, `/\`)) {
+		err = errors.New("its name can't be that of a file")
+	}
+	if err != nil {
+		return &upstream.Error{System: "file", Op: op, Kind: upstream.Rejected, Detail: err.Error()}
+	}
+	if err = ctx.Err(); err == nil {
+		err = os.MkdirAll(d.dir, 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(d.dir, m.Name+".eml"), data)
+	}
+	return failure(op, err)
+}
+
+// Check proves that the folder can be written.
+func (d *Driver) Check(context.Context) (string, error) {
+	ping := filepath.Join(d.dir, ".ping")
+	err := os.MkdirAll(d.dir, 0o700)
+	if err == nil {
+		err = errors.Join(os.WriteFile(ping, nil, 0o600), os.Remove(ping))
+	}
+	return "mails are written to " + d.dir, failure("writing to the folder of mails", err)
+}
+
+// Count returns how many files hold mails about leads.
+func (d *Driver) Count(leads []string) (int, error) {
+	found, err := d.find(leads)
+	return len(found), err
+}
+
+// Erase removes the mails about leads and returns their number.
+func (d *Driver) Erase(leads []string) (removed int, err error) {
+	found, err := d.find(leads)
+	for _, path := range found {
+		if err := atomicfile.Remove(path); err != nil {
+			return removed, failure("erasing mails", err)
+		}
+		removed++
+	}
+	return removed, err
+}
+
+// find returns the files of leads, by whose ids their names begin.
+func (d *Driver) find(leads []string) (found []string, err error) {
+	entries, err := os.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		for _, id := range leads {
+			if id != "" && strings.HasPrefix(entry.Name(), id+"-") {
+				found = append(found, filepath.Join(d.dir, entry.Name()))
+			}
+		}
+	}
+	return found, failure("looking for mails", err)
+}
+
+// failure translates an error of the file system, which names no personal data.
+func failure(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind := upstream.Unavailable
+	if errors.Is(err, fs.ErrPermission) {
+		kind = upstream.Refused
+	}
+	return &upstream.Error{System: "file", Op: op, Kind: kind, Err: fmt.Errorf("the folder of mails: %w", err)}
+}

@@ -1,0 +1,68 @@
+// Package mail is the contract with the mail server that takes the service's mails. Drivers live in the
+// folders below. Failures are *upstream.Error:
+//
+//   - Unavailable: the server can't take the mail now, or its answer was lost. It may have the mail already.
+//   - Refused: the server takes no mail from this service until an operator changes a setting.
+//   - Rejected: the server does not take this mail, or knows no such recipient.
+package mail
+
+import (
+	"context"
+	"net/mail"
+	"strings"
+	"time"
+)
+
+// Message is one mail to one recipient.
+type Message struct {
+	// ID is the Message-ID without its angle brackets. A mail that is sent again has the same one.
+	ID string
+	// Name tells the mails of the service apart, in file names. It begins with the id of the lead.
+	Name string
+	Date time.Time
+
+	From    mail.Address
+	To      string // a bare address
+	ReplyTo string // a bare address; empty: the sender's
+	Subject string
+	Locale  string
+
+	Text, HTML  string
+	Logo        []byte // PNG or JPEG that the HTML shows as cid:[LogoID]; nil: none
+	Attachments []Attachment
+}
+
+// Attachment is a file that is sent with a mail.
+type Attachment struct {
+	Name        string
+	ContentType string
+	Content     []byte
+}
+
+// LogoID is the content id of a message's logo.
+const LogoID = "logo@mail"
+
+// Sender hands mails to a mail server.
+type Sender interface {
+	// Send returns nil once the server has taken the mail.
+	Send(ctx context.Context, m *Message) error
+	// Check proves that mails could be sent, without sending one, and says what was found.
+	Check(ctx context.Context) (string, error)
+}
+
+// Domain returns the domain of a bare address.
+func Domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+
+// testDomains are the names that RFC 2606 reserves: no mail to them arrives.
+var testDomains = []string{"test", "example", "invalid", "localhost", "example.com", "example.net", "example.org"}
+
+// IsTest reports whether an address is in a domain that is reserved for tests and examples.
+func IsTest(address string) bool {
+	domain := "." + strings.TrimSuffix(strings.ToLower(Domain(address)), ".")
+	for _, name := range testDomains {
+		if strings.HasSuffix(domain, "."+name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,348 @@
+// Package smtp is the mail driver that hands mails to a mail server, over TLS unless the server is on this
+// machine.
+//
+// A connection carries one mail to one recipient: one refused recipient would refuse the mail for all. If the
+// connection ends after the mail was written and before the server answered, the mail may have arrived; it is
+// Unavailable, and is sent again with the same Message-ID.
+package smtp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	gosmtp "github.com/wneessen/go-mail/smtp"
+
+	"siteapi/integrations/mail"
+	"siteapi/integrations/mail/eml"
+	"siteapi/integrations/upstream"
+)
+
+const (
+	system = "smtp"
+	// timeout bounds a whole conversation.
+	timeout = 20 * time.Second
+	// quitTimeout bounds the goodbye, which decides nothing.
+	quitTimeout = time.Second
+	// refusedPause is how long mails wait after the server refused the login or the sender.
+	refusedPause = 15 * time.Minute
+)
+
+// Options say which server takes the mails.
+type Options struct {
+	URL     *url.URL // smtps://user:password@host:465 or smtp://host:587, as [ParseURL] returns it
+	From    string   // bare address of the envelope, where bounces go
+	Observe func(ctx context.Context, c upstream.Call)
+
+	// TLS and Dial are for tests; nil: the system's certificates and network.
+	TLS  *tls.Config
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Sender sends mails. Its methods may be called concurrently.
+type Sender struct {
+	options  Options
+	port     int
+	loopback bool
+}
+
+// ParseURL reads the address of a mail server. The error does not repeat it.
+func ParseURL(text string) (*url.URL, error) {
+	const form = "must be an address such as smtps://user:password@host:465 or smtp://host:587"
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
+		return nil, errors.New(form)
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New(form + ", with nothing behind the port")
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return nil, errors.New(form)
+	}
+	if password, given := u.User.Password(); u.User != nil && (u.User.Username() == "" || !given || password == "") {
+		return nil, errors.New("must have both a user and a password, or neither. " +
+			"Letters such as @ / : # in them are written as %40 %2F %3A %23")
+	}
+	return u, nil
+}
+
+// New returns a sender. It does no I/O.
+func New(o Options) *Sender {
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	s := &Sender{options: o, port: map[string]int{"smtps": 465, "smtp": 587}[o.URL.Scheme]}
+	if port, err := strconv.Atoi(o.URL.Port()); err == nil {
+		s.port = port
+	}
+	ip := net.ParseIP(o.URL.Hostname())
+	s.loopback = o.URL.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return s
+}
+
+// Send implements [mail.Sender].
+func (s *Sender) Send(ctx context.Context, m *mail.Message) error {
+	const op = "sending a mail"
+	data, err := eml.Encode(m)
+	if err != nil {
+		return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Detail: err.Error()}
+	}
+	return s.converse(ctx, op, m.To, func(c *gosmtp.Client) *failed { return s.transfer(c, m.To, data) })
+}
+
+// Check connects, logs in, and has the sender's address accepted. It sends nothing.
+func (s *Sender) Check(ctx context.Context) (found string, err error) {
+	err = s.converse(ctx, "logging in", "", func(c *gosmtp.Client) *failed {
+		if found = s.describe(c); !s.encrypted(c) && !s.loopback {
+			return &failed{step: connecting, err: errors.New("the connection is not encrypted")}
+		}
+		if err := c.Mail(envelope(s.options.From)); err != nil {
+			return &failed{step: sender, err: err}
+		}
+		if err := c.Reset(); err != nil {
+			return &failed{step: connecting, err: err}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// describe says whom Check has talked to.
+func (s *Sender) describe(c *gosmtp.Client) string {
+	text := s.address() + " takes mails from " + s.options.From
+	if s.options.URL.User != nil {
+		text += ", logged in"
+	}
+	state, ok := c.TLSConnectionState()
+	if !ok {
+		return text + ", in clear on this machine"
+	}
+	until := state.PeerCertificates[0].NotAfter.UTC().Format(time.DateOnly)
+	return fmt.Sprintf("%s, over %s, certificate valid until %s", text, tls.VersionName(state.Version), until)
+}
+
+func (s *Sender) address() string {
+	return net.JoinHostPort(s.options.URL.Hostname(), strconv.Itoa(s.port))
+}
+
+func (s *Sender) encrypted(c *gosmtp.Client) bool {
+	_, ok := c.TLSConnectionState()
+	return ok
+}
+
+// transfer hands over one mail that was written out before, since a mail that breaks off would be delivered so.
+func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
+	ascii := !strings.ContainsFunc(to[:strings.LastIndexByte(to, '@')], func(r rune) bool { return r > '~' })
+	if utf8, _ := c.Extension("SMTPUTF8"); !ascii && !utf8 {
+		return &failed{recipient, errors.New("the mail server takes no addresses with letters beyond ASCII"), true}
+	}
+	c.SkipSMTPUTF8(ascii) // servers that don't know it need not be avoided
+
+	if err := c.Mail(envelope(s.options.From)); err != nil {
+		return &failed{step: sender, err: err}
+	}
+	if err := c.Rcpt(envelope(to)); err != nil {
+		return &failed{step: recipient, err: err}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return &failed{step: content, err: err}
+	}
+	if _, err := w.Write(data); err != nil {
+		return &failed{step: content, err: err} // without the final dot, so that nothing is delivered
+	}
+	if err := w.Close(); err != nil {
+		return &failed{step: content, err: err}
+	}
+	return nil
+}
+
+// envelope returns a bare address between angle brackets.
+func envelope(bare string) string {
+	address, err := eml.Address(bare)
+	if err != nil {
+		return "<>" // not reached: the mail was written before
+	}
+	return address.String()
+}
+
+// converse connects, logs in and has the rest of the conversation.
+func (s *Sender) converse(ctx context.Context, op, to string, rest func(*gosmtp.Client) *failed) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	f := s.connected(ctx, func(c *gosmtp.Client) *failed {
+		f := rest(c)
+		_ = c.UpdateDeadline(quitTimeout)
+		_ = c.Quit()
+		return f
+	})
+	call := upstream.Call{System: system, Op: op}
+	if f != nil {
+		call.Kind = f.kind()
+	}
+	if call.Duration = time.Since(began); s.options.Observe != nil {
+		s.options.Observe(ctx, call)
+	}
+	if f == nil {
+		return nil
+	}
+	return s.failure(ctx, op, to, f)
+}
+
+// connected runs a conversation on a new connection, which it closes at the end, or when ctx ends.
+func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *failed) *failed {
+	var conn net.Conn
+	dial := func(dialing context.Context, network, _ string) (net.Conn, error) {
+		plain, err := s.options.Dial(dialing, network, s.address())
+		if err != nil {
+			return nil, err
+		}
+		conn = plain
+		context.AfterFunc(ctx, func() { _ = plain.Close() })
+		if s.options.URL.Scheme == "smtp" {
+			return plain, nil
+		}
+		secure := tls.Client(plain, s.tls())
+		return secure, secure.HandshakeContext(dialing)
+	}
+	defer func() {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}()
+	client, err := gomail.NewClient(s.options.URL.Hostname(), append(s.login(),
+		gomail.WithPort(s.port),
+		gomail.WithTimeout(timeout),
+		gomail.WithHELO(mail.Domain(strings.Trim(envelope(s.options.From), "<>"))), // servers refuse names without a dot
+		gomail.WithTLSConfig(s.tls()),
+		gomail.WithTLSPolicy(s.policy()),
+		gomail.WithDialContextFunc(dial),
+	)...)
+	if err != nil {
+		return &failed{step: connecting, err: err}
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return &failed{step: connecting, err: err}
+	}
+	return talk(session)
+}
+
+// login returns how to log in, with the mechanisms that servers have for passwords.
+func (s *Sender) login() []gomail.Option {
+	user := s.options.URL.User
+	if user == nil {
+		return nil
+	}
+	password, _ := user.Password()
+	return []gomail.Option{
+		gomail.WithUsername(user.Username()),
+		gomail.WithPassword(password),
+		gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain,
+			gomail.SMTPAuthLogin, gomail.SMTPAuthCramMD5),
+	}
+}
+
+// policy demands STARTTLS, except on this machine and where the connection is encrypted already.
+func (s *Sender) policy() gomail.TLSPolicy {
+	if s.options.URL.Scheme == "smtps" || s.loopback {
+		return gomail.NoTLS
+	}
+	return gomail.TLSMandatory
+}
+
+func (s *Sender) tls() *tls.Config {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.options.TLS != nil {
+		config = s.options.TLS.Clone()
+	}
+	config.ServerName = s.options.URL.Hostname()
+	return config
+}
+
+// step is how far a conversation got.
+type step int
+
+const (
+	connecting step = iota // up to the login
+	sender
+	recipient
+	content
+)
+
+// failed is the end of a conversation that failed.
+type failed struct {
+	step  step
+	err   error
+	final bool // it would fail again
+}
+
+// loginCodes say at any step that the login is missing or wrong.
+var loginCodes = []int{530, 534, 535, 538}
+
+// kind decides by the server's code, and by the step if there is none.
+func (f *failed) kind() upstream.Kind {
+	code := 0
+	if answer, ok := errors.AsType[*textproto.Error](f.err); ok {
+		code = answer.Code
+	}
+	switch {
+	case f.final:
+		return upstream.Rejected
+	case code >= 500 && (f.step <= sender || slices.Contains(loginCodes, code)):
+		return upstream.Refused
+	case code >= 500:
+		return upstream.Rejected
+	case code == 0 && f.step == connecting && !broken(f.err):
+		return upstream.Refused // such as a wrong certificate, or no STARTTLS
+	}
+	return upstream.Unavailable
+}
+
+// broken reports whether an error is one of the connection, or an answer that can't be read.
+func broken(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return true
+	}
+	ends := []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, context.Canceled, context.DeadlineExceeded}
+	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
+}
+
+// failure returns the error of a conversation, with the server's words redacted.
+func (s *Sender) failure(ctx context.Context, op, to string, f *failed) error {
+	e := &upstream.Error{System: system, Op: op, Kind: f.kind()}
+	if e.Kind == upstream.Refused {
+		e.Pause = refusedPause
+	}
+	password, _ := s.options.URL.User.Password()
+	private := []string{to, password}
+	if user := s.options.URL.User.Username(); user != "" {
+		private = append(private, user)
+	}
+	e.Detail = upstream.Redact(f.err.Error(), private...)
+	if err := ctx.Err(); err != nil && e.Kind == upstream.Unavailable {
+		e.Detail, e.Err = "the conversation was not finished in time", err
+	}
+	return e
+}

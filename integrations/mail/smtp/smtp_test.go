@@ -1,0 +1,336 @@
+package smtp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"mime"
+	"net"
+	"net/mail"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	contract "siteapi/integrations/mail"
+	"siteapi/integrations/mail/smtp"
+	"siteapi/integrations/mail/smtp/smtptest"
+	"siteapi/integrations/upstream"
+)
+
+func start(t *testing.T, o smtptest.Options) *smtptest.Server {
+	t.Helper()
+	s, err := smtptest.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// open returns a sender to an address at which a server answers as if it were on another machine.
+func open(t *testing.T, s *smtptest.Server, address string) *smtp.Sender {
+	t.Helper()
+	u, err := smtp.ParseURL(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return smtp.New(smtp.Options{
+		URL:  u,
+		From: "quotes@lumen.test",
+		TLS:  &tls.Config{RootCAs: s.Roots},
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, s.Addr)
+		},
+	})
+}
+
+const (
+	secure   = "smtps://siteapi:s3cret%2Fpass%3Aword@" + smtptest.Host
+	startTLS = "smtp://siteapi:s3cret%2Fpass%3Aword@" + smtptest.Host
+)
+
+func message(to string) *contract.Message {
+	return &contract.Message{
+		ID:      "5f0c@lumen.test",
+		Name:    "5f0c-visitor",
+		Date:    time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC),
+		From:    mail.Address{Name: "Lumen Studio", Address: "quotes@lumen.test"},
+		To:      to,
+		ReplyTo: "hello@lumen.test",
+		Subject: "Estimare pentru proiect",
+		Locale:  "ro",
+		Text:    "Bună,\n.\nun punct singur pe un rând",
+		HTML:    `<p>Bună</p><img src="cid:logo">`,
+		Logo:    []byte("\x89PNG"),
+		Attachments: []contract.Attachment{
+			{Name: "quote.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4")},
+		},
+	}
+}
+
+func kindOf(err error) upstream.Kind {
+	if err == nil {
+		return ""
+	}
+	return upstream.KindOf(err)
+}
+
+func TestSendOverTLS(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options smtptest.Options
+		address string
+	}{
+		"implicit": {smtptest.Options{Implicit: true, Login: true}, secure},
+		"STARTTLS": {smtptest.Options{StartTLS: true, Login: true}, startTLS},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := start(t, c.options)
+			sender := open(t, server, c.address)
+			if err := sender.Send(t.Context(), message("ana@client.test")); err != nil {
+				t.Fatal(err)
+			}
+			mails := server.Mails()
+			if len(mails) != 1 || mails[0].From != "quotes@lumen.test" || mails[0].To != "ana@client.test" {
+				t.Fatalf("the server took %v", mails)
+			}
+			found, err := sender.Check(t.Context())
+			if err != nil || !strings.Contains(found, "TLS 1.3") || !strings.Contains(found, "logged in") {
+				t.Errorf("the check found %q, %v", found, err)
+			}
+			if len(server.Mails()) != 1 {
+				t.Error("the check sent a mail")
+			}
+		})
+	}
+}
+
+// TestFaults fails each step in each way. Nothing but a lost answer may leave a mail that counts as not sent.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	steps := []smtptest.Step{smtptest.Greeting, smtptest.Hello, smtptest.StartTLS, smtptest.Auth, smtptest.Sender,
+		smtptest.Recipient, smtptest.Data, smtptest.Taken}
+	modes := []smtptest.Mode{smtptest.Later, smtptest.Never, smtptest.Hang, smtptest.Reset, smtptest.Slow}
+	for _, step := range steps {
+		for _, mode := range modes {
+			t.Run(string(step)+" "+string(mode), func(t *testing.T) {
+				t.Parallel()
+				server := start(t, smtptest.Options{StartTLS: true, Login: true})
+				server.Fail(smtptest.Fault{Step: step, Mode: mode})
+				ctx, cancel := context.WithTimeout(t.Context(), patience(mode))
+				defer cancel()
+				err := open(t, server, startTLS).Send(ctx, message("ana@client.test"))
+				if got, want := kindOf(err), kindFor(step, mode); got != want {
+					t.Errorf("the error is %v, want kind %q", err, want)
+				}
+				taken := len(server.Mails()) == 1
+				if want := mode == smtptest.Slow || step == smtptest.Taken; taken != want {
+					t.Errorf("the server took the mail: %v", taken)
+				}
+			})
+		}
+	}
+}
+
+func patience(mode smtptest.Mode) time.Duration {
+	if mode == smtptest.Hang {
+		return time.Second
+	}
+	return 15 * time.Second
+}
+
+func kindFor(step smtptest.Step, mode smtptest.Mode) upstream.Kind {
+	switch {
+	case mode == smtptest.Slow:
+		return ""
+	case mode != smtptest.Never:
+		return upstream.Unavailable
+	case step == smtptest.Recipient, step == smtptest.Data, step == smtptest.Taken:
+		return upstream.Rejected
+	}
+	return upstream.Refused
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	server := start(t, smtptest.Options{Implicit: true, Login: true})
+	plain := start(t, smtptest.Options{})
+	for name, c := range map[string]struct {
+		server  *smtptest.Server
+		address string
+	}{
+		"wrong password":      {server, "smtps://siteapi:mistyped@" + smtptest.Host},
+		"no login":            {server, "smtps://" + smtptest.Host},
+		"another name":        {server, "smtps://siteapi:s3cret%2Fpass%3Aword@other.test"},
+		"STARTTLS is missing": {plain, "smtp://" + smtptest.Host},
+		"AUTH is missing":     {plain, "smtp://siteapi:s3cret@localhost"},
+		"TLS is missing":      {plain, secure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sender := open(t, c.server, c.address)
+			err := sender.Send(t.Context(), message("ana@client.test"))
+			if _, checked := sender.Check(t.Context()); kindOf(err) != kindOf(checked) {
+				t.Errorf("sending says %v, the check %v", err, checked)
+			}
+			if name == "no login" && kindOf(err) == upstream.Rejected || kindOf(err) == "" ||
+				name != "no login" && kindOf(err) != upstream.Refused {
+				t.Errorf("the error is %v", err)
+			}
+			for _, secret := range []string{"mistyped", "s3cret", "ana@"} {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("the error tells %q: %v", secret, err)
+				}
+			}
+		})
+	}
+}
+
+func TestServerIsAway(t *testing.T) {
+	t.Parallel()
+	server := start(t, smtptest.Options{})
+	server.Close()
+	err := open(t, server, "smtp://localhost").Send(t.Context(), message("ana@client.test"))
+	if kindOf(err) != upstream.Unavailable {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestRejectedNamesNobody: the server's words are kept, without the address that they repeat.
+func TestRejectedNamesNobody(t *testing.T) {
+	t.Parallel()
+	server := start(t, smtptest.Options{})
+	server.Fail(smtptest.Fault{
+		Step: smtptest.Recipient,
+		Mode: smtptest.Never,
+		Text: "5.1.1 ana.pop@client.test: user unknown",
+	})
+	err := open(t, server, "smtp://localhost").Send(t.Context(), message("ana.pop@client.test"))
+	if err == nil || !strings.Contains(err.Error(), "user unknown") || strings.Contains(err.Error(), "ana.pop") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestOddAddresses(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]struct {
+		utf8 bool
+		rcpt string // empty: rejected
+	}{
+		`"ana pop"@client.test`:    {false, "ana pop@client.test"}, // the server takes the quotes off
+		`"a\"b"@client.test`:       {false, `a"b@client.test`},
+		"o'brien+x@client.test":    {false, "o'brien+x@client.test"},
+		"ana@bücher.test":          {false, "ana@xn--bcher-kva.test"},
+		"ștefania@client.test":     {true, "ștefania@client.test"},
+		"stefanía@client.test":     {false, ""},
+		"ana@client.test\r\nDATA":  {false, ""},
+		"ana@client.test>,<b@c.de": {false, ""},
+		"@client.test":             {false, ""},
+		"":                         {false, ""},
+	} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			server := start(t, smtptest.Options{UTF8: want.utf8})
+			err := open(t, server, "smtp://localhost").Send(t.Context(), message(to))
+			mails := server.Mails()
+			if want.rcpt == "" {
+				if kindOf(err) != upstream.Rejected || len(mails) > 0 {
+					t.Errorf("the error is %v, and the server took %d mails", err, len(mails))
+				}
+				return
+			}
+			if err != nil || len(mails) != 1 || mails[0].To != want.rcpt {
+				t.Errorf("the error is %v, and the server took %d mails", err, len(mails))
+			}
+		})
+	}
+}
+
+// TestHeaders: nothing in a message can add a header, a recipient or a part.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`"Ana" <x@evil.test>,`,
+		"Ana\r\nBcc: x@evil.test\r\n\r\n<b>",
+		strings.Repeat("Wörter ", 60),
+		"🚀 Ștefania 🎉",
+		"\u202egnp.exe",
+	} {
+		t.Run(text[:4], func(t *testing.T) {
+			t.Parallel()
+			server := start(t, smtptest.Options{})
+			m := message("ana@client.test")
+			m.Subject, m.From.Name, m.Text = text, text, text
+			if err := open(t, server, "smtp://localhost").Send(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := mail.ReadMessage(bytes.NewReader(server.Mails()[0].Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkHeaders(t, sent, text)
+		})
+	}
+}
+
+func checkHeaders(t *testing.T, sent *mail.Message, text string) {
+	t.Helper()
+	for _, name := range []string{"From", "To", "Reply-To"} {
+		list, err := sent.Header.AddressList(name)
+		if err != nil || len(list) != 1 || strings.Contains(list[0].Address, "evil") {
+			t.Errorf("%s is %v, %v", name, sent.Header[name], err)
+		}
+	}
+	if sent.Header.Get("Bcc") != "" || sent.Header.Get("User-Agent")+sent.Header.Get("X-Mailer") != "" {
+		t.Errorf("there are headers that were not asked for: %v", sent.Header)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(sent.Header.Get("Subject"))
+	if err != nil || strings.ContainsAny(subject, "\r\n\u202e") || !strings.HasPrefix(text, subject[:3]) && subject[0] != 'g' {
+		t.Errorf("the subject is %q, %v", subject, err)
+	}
+	for name, want := range map[string]string{
+		"Auto-Submitted":   "auto-generated",
+		"Message-Id":       "<5f0c@lumen.test>",
+		"Content-Language": "ro",
+		"Date":             "Sat, 31 Jan 2026 09:30:00 +0000",
+	} {
+		if got := sent.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	body, _ := io.ReadAll(sent.Body)
+	if n := bytes.Count(body, []byte("Content-Type:")); n != 6 {
+		t.Errorf("there are %d parts:\n%s", n, body)
+	}
+}
+
+func TestParseURL(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"smtps://siteapi:secret@mail.test:465": true,
+		"smtp://mail.test":                     true,
+		"smtp://[::1]:25/":                     true,
+		"http://mail.test":                     false,
+		"smtp://":                              false,
+		"smtp://mail.test:0":                   false,
+		"smtp://mail.test:smtp":                false,
+		"smtps://siteapi@mail.test":            false,
+		"smtps://:secret@mail.test":            false,
+		"smtps://mail.test/?auth=plain":        false,
+		"mail.test:25":                         false,
+	} {
+		u, err := smtp.ParseURL(address)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v, %v", address, u, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+	if _, err := url.Parse(secure); err != nil {
+		t.Fatal(err)
+	}
+}

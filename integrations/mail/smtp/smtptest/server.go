@@ -1,0 +1,213 @@
+// Package smtptest is a mail server for tests. It keeps what it takes, and fails as mail servers fail.
+package smtptest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// The login of servers that ask for one.
+const (
+	User     = "siteapi"
+	Password = "s3cret/pass:word"
+)
+
+// Host is a name that the certificate of every server is for, beside 127.0.0.1.
+const Host = "mail.lumen.test"
+
+// Options say how a server works.
+type Options struct {
+	Addr     string // 127.0.0.1:0 if it is empty
+	Implicit bool   // TLS from the beginning, as on port 465
+	StartTLS bool
+	Login    bool
+	UTF8     bool // takes addresses with letters beyond ASCII
+}
+
+// Mail is a mail that the server took.
+type Mail struct {
+	From, To string // of the envelope
+	Data     []byte
+}
+
+// Server is a running mail server.
+type Server struct {
+	Addr  string
+	Roots *x509.CertPool // that trust its certificate
+	PEM   []byte         // the certificate
+
+	options  Options
+	server   *smtp.Server
+	listener net.Listener
+
+	mu     sync.Mutex
+	faults []*Fault
+	mails  []Mail
+}
+
+// Start starts a server. The caller closes it.
+func Start(o Options) (*Server, error) {
+	certificate, roots, pem, err := newCertificate()
+	if err != nil {
+		return nil, err
+	}
+	addr := o.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: listener.Addr().String(), Roots: roots, PEM: pem, options: o}
+	s.server = smtp.NewServer(smtp.BackendFunc(s.newSession))
+	s.server.Domain = Host
+	s.server.AllowInsecureAuth = true
+	s.server.EnableSMTPUTF8 = o.UTF8
+	s.server.ErrorLog = silent{}
+	s.server.ReadTimeout = time.Minute
+
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}}
+	if o.StartTLS {
+		s.server.TLSConfig = config
+	}
+	if o.Implicit {
+		listener = tls.NewListener(listener, config)
+	}
+	s.listener = listener
+	go func() { _ = s.server.Serve(faultyListener{listener, s}) }()
+	return s, nil
+}
+
+// Close stops the server.
+func (s *Server) Close() {
+	_ = s.listener.Close()
+	_ = s.server.Close()
+}
+
+// Mails returns the mails that the server took, the oldest first.
+func (s *Server) Mails() []Mail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mails)
+}
+
+// Forget drops the mails taken so far.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mails = nil
+}
+
+func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
+	return &session{server: s, conn: c.Conn()}, nil
+}
+
+// session is one conversation.
+type session struct {
+	server   *Server
+	conn     net.Conn
+	loggedIn bool
+	mail     Mail
+}
+
+// AuthMechanisms implements [smtp.AuthSession].
+func (s *session) AuthMechanisms() []string {
+	if s.server.options.Login {
+		return []string{sasl.Plain}
+	}
+	return nil
+}
+
+// Auth implements [smtp.AuthSession].
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if err := s.server.fail(Auth, s.conn, ""); err != nil {
+			return err
+		}
+		if s.loggedIn = user == User && password == Password; !s.loggedIn {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+
+// Mail implements [smtp.Session].
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	if s.server.options.Login && !s.loggedIn {
+		return smtp.ErrAuthRequired
+	}
+	s.mail.From = from
+	return s.server.fail(Sender, s.conn, "")
+}
+
+// Rcpt implements [smtp.Session].
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mail.To = to
+	return s.server.fail(Recipient, s.conn, to)
+}
+
+// Data implements [smtp.Session].
+func (s *session) Data(r io.Reader) (err error) {
+	if err := s.server.fail(Data, s.conn, s.mail.To); err != nil {
+		return err
+	}
+	if s.mail.Data, err = io.ReadAll(r); err != nil {
+		return err
+	}
+	s.server.mu.Lock()
+	s.server.mails = append(s.server.mails, s.mail)
+	s.server.mu.Unlock()
+	return s.server.fail(Taken, s.conn, s.mail.To)
+}
+
+// Reset implements [smtp.Session].
+func (s *session) Reset() { s.mail = Mail{} }
+
+// Logout implements [smtp.Session].
+func (s *session) Logout() error { return nil }
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}
+
+// newCertificate makes a certificate that signs itself.
+func newCertificate() (certificate tls.Certificate, roots *x509.CertPool, file []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return certificate, nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		DNSNames:              []string{Host, "localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return certificate, nil, nil, err
+	}
+	file = encodePEM(der)
+	roots = x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(file) {
+		return certificate, nil, nil, errors.New("the certificate can't be read")
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots, file, nil
+}
