@@ -109,9 +109,10 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 }
 
 // storePrices stores the rules of new content in the background, so that those before it
-// count as replaced from now on, even while nobody asks for a price.
+// count as replaced from now on, even while nobody asks for a price. A command that only
+// writes mails has nowhere to store them.
 func (r *Resolver) storePrices(s *snapshot) {
-	if s.prices != nil {
+	if s.prices != nil && r.Prices != nil {
 		r.work.start(func(context.Context) { _ = r.usePriceRules(context.Background(), s.prices) }) // it logs
 	}
 }

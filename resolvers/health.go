@@ -13,6 +13,7 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
@@ -78,7 +79,7 @@ func (c Check) examine(ctx context.Context) (found []*schema.HealthCheck) {
 	case errors.Is(err, ErrNotMade):
 		warn(err.Error(),
 			"right before the first start, which makes it; else set DATA_DIR to the folder of the service")
-	case kind == upstream.Refused:
+	case kind == upstream.Refused && c.Name != "mail":
 		report(schema.HealthStateFailed, err.Error(),
 			"see whether SANITY_TOKEN or HUBSPOT_TOKEN is valid and has the rights that "+
 				"the driver's manual names, for Sanity the role Editor")
@@ -98,6 +99,9 @@ type Dependencies struct {
 	CMS      func() (cms.Content, cms.Eraser, error)
 	CRM      func() (crm.Lookup, error) // nil: the CRM is in files
 	Leases   func(ctx context.Context) (store.Leases, error)
+
+	Mail     mail.Sender // nil: no mail server is used
+	Networks func(ctx context.Context) (submissions, networks int64, err error)
 
 	ContentTypes []string // document types that the site uses
 }
@@ -123,6 +127,11 @@ func (d Dependencies) Checks() []Check {
 		{"crm", d.checkCRM, "see the settings of the CRM" + wait},
 		{"watch", d.checkWatch, "see the database"},
 		{"prices", d.checkPrices, "see the CMS"},
+		{
+			"mail",
+			d.checkMail,
+			"see host, port, user and password in SMTP_URL, its certificate, and MAIL_FROM" + wait,
+		},
 	}
 }
 
@@ -148,7 +157,7 @@ func (d Dependencies) checkDeliveries(ctx context.Context, warn Warn) (string, e
 
 	for _, n := range counts {
 		switch age := time.Since(n.Oldest).Round(time.Second); {
-		case n.Number == 0:
+		case n.Number == 0, n.Target.BestEffort():
 		case n.State == queue.Failed:
 			warn(
 				fmt.Sprintf("%d leads were refused by the %s for good", n.Number, n.Target),
@@ -315,6 +324,30 @@ func (d Dependencies) comparePrices(ctx context.Context, rules *price.Rules, war
 			"see their sent range with `siteapi leads show`; a page that computes prices itself is the usual reason")
 	}
 	return text, nil
+}
+
+// fewNetworks is the number of leads of the last day from which it means something that
+// all came from one network.
+const fewNetworks = 5
+
+// checkMail logs in to the mail server, and has the sender accepted. It sends nothing.
+func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) {
+	if d.Mail == nil {
+		return "no mail server is used", nil
+	}
+	found, err := d.Mail.Check(ctx)
+	if err != nil {
+		return "", err
+	}
+	submissions, networks, err := d.Networks(ctx)
+	if submissions >= fewNetworks && networks == 1 {
+		warn(
+			fmt.Sprintf("all %d leads of the last day came from one network: "+
+				"beyond 20 an hour, mails to their visitors wait", submissions),
+			"see whether TRUSTED_PROXIES names the proxies before this service",
+		)
+	}
+	return found, err
 }
 
 // checkCRM looks up a contact that does not exist.

@@ -128,10 +128,11 @@ func badCursor() error {
 	})
 }
 
-// asksDeliveries reports whether an operation selects deliveries below the current field.
+// asksDeliveries reports whether an operation selects deliveries below the current field,
+// or what follows from them.
 func asksDeliveries(ctx context.Context) bool {
-	return selects(graphql.GetOperationContext(ctx),
-		graphql.GetFieldContext(ctx).Field.Selections, "deliveries")
+	op, set := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections
+	return selects(op, set, "deliveries") || selects(op, set, "noMailReason")
 }
 
 func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {
@@ -229,6 +230,8 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 		CMS:          func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
 		Leases:       func(context.Context) (store.Leases, error) { return r.Leases, nil },
+		Mail:         r.Mail.Sender,
+		Networks:     r.Mail.Claims.MailNetworks,
 		ContentTypes: r.ContentTypes,
 	}.Checks()
 

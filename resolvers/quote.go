@@ -46,6 +46,8 @@ func (r *Resolver) submitQuote(
 		n.IdempotencyKey = digest(in.SessionID, key)
 	}
 
+	n.Network = r.networkHash(schema.CallerFrom(ctx).Address)
+
 	n.Submission.ID = r.NewID()
 	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 

@@ -85,6 +85,8 @@ type Deps struct {
 
 	Development bool // report the names of the hints that trackQuote drops
 
+	Mail Mail
+
 	Count func(event Event) // optional: counts events
 }
 
@@ -156,6 +158,9 @@ func (r *Resolver) Close(ctx context.Context) error {
 func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.deleteOld(ctx, "sessions", r.SessionRetention, r.Operators.Archive.PruneSessions)
 	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneSubmissions)
+	if _, err := r.Mail.Claims.PruneMails(ctx, r.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
+		r.Log.Error().Err(err).Msg("deleting old counts of mails")
+	}
 }
 
 // deleteOld deletes everything older than a retention. A retention of 0 deletes nothing.

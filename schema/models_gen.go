@@ -108,7 +108,7 @@ type Delivery struct {
 	AttemptCount int `json:"attemptCount"`
 	// Number of attempts after which it has failed.
 	MaxAttempts int `json:"maxAttempts"`
-	// Why it has not arrived: the last failure, or why its target is paused. Without personal data.
+	// Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data.
 	Reason *string `json:"reason"`
 	// The lead; null if it was erased.
 	Lead *Lead `json:"lead"`
@@ -140,7 +140,7 @@ type DeliveryEdge struct {
 
 // A place where personal data may be stored.
 type ErasurePlace struct {
-	// The place: `deliveries`, `cms`, `crm`, `database` or `cache`.
+	// The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`.
 	Place string `json:"place"`
 	// What is counted there, such as `documents`.
 	Unit string `json:"unit"`
@@ -311,6 +311,8 @@ type Lead struct {
 	PDFURL string `json:"pdfUrl"`
 	// Its deliveries, the oldest first; delivered ones are deleted after 30 days.
 	Deliveries []*Delivery `json:"deliveries"`
+	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more.
+	NoMailReason *string `json:"noMailReason"`
 }
 
 // A page of leads. There is no total, since counting would read all leads.
@@ -749,6 +751,8 @@ const (
 	DeliveryStateFailed DeliveryState = "FAILED"
 	// The target has it.
 	DeliveryStateDelivered DeliveryState = "DELIVERED"
+	// The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days.
+	DeliveryStateNotSent DeliveryState = "NOT_SENT"
 )
 
 var AllDeliveryState = []DeliveryState{
@@ -757,11 +761,12 @@ var AllDeliveryState = []DeliveryState{
 	DeliveryStateRetrying,
 	DeliveryStateFailed,
 	DeliveryStateDelivered,
+	DeliveryStateNotSent,
 }
 
 func (e DeliveryState) IsValid() bool {
 	switch e {
-	case DeliveryStatePending, DeliveryStateRunning, DeliveryStateRetrying, DeliveryStateFailed, DeliveryStateDelivered:
+	case DeliveryStatePending, DeliveryStateRunning, DeliveryStateRetrying, DeliveryStateFailed, DeliveryStateDelivered, DeliveryStateNotSent:
 		return true
 	}
 	return false
@@ -812,17 +817,23 @@ const (
 	DeliveryTargetCrm DeliveryTarget = "CRM"
 	// The address of the setting `LEAD_WEBHOOK_URL`.
 	DeliveryTargetWebhook DeliveryTarget = "WEBHOOK"
+	// The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept.
+	DeliveryTargetVisitorMail DeliveryTarget = "VISITOR_MAIL"
+	// The mails to the addresses of the setting `SALES_MAIL_TO`.
+	DeliveryTargetSalesMail DeliveryTarget = "SALES_MAIL"
 )
 
 var AllDeliveryTarget = []DeliveryTarget{
 	DeliveryTargetCms,
 	DeliveryTargetCrm,
 	DeliveryTargetWebhook,
+	DeliveryTargetVisitorMail,
+	DeliveryTargetSalesMail,
 }
 
 func (e DeliveryTarget) IsValid() bool {
 	switch e {
-	case DeliveryTargetCms, DeliveryTargetCrm, DeliveryTargetWebhook:
+	case DeliveryTargetCms, DeliveryTargetCrm, DeliveryTargetWebhook, DeliveryTargetVisitorMail, DeliveryTargetSalesMail:
 		return true
 	}
 	return false

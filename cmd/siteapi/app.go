@@ -19,6 +19,7 @@ import (
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
@@ -95,7 +96,7 @@ func newApp(
 	}
 
 	d := deliveries{
-		senders: senders(s, content, contacts, announce),
+		senders: a.senders(content, contacts, announce),
 		observe: a.metrics.Delivery,
 		call:    a.metrics.Call,
 	}
@@ -177,6 +178,7 @@ func (a *app) newResolver(
 			Deliveries: a.data.Queue,
 			CMS:        content,
 			CRM:        contacts,
+			Mails:      mailfile.Open(s.MailPath()),
 			Truncate:   a.data.Truncate,
 			ClearPDFs:  entries.Clear,
 		},
@@ -191,6 +193,7 @@ func (a *app) newResolver(
 		LeadRetention:    s.LeadRetention,
 		MinTime:          s.SpamMinTime,
 		Challenge:        verifier,
+		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),
 		Count:            a.metrics.Event,
 		TellEdge:         a.tellEdge(),
 	})

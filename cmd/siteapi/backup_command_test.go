@@ -134,7 +134,7 @@ func TestBackupWhileVisitorsWrite(t *testing.T) {
 	}
 
 	var deliveries []listedDelivery
-	if fresh.json(&deliveries, "deliveries", "list", "--state", "all"); len(deliveries) != 2*len(held) {
+	if fresh.json(&deliveries, "deliveries", "list", "--state", "all"); len(deliveries) != 4*len(held) {
 		t.Errorf("%d leads were restored with %d deliveries", len(held), len(deliveries))
 	}
 

@@ -67,8 +67,8 @@ func TestDeliveriesCommands(t *testing.T) {
 
 	s.refuses(map[string]string{
 		"deliveries list --state lost": "must be one of pending, running, retrying, " +
-			"delivered, failed, all",
-		"deliveries list --target fax":                       "must be one of cms, crm, webhook",
+			"delivered, not-sent, failed, all",
+		"deliveries list --target fax":                       "must be one of cms, crm, webhook, visitor-mail, sales-mail",
 		"deliveries list failed":                             "one argument too many",
 		"deliveries retry":                                   "give <delivery> … | --all",
 		"deliveries retry one":                               "first column",
@@ -77,7 +77,7 @@ func TestDeliveriesCommands(t *testing.T) {
 		"deliveries resend " + arrived:                       `"target" not set`,
 		"deliveries resend " + arrived + " --target webhook": "set LEAD_WEBHOOK_URL",
 		"deliveries verify --since yesterday":                "must be a duration",
-		"deliveries verify --target fax":                     "must be one of cms, crm, webhook",
+		"deliveries verify --target fax":                     "must be one of cms, crm, webhook, visitor-mail, sales-mail",
 	})
 
 	s.stubs.recover()

@@ -156,7 +156,7 @@ func newRateLimits(s *config.Settings, conn *valkeyconn.Conn) *httpserver.RateLi
 // fail.
 func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, error) {
 	if s.LeadWebhookURL == "" {
-		return func(context.Context, *lead.Lead) error {
+		return func(context.Context, *queue.Try) error {
 			return &upstream.Error{
 				System: "webhook",
 				Op:     "announcing the lead",
@@ -176,24 +176,33 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 		return nil, fmt.Errorf("LEAD_WEBHOOK_URL: %w", err)
 	}
 
-	return func(ctx context.Context, q *lead.Lead) error {
+	return func(ctx context.Context, t *queue.Try) error {
 		return webhook.Announce(ctx, leadwebhook.Lead{
-			Lead:      *q,
-			Reference: lead.Reference(q.ID),
-			PDFURL:    s.SiteURL + q.PDFPath(),
+			Lead:      *t.Lead,
+			Reference: lead.Reference(t.ID),
+			PDFURL:    s.SiteURL + t.PDFPath(),
 		})
 	}, nil
 }
 
-// senders returns the functions that deliver a submission to each target.
-func senders(
-	s *config.Settings, submissions cms.Submissions, contacts crm.Contacts, announce queue.Send,
+// senders returns the functions that deliver a submission to each target. The mails are
+// sent by the resolvers, which are made before the first delivery begins.
+func (a *app) senders(
+	submissions cms.Submissions, contacts crm.Contacts, announce queue.Send,
 ) map[queue.Target]queue.Send {
 	return map[queue.Target]queue.Send{
 		queue.Webhook: announce,
-		queue.CMS:     submissions.Put,
-		queue.CRM: func(ctx context.Context, q *lead.Lead) error {
-			return contacts.Upsert(ctx, crm.Lead{Submission: q, PDFURL: s.SiteURL + q.PDFPath()})
+		queue.CMS: func(ctx context.Context, t *queue.Try) error {
+			return submissions.Put(ctx, t.Lead)
+		},
+		queue.CRM: func(ctx context.Context, t *queue.Try) error {
+			return contacts.Upsert(ctx, crm.Lead{Submission: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
+		},
+		queue.VisitorMail: func(ctx context.Context, t *queue.Try) error {
+			return a.resolver.SendVisitorMail(ctx, t)
+		},
+		queue.SalesMail: func(ctx context.Context, t *queue.Try) error {
+			return a.resolver.SendSalesMail(ctx, t)
 		},
 	}
 }
@@ -211,6 +220,18 @@ func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.Ta
 			MaxWorkers: 4,
 			PerSecond:  5,
 			Off:        s.LeadWebhookURL == "",
+		},
+		{
+			Name:       queue.VisitorMail,
+			Send:       senders[queue.VisitorMail],
+			MaxWorkers: 4,
+			Off:        !s.Mails() || !s.VisitorMail,
+		},
+		{
+			Name:       queue.SalesMail,
+			Send:       senders[queue.SalesMail],
+			MaxWorkers: 4,
+			Off:        !s.Mails(),
 		},
 	}
 }

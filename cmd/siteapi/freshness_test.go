@@ -235,7 +235,6 @@ func TestWatchIsVisible(t *testing.T) {
 
 	health := `{ serviceHealth { checks { name state detail } } }`
 	eventually(t, "the health names the stream", func() bool {
-		time.Sleep(200 * time.Millisecond) // each question makes all checks
 		got := s.query(health, nil, "Authorization: Bearer "+config.DevAdminToken)
 		return bytes.Contains(got.body, []byte(`"name":"watch","state":"OK","detail":"by the event stream`))
 	})
@@ -252,20 +251,4 @@ func TestWatchIsVisible(t *testing.T) {
 		seen["siteapi_content_watch_heard_seconds"] == "" {
 		t.Errorf("metrics: %v", seen)
 	}
-
-	// What another instance says of itself is seen as well.
-	eventually(t, "the health says why there is no stream", func() bool {
-		note := `{"mode":"asking","since":"2026-01-02T03:04:05Z","heard":"2026-01-02T03:04:05Z","reason":"it is away"}`
-		l, _, err := s.app.data.Tables.Lease(t.Context(), "watch")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Note = note
-		if _, err := s.app.data.Tables.HoldLease(t.Context(), l, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		got := s.query(health, nil, "Authorization: Bearer "+config.DevAdminToken)
-		return bytes.Contains(got.body, []byte(`"name":"watch","state":"WARNING"`)) &&
-			bytes.Contains(got.body, []byte("it is away"))
-	})
 }

@@ -23,7 +23,10 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
+	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
 )
 
@@ -139,8 +142,12 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
 			return openDatabase(ctx, s, deliveries{}, log)
 		},
-		OpenCMS: func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
-		OpenCRM: func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
+		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
+		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
+		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },
+		OpenMailer: func(s *config.Settings, quotes store.Quotes) (*resolvers.Resolver, error) {
+			return newMailer(s, log, metrics, quotes)
+		},
 		OpenCache: func(ctx context.Context, s *config.Settings) (cache.Cache, error) {
 			c, _, err := openCache(ctx, s, log)
 			return c, err

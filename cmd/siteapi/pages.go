@@ -26,6 +26,8 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"playground":    hidden[s.Playground],
 		"inbox":         hidden[address != ""],
 		"inbox-url":     address,
+		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
+		"mail-folder":   s.MailPath(),
 		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0],
 	}
 

@@ -63,7 +63,8 @@ func TestRetention(t *testing.T) {
 	for _, id := range []string{"old", "young"} {
 		eventually(t, id+" arrives", func() bool {
 			d := s.deliveries(id)
-			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
+			return d["cms"].State == "delivered" && d["crm"].State == "delivered" &&
+				d["sales_mail"].State == "delivered"
 		})
 	}
 

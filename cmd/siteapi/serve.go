@@ -64,6 +64,9 @@ func serve(ctx context.Context, getenv func(string) string, out io.Writer) error
 			ready.Str("playground", base+pages.PlaygroundPath)
 		}
 	}
+	if s.SMTPURL == nil && s.Mails() {
+		ready.Str("mails", s.MailPath()+"/*.eml")
+	}
 	ready.Msg("ready")
 
 	// This does nothing unless systemd waits for it; systemd itself reports a

@@ -97,6 +97,10 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"GRAPHQL_PLAYGROUND":    {"x"},
 		"GRAPHQL_OPERATIONS":    {"all", "trusted"},
 		"GRAPHQL_DOCUMENTS":     {"none"},
+		"SMTP_URL":              {"http://mail.example", "smtp://", "smtps://user@mail.example", "mail.example:25"},
+		"MAIL_FROM":             {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
+		"SALES_MAIL_TO":         {"nobody", ",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
+		"VISITOR_MAIL":          {"yes"},
 	}
 
 	for name, values := range tests {
@@ -133,6 +137,8 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 			"CDN_PURGE_URL=http://api.fastly.com/service/x/purge", "CDN_PURGE_KIND=fastly", "CDN_PURGE_TOKEN=t",
 		},
 		"REVALIDATE_SECRET":          {"REVALIDATE_URLS=http://next:3000/api/revalidate"},
+		"MAIL_FROM":                  {"SMTP_URL=smtp://mail.example", "SALES_MAIL_TO=sales@lumen.example"},
+		"SALES_MAIL_TO":              {"SMTP_URL=smtp://mail.example", "MAIL_FROM=quotes@lumen.example"},
 		"SANITY_TOKEN":               {"SANITY_TOKEN=dev-cache-token"},
 		"CMS_WEBHOOK_SIGNING_SECRET": {"CMS_WEBHOOK_SIGNING_SECRET=x,dev-webhook-secret"},
 		"SANITY_API_URL":             {"SANITY_API_URL=http://sanity.example"},
@@ -304,6 +310,10 @@ func TestDocumentedSettings(t *testing.T) {
 		"LEAD_WEBHOOK_FORMAT":        {"json", "slack"},
 		"LEAD_WEBHOOK_SECRET":        {webhookSecret, webhookSecret + "," + webhookSecret},
 		"DELIVERY_RATE":              {"0", "2.5", "100"},
+		"SMTP_URL":                   {"smtps://siteapi:p%40ss@mail.example:465", "smtp://127.0.0.1", "smtp://[::1]:25"},
+		"MAIL_FROM":                  {"quotes@lumen.example", "Lumen Studio <quotes@lumen.example>"},
+		"SALES_MAIL_TO":              {"a@b.example", "a@b.example, Ana <c@d.example>"},
+		"VISITOR_MAIL":               {"on", "off"},
 		"LOGO_HOSTS": {
 			"cdn.sanity.io",
 			"*.example.com,cdn.example.com:8443,http://127.0.0.1:1",
@@ -332,6 +342,8 @@ func TestDocumentedSettings(t *testing.T) {
 				"CDN_PURGE_TOKEN":     "t",
 				"REVALIDATE_SECRET":   webhookSecret,
 				"HUBSPOT_TOKEN":       "t",
+				"MAIL_FROM":           "quotes@lumen.example",
+				"SALES_MAIL_TO":       "sales@lumen.example",
 				"GRAPHQL_DOCUMENTS":   dir,
 				item.Name:             value,
 			}

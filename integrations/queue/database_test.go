@@ -324,7 +324,7 @@ func newFake(fault func(ctx context.Context, id string, call int) error) *fake {
 	return &fake{fault: fault, calls: map[string]int{}, taken: map[string]int{}}
 }
 
-func (f *fake) send(ctx context.Context, s *lead.Lead) error {
+func (f *fake) send(ctx context.Context, s *queue.Try) error {
 	f.mu.Lock()
 	f.calls[s.ID]++
 	f.times = append(f.times, time.Now())

@@ -26,10 +26,21 @@ const (
 	CMS     Target = "cms"
 	CRM     Target = "crm"
 	Webhook Target = "webhook" // only if the site has one
+
+	// The mails, only if the site sends some.
+	VisitorMail Target = "visitor_mail"
+	SalesMail   Target = "sales_mail"
 )
 
 // Targets lists all targets, in the order they are shown.
-func Targets() []Target { return []Target{CMS, CRM, Webhook} }
+func Targets() []Target { return []Target{CMS, CRM, Webhook, VisitorMail, SalesMail} }
+
+// Mail reports whether a target is one of the mails.
+func (t Target) Mail() bool { return t == VisitorMail || t == SalesMail }
+
+// BestEffort reports whether deliveries to a target decide nothing about their leads:
+// neither the state nor the retention of a lead, nor whether an operator is alerted.
+func (t Target) BestEffort() bool { return t == VisitorMail }
 
 // State is the state of a delivery.
 type State string
@@ -40,11 +51,12 @@ const (
 	Running   State = "running"   // being tried
 	Retrying  State = "retrying"  // failed so far, to be tried again
 	Delivered State = "delivered" // accepted by the target
+	NotSent   State = "not_sent"  // will not be sent, for a reason that is no failure of its target
 	Failed    State = "failed"    // rejected, or tried too often; kept until an operator retries it
 )
 
 // States lists all states, in the order a delivery passes through them.
-func States() []State { return []State{Pending, Running, Retrying, Delivered, Failed} }
+func States() []State { return []State{Pending, Running, Retrying, Delivered, NotSent, Failed} }
 
 // Delivery is one submission on its way to one target, as operators see it.
 type Delivery struct {
@@ -61,6 +73,7 @@ type Delivery struct {
 
 	Paused string    `json:"paused,omitempty"` // redacted reason why its target is paused
 	Errors []Attempt `json:"errors"`           // oldest first
+	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
 }
 
 // Attempt is one failed try.
@@ -100,13 +113,15 @@ func tagsOf(submissionIDs []string) []string {
 }
 
 // jobStates returns River's states for deliveries in the given states, or any state if
-// none is given. River does not tell pending from retrying deliveries, so each of the two
-// includes the other.
+// none is given. River does not tell pending from retrying deliveries, nor those that
+// were not sent from others that ended, so that each of them includes the others.
 func jobStates(states ...State) []rivertype.JobState {
 	var found []rivertype.JobState
 	for _, s := range rivertype.JobStates() {
-		waiting := stateOf(s, 0) == Pending && slices.Contains(states, Retrying)
-		if len(states) == 0 || waiting || slices.Contains(states, stateOf(s, 0)) {
+		state := stateOf(s, 0)
+		waiting := state == Pending && slices.Contains(states, Retrying)
+		ended := (state == Delivered || state == Failed) && slices.Contains(states, NotSent)
+		if len(states) == 0 || waiting || ended || slices.Contains(states, state) {
 			found = append(found, s)
 		}
 	}
@@ -156,6 +171,10 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 
 	if job.FinalizedAt != nil {
 		d.FinishedAt = job.FinalizedAt.UTC()
+		d.Reason = progressOf(job).NotSent
+	}
+	if d.Reason != "" || d.State == Failed && d.Target.BestEffort() {
+		d.State = NotSent
 	}
 
 	if d.State == Pending || d.State == Retrying {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/riverqueue/river"
+
+	"siteapi/integrations/store"
 )
 
 // inTx is the queue within a transaction of the store.
@@ -17,15 +19,23 @@ type inTx[TTx any] struct {
 
 // Enqueue creates the deliveries of new submissions. Any process may call it.
 func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
-	var params []river.InsertManyParams
+	var list []store.Delivery
 	for _, c := range h.queue.Targets {
-		if c.Off {
-			continue
-		}
 		for _, id := range submissionIDs {
+			list = append(list, store.Delivery{SubmissionID: id, Target: string(c.Name)})
+		}
+	}
+	return h.Restore(ctx, list)
+}
+
+// Restore creates single deliveries, except for targets that get no new ones.
+func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) error {
+	var params []river.InsertManyParams
+	for _, d := range list {
+		if t := h.queue.targets[Target(d.Target)]; t != nil && !t.Off {
 			params = append(params, river.InsertManyParams{
-				Args:       args{id},
-				InsertOpts: h.queue.targets[c.Name].insertOpts(id),
+				Args:       args{d.SubmissionID},
+				InsertOpts: t.insertOpts(d.SubmissionID),
 			})
 		}
 	}
@@ -44,7 +54,7 @@ func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
 func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids []string, err error) {
 	found, err := list(ctx, h.jobs, Filter{States: []State{Pending, Running, Retrying, Failed}})
 	for _, d := range found {
-		if slices.Contains(submissionIDs, d.SubmissionID) {
+		if !d.Target.BestEffort() && slices.Contains(submissionIDs, d.SubmissionID) {
 			ids = append(ids, d.SubmissionID)
 		}
 	}

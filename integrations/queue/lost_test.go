@@ -13,7 +13,6 @@ import (
 
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 
-	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store/sqlite"
 )
@@ -41,7 +40,7 @@ func victim(path string) error {
 	}
 	pool.SetMaxOpenConns(1)
 
-	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *lead.Lead) error {
+	q, _, err := queue.New(riversqlite.New(pool), options(func(context.Context, *queue.Try) error {
 		fmt.Println("sending")
 		select {}
 	}))

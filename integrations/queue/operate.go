@@ -130,7 +130,11 @@ func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) er
 		return fmt.Errorf("reading the submission: %w", err)
 	}
 
-	inserted, err := q.client.Insert(ctx, args{submissionID}, t.insertOpts(submissionID))
+	opts := t.insertOpts(submissionID)
+	if name.Mail() { // an earlier delivery may have been deleted, with the number of its sendings
+		opts.Metadata = fmt.Appendf(nil, `{%q: {"sending": %d}}`, rivertype.MetadataKeyOutput, time.Now().Unix())
+	}
+	inserted, err := q.client.Insert(ctx, args{submissionID}, opts)
 	switch {
 	case err != nil:
 		return fmt.Errorf("enqueueing a delivery: %w", err)
@@ -212,7 +216,7 @@ func (q *Queue) ReportOverdue(ctx context.Context) {
 	}
 
 	for _, c := range counts {
-		if c.Number > 0 && c.State != Failed && time.Since(c.Oldest) > OverdueAge {
+		if c.Number > 0 && c.State != Failed && !c.Target.BestEffort() && time.Since(c.Oldest) > OverdueAge {
 			q.Log.Error().
 				Str("target", string(c.Target)).
 				Int64("waiting", c.Number).

@@ -26,6 +26,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
 )
 
 const (
@@ -41,12 +42,13 @@ const (
 	// stopTimeout bounds the wait until interrupted attempts are stored.
 	stopTimeout = 5 * time.Second
 
-	// keepFinished is how long completed deliveries are listed.
-	keepFinished = 30 * 24 * time.Hour
 	// keepFailed stands for "forever": River's value for it, -1, deletes at once on
 	// SQLite.
 	keepFailed = 100 * 365 * 24 * time.Hour
 )
+
+// KeptFor is how long a delivery that arrived, or was not sent, is listed.
+const KeptFor = 30 * 24 * time.Hour
 
 // Options are the parameters of [New].
 type Options struct {
@@ -79,7 +81,7 @@ type TargetConfig struct {
 // Send delivers a submission to a target, which may have it already. The kind of an
 // *upstream.Error decides whether and when the delivery is tried again; any other error
 // is tried again.
-type Send func(ctx context.Context, s *lead.Lead) error
+type Send func(ctx context.Context, t *Try) error
 
 // Outcome is the result of a try: one of the following, or an [upstream.Kind].
 type Outcome string
@@ -89,6 +91,9 @@ const (
 	OutcomeDelivered   Outcome = "delivered"
 	OutcomeUnexpected  Outcome = "unexpected"  // an error that is not an *upstream.Error
 	OutcomeInterrupted Outcome = "interrupted" // the process ended during the try
+	OutcomePostponed   Outcome = "postponed"   // a *PostponedError
+	OutcomeNotSent     Outcome = "not_sent"    // the delivery ended as NotSent
+	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
 // Queue delivers submissions, and lists and retries deliveries for operators.
@@ -112,6 +117,11 @@ type client interface {
 	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
+	JobUpdate(
+		ctx context.Context,
+		id int64,
+		params *river.JobUpdateParams,
+	) (*rivertype.JobRow, error)
 }
 
 // New builds a queue on the driver of a database. It also returns the function with which
@@ -135,7 +145,7 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 
 	config := &river.Config{
 		CancelledJobRetentionPeriod: keepFailed,
-		CompletedJobRetentionPeriod: keepFinished,
+		CompletedJobRetentionPeriod: KeptFor,
 		DiscardedJobRetentionPeriod: keepFailed,
 		JobStuckHandler:             q.replaceStuckWorker,
 		JobTimeout:                  tryTimeout,

@@ -38,7 +38,7 @@ const always = 1 << 30
 func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		cms, crm := newFake(nil), newFake(nil)
-		o := options(func(ctx context.Context, s *lead.Lead) error {
+		o := options(func(ctx context.Context, s *queue.Try) error {
 			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 25*time.Second ||
 				s.Contact.Email != s.ID+"@example.org" {
 				t.Errorf("sent %+v with a deadline in %v", s, time.Until(d))

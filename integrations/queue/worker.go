@@ -32,13 +32,33 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 		return w.postpone(ctx, now, left, reason)
 	}
 
-	err := w.send(ctx, t, job.Args.Submission)
+	try, err := w.send(ctx, t, job)
 	outcome := outcomeOf(ctx, err)
+	reason, notSent := t.notSent(job, outcome, err)
+	if notSent {
+		outcome = OutcomeNotSent
+	}
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
 	w.log(t, job, outcome, err, time.Since(now))
+	if try != nil && t.Name.Mail() {
+		if err := try.note(ctx, ends(job, outcome), reason); err != nil {
+			return err
+		}
+	}
 	return w.settle(ctx, t, outcome, err, now)
+}
+
+// ends reports whether an attempt is the last one of its sending.
+func ends(job *river.Job[args], outcome Outcome) bool {
+	switch outcome {
+	case OutcomeDelivered, OutcomeNotSent, OutcomeRejected:
+		return true
+	case OutcomeInterrupted, OutcomePostponed:
+		return false
+	}
+	return job.Attempt >= job.MaxAttempts
 }
 
 // NextRetry returns the time of the next try. River calls it after a failed try, and for
@@ -56,8 +76,9 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 // jitter returns a random fraction of a duration.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
 
-// send reads a submission and sends it, unless it was erased in the meantime.
-func (w *worker) send(ctx context.Context, t *target, submissionID string) (err error) {
+// send reads a submission and sends it, unless it was erased in the meantime: then there
+// is no attempt.
+func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try *Try, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			// The value may quote what was sent, so only its type is kept.
@@ -76,14 +97,15 @@ func (w *worker) send(ctx context.Context, t *target, submissionID string) (err 
 		}
 	}()
 
-	s, err := w.Load(ctx, submissionID)
+	s, err := w.Load(ctx, job.Args.Submission)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return nil, nil //nolint:nilnil // as described
 	}
 	if err != nil {
-		return fmt.Errorf("reading the submission: %w", err)
+		return nil, fmt.Errorf("reading the submission: %w", err)
 	}
-	return t.Send(ctx, &s)
+	try = w.newTry(job.JobRow, &s)
+	return try, t.Send(ctx, try)
 }
 
 // settle returns the value that tells River the outcome of an attempt, and pauses or
@@ -93,12 +115,18 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 	case OutcomeDelivered:
 		t.resume(began)
 		return nil
+	case OutcomeNotSent:
+		return nil
 	case OutcomeInterrupted:
 		return fmt.Errorf("interrupted: %w", context.Canceled) // River makes it available again.
-	case Outcome(upstream.Rejected):
+	case OutcomeRejected:
 		return river.JobCancel(errors.New(describe(err)))
 	}
 
+	if e, ok := errors.AsType[*PostponedError](err); ok {
+		now := time.Now()
+		return w.postpone(ctx, now, max(e.Until.Sub(now), time.Second), e.Reason)
+	}
 	if d := w.pauseAfter(err); d > 0 {
 		now := time.Now()
 		if t.pause(now, now.Add(d), describe(err)) {
@@ -116,14 +144,14 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 }
 
 // pauseAfter returns how long a target is paused after an error: as long as the target
-// asked for or, if it only said that a limit is reached, the pause that its driver
-// assumes.
+// asked for or, if it only said that a limit is reached or that it refuses the service,
+// the pause that its driver assumes.
 func (w *worker) pauseAfter(err error) time.Duration {
 	e, ok := errors.AsType[*upstream.Error](err)
-	if !ok || e.Kind != upstream.Limited && e.Kind != upstream.Unavailable {
+	if !ok || e.Kind == upstream.Rejected {
 		return 0
 	}
-	if e.RetryAfter == 0 && e.Kind == upstream.Limited {
+	if e.RetryAfter == 0 && e.Kind != upstream.Unavailable {
 		return min(e.Pause, w.RetryMax)
 	}
 	return e.RetryAfter
@@ -145,12 +173,15 @@ func (w *worker) postpone(ctx context.Context, now time.Time, left time.Duration
 // outcomeOf names the outcome of a try.
 func outcomeOf(ctx context.Context, err error) Outcome {
 	e, ok := errors.AsType[*upstream.Error](err)
+	_, postponed := errors.AsType[*PostponedError](err)
 
 	switch {
 	case err == nil:
 		return OutcomeDelivered
+	case postponed:
+		return OutcomePostponed
 	case ok && e.Kind == upstream.Rejected:
-		return Outcome(e.Kind)
+		return OutcomeRejected
 	case errors.Is(ctx.Err(), context.Canceled):
 		return OutcomeInterrupted
 	case ok:
@@ -166,6 +197,14 @@ func describe(err error) string {
 		return upstream.Redact(e.Error())
 	}
 
+	postponed, isPostponed := errors.AsType[*PostponedError](err)
+	notSent, isNotSent := errors.AsType[*NotSentError](err)
+	switch {
+	case isPostponed:
+		return postponed.Reason
+	case isNotSent:
+		return notSent.Reason
+	}
 	for _, known := range []error{context.DeadlineExceeded, store.ErrUnavailable} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -180,7 +219,11 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
 	switch {
 	case outcome == OutcomeDelivered:
-	case outcome == Outcome(upstream.Rejected), job.Attempt >= job.MaxAttempts:
+	case outcome == OutcomeNotSent:
+		line, message = w.Log.Info().Str("reason", describe(err)), "not sent"
+	case outcome == OutcomePostponed:
+		line, message = w.Log.Info().Str("reason", describe(err)), "delivery postponed"
+	case outcome == OutcomeRejected, job.Attempt >= job.MaxAttempts:
 		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"

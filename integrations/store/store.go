@@ -35,6 +35,9 @@ type NewSubmission struct {
 	// IdempotencyKey is a digest of session and Idempotency-Key header, empty if the
 	// client sent none. It belongs to the content that it was first sent with.
 	IdempotencyKey string
+	// Network is a keyed hash of the network that the submission came from, by which the
+	// mails to visitors are limited. It is empty if none are sent.
+	Network string
 }
 
 // Quotes is the part of the store that the service needs while it answers requests.
@@ -151,12 +154,17 @@ type Queue[TX any] func(tx TX) Deliveries
 type Deliveries interface {
 	// Enqueue creates the deliveries of submissions.
 	Enqueue(ctx context.Context, submissionIDs []string) error
+	// Restore creates single deliveries again, of submissions from another database.
+	Restore(ctx context.Context, deliveries []Delivery) error
 	// Unfinished returns the given submissions that have a delivery which has not
 	// arrived.
 	Unfinished(ctx context.Context, submissionIDs []string) ([]string, error)
 	// Remove removes all deliveries of submissions that are being erased.
 	Remove(ctx context.Context, submissionIDs []string) error
 }
+
+// Delivery names one delivery of a submission.
+type Delivery struct{ SubmissionID, Target string }
 
 // Load is how busy a driver is.
 type Load struct {

@@ -58,6 +58,7 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 			"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, " +
 				"and its archived WAL",
 			"PDFs in the memory of other instances, for an hour at most",
+			"mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO",
 		},
 	}
 
@@ -69,6 +70,9 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	deliveries := e.search(ctx, "deliveries", "deliveries", e.findDeliveries)
 	documents := e.search(ctx, "cms", "documents", e.findDocuments)
 	contact := e.search(ctx, "crm", "contacts", e.findContact)
+	mails := e.search(ctx, "mail", "files", func(context.Context) (int, error) {
+		return s.Mails.Count(e.known)
+	})
 	submissions := e.search(ctx, "database", "submissions",
 		func(context.Context) (int, error) { return len(e.stored), nil })
 	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
@@ -87,6 +91,10 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	}
 	if contact.State != stateFailed {
 		erased(contact)(*contact.Found, s.CRM.Erase(ctx, e.email))
+	}
+
+	if mails.State != stateFailed {
+		erased(mails)(s.Mails.Erase(e.known))
 	}
 
 	if e.failed() {

@@ -3,12 +3,14 @@
 package leads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
@@ -28,10 +30,18 @@ type Service struct {
 	CRM CRM
 
 	// ClearPDFs removes rendered documents from the cache.
+	Mails     MailFiles
 	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error)
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
+}
+
+// MailFiles are the mails that a service in development wrote to files. A lead's are found
+// by its id.
+type MailFiles interface {
+	Count(leads []string) (int, error)
+	Erase(leads []string) (int, error)
 }
 
 // CMS is the part of the CMS driver that erasing and verifying leads needs.
@@ -119,6 +129,9 @@ func (s *Service) undelivered(
 	states := map[string]schema.LeadState{}
 	list, err := s.Deliveries.List(ctx, f)
 	for _, d := range list {
+		if d.Target.BestEffort() {
+			continue
+		}
 		if d.State == queue.Failed {
 			states[d.SubmissionID] = schema.LeadStateFailed
 		} else if states[d.SubmissionID] == "" {
@@ -158,8 +171,8 @@ func (s *Service) Find(ctx context.Context, name string) (*schema.Lead, error) {
 	return leads[0], s.AddDeliveries(ctx, leads...)
 }
 
-// AddDeliveries fills in the deliveries of the leads. It ignores repetitions of a lead,
-// and nil, which stands for a lead that was erased.
+// AddDeliveries fills in the deliveries of the leads, and why their visitors got no mail.
+// It ignores repetitions of a lead, and nil, which stands for a lead that was erased.
 func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) error {
 	byID, f := map[string]*schema.Lead{}, queue.Filter{}
 	for _, lead := range leads {
@@ -176,7 +189,34 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 		lead := byID[d.SubmissionID]
 		lead.Deliveries = append(lead.Deliveries, newDelivery(d, lead))
 	}
+	for _, lead := range byID {
+		lead.NoMailReason = noMailReason(lead)
+	}
 	return err
+}
+
+// noMailReason returns why a visitor got no mail, or nil if there is one, or if it is not
+// known any more.
+func noMailReason(lead *schema.Lead) *string {
+	for _, d := range lead.Deliveries {
+		switch {
+		case d.Target != schema.DeliveryTargetVisitorMail:
+		case d.State == schema.DeliveryStateNotSent:
+			return d.Reason
+		default:
+			return nil
+		}
+	}
+
+	switch {
+	case lead.State == schema.LeadStateInReview:
+		return optional("the lead is in review")
+	case lead.State == schema.LeadStateRejected:
+		return optional("the lead was rejected")
+	case time.Since(lead.SubmittedAt) > queue.KeptFor:
+		return nil
+	}
+	return optional("SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted")
 }
 
 // Errors of changes that the state of a lead does not allow. A lead that does not exist
@@ -308,8 +348,8 @@ func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 		delivery.Reason = optional(e.Error)
 	}
 
-	if d.Paused != "" {
-		delivery.Reason = &d.Paused
+	if reason := cmp.Or(d.Paused, d.Reason); reason != "" {
+		delivery.Reason = &reason
 	}
 	if !d.NextAt.IsZero() {
 		delivery.NextAttemptAt = &d.NextAt

@@ -27,16 +27,19 @@ type Verification struct {
 	fix   bool
 }
 
-// VerifiedTarget counts the leads of one target.
+// VerifiedTarget counts the leads of one target. A mailbox can't be asked, so that for
+// mails the deliveries of the last [queue.KeptFor] count: a failed one is missing.
 type VerifiedTarget struct {
 	Target   queue.Target `json:"target"`
 	Present  int          `json:"present"`
 	UnderWay int          `json:"underWay"` // absent, and under way or just delivered
 	Missing  int          `json:"missing"`  // absent, and not under way
 	Resent   int          `json:"resent"`   // missing leads that were sent again
+	NotSent  int          `json:"notSent"`  // mails that are not sent, for a reason that the delivery names
 	Error    string       `json:"error,omitempty"`
 
-	// key names a lead at the target; missing returns the keys that the target lacks.
+	// key names a lead at the target; missing returns the keys that the target lacks. It
+	// is nil for mails.
 	key     func(s lead.Lead) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
@@ -60,6 +63,8 @@ func (s *Service) Verify(
 				key:     func(s lead.Lead) string { return crm.Address(s.Contact.Email) },
 				missing: s.CRM.Missing,
 			},
+			{Target: queue.VisitorMail},
+			{Target: queue.SalesMail},
 		},
 	}
 	v.Targets = slices.DeleteFunc(v.Targets, func(t *VerifiedTarget) bool {
@@ -103,6 +108,9 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 	if t.Error != "" || len(batch) == 0 {
 		return nil
 	}
+	if t.missing == nil {
+		return v.countMails(ctx, t, batch)
+	}
 
 	asked, keys := time.Now(), make([]string, len(batch))
 	for i, s := range batch {
@@ -123,6 +131,28 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 		}
 	}
 	return nil
+}
+
+// countMails counts the deliveries of a batch. A mail is never sent again by it.
+func (v *Verification) countMails(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
+	f := queue.Filter{Target: t.Target}
+	for _, s := range batch {
+		f.Submissions = append(f.Submissions, s.ID)
+	}
+	list, err := v.rules.Deliveries.List(ctx, f)
+	for _, d := range list {
+		switch d.State {
+		case queue.Delivered:
+			t.Present++
+		case queue.NotSent:
+			t.NotSent++
+		case queue.Failed:
+			t.Missing++
+		default:
+			t.UnderWay++
+		}
+	}
+	return err
 }
 
 // absent decides what to do about a lead that a target does not have. A lead with a

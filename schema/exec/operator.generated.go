@@ -1677,6 +1677,29 @@ func (ec *executionContext) fieldContext_Lead_deliveries(_ context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_noMailReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NoMailReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_noMailReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lead", field, false, false, "String")
+}
+
 func (ec *executionContext) _LeadConnection_edges(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2924,6 +2947,11 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 		case "deliveries":
 			out.Values[i] = ec._Lead_deliveries(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "noMailReason":
+			out.Values[i] = ec._Lead_noMailReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:

@@ -182,6 +182,7 @@ type ComplexityRoot struct {
 		Estimate     func(childComplexity int) int
 		ID           func(childComplexity int) int
 		Locale       func(childComplexity int) int
+		NoMailReason func(childComplexity int) int
 		PDFURL       func(childComplexity int) int
 		PriceStatus  func(childComplexity int) int
 		Reference    func(childComplexity int) int
@@ -880,6 +881,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Locale(childComplexity), true
+	case "Lead.noMailReason":
+		if e.ComplexityRoot.Lead.NoMailReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.NoMailReason(childComplexity), true
 	case "Lead.pdfUrl":
 		if e.ComplexityRoot.Lead.PDFURL == nil {
 			break
@@ -2066,6 +2073,10 @@ enum DeliveryTarget {
   CRM
   "The address of the setting ` + "`" + `LEAD_WEBHOOK_URL` + "`" + `."
   WEBHOOK
+  "The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept."
+  VISITOR_MAIL
+  "The mails to the addresses of the setting ` + "`" + `SALES_MAIL_TO` + "`" + `."
+  SALES_MAIL
 }
 
 "State of a delivery."
@@ -2080,6 +2091,8 @@ enum DeliveryState {
   FAILED
   "The target has it."
   DELIVERED
+  "The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days."
+  NOT_SENT
 }
 
 "A page of leads. There is no total, since counting would read all leads."
@@ -2136,6 +2149,8 @@ type Lead {
   pdfUrl: String!
   "Its deliveries, the oldest first; delivered ones are deleted after 30 days."
   deliveries: [Delivery!]!
+  "Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more."
+  noMailReason: String
 }
 
 "Who asks for a quote."
@@ -2240,7 +2255,7 @@ type Delivery {
   attemptCount: Int!
   "Number of attempts after which it has failed."
   maxAttempts: Int!
-  "Why it has not arrived: the last failure, or why its target is paused. Without personal data."
+  "Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data."
   reason: String
   "The lead; null if it was erased."
   lead: Lead
@@ -2381,7 +2396,7 @@ type ErasureReceipt {
 
 "A place where personal data may be stored."
 type ErasurePlace {
-  "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
+  "The place: ` + "`" + `deliveries` + "`" + `, ` + "`" + `cms` + "`" + `, ` + "`" + `crm` + "`" + `, ` + "`" + `mail` + "`" + ` (files of development), ` + "`" + `database` + "`" + ` or ` + "`" + `cache` + "`" + `."
   place: String!
   "What is counted there, such as ` + "`" + `documents` + "`" + `."
   unit: String!
@@ -3104,6 +3119,8 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_pdfUrl(ctx, field)
 	case "deliveries":
 		return ec.fieldContext_Lead_deliveries(ctx, field)
+	case "noMailReason":
+		return ec.fieldContext_Lead_noMailReason(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
 }

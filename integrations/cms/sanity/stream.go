@@ -1,7 +1,6 @@
 package sanity
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,34 +32,31 @@ var (
 func (w *watch) follow(ctx context.Context) {
 	pause := w.pace.retry
 	for {
-		state, err := w.stream(ctx)
+		welcomed, err := w.stream(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-
-		// A stream that was there and is merely cut is expected back at once.
-		lost := state != settled || errors.Is(err, errAway) || errors.Is(err, errSilent)
-		if errors.Is(err, errReconnect) {
-			lost = false
+		if welcomed {
+			pause = w.pace.retry
 		}
+
+		wait := pause/2 + rand.N(pause) // so that instances and sites don't come all at once
+		switch {
+		case errors.Is(err, errReconnect):
+			wait = w.pace.retry / 10
+		case errors.Is(err, errAway):
+			wait = w.pace.away
+		case !welcomed:
+			pause = min(2*pause, w.pace.patient)
+		}
+		if upstream.KindOf(err) == upstream.Rejected {
+			w.position = "" // perhaps it was refused because of that
+		}
+
+		// A stream that is merely cut is expected back at once.
+		lost := !welcomed || errors.Is(err, errAway) || errors.Is(err, errSilent)
 		if lost && w.state.become(cms.WatchAsking, err.Error()) {
 			w.log.Warn().Err(err).Msg("no event stream of the CMS, asking for changes at intervals")
-		}
-		if unusable(err) {
-			w.position = ""
-		}
-
-		longest := w.pace.patient
-		switch state {
-		case settled:
-			pause = w.pace.retry
-		case welcomed:
-			longest = w.pace.recheck
-		}
-		wait := pause/2 + rand.N(pause) // so that instances and sites don't come all at once
-		pause = min(2*pause, longest)
-		if errors.Is(err, errAway) {
-			wait = w.pace.away
 		}
 
 		select {
@@ -71,24 +67,9 @@ func (w *watch) follow(ctx context.Context) {
 	}
 }
 
-// unusable reports whether a stream that ended like this would end like this again if it
-// were resumed at the same position.
-func unusable(err error) bool {
-	return errors.Is(err, bufio.ErrTooLong) || upstream.KindOf(err) == upstream.Rejected
-}
-
-// progress is how far a connection came.
-type progress int
-
-const (
-	failed   progress = iota // no stream was opened
-	welcomed                 // the CMS has sent an event
-	settled                  // it was there for a while
-)
-
-// stream makes one connection and handles its events until it ends. It returns how far it
-// came, and why it ended.
-func (w *watch) stream(ctx context.Context) (state progress, err error) {
+// stream makes one connection and handles its events until it ends. It returns whether the
+// CMS welcomed it, and why it ended.
+func (w *watch) stream(ctx context.Context) (welcomed bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	silence := time.AfterFunc(w.pace.silence, func() { stop(errSilent) })
@@ -100,34 +81,29 @@ func (w *watch) stream(ctx context.Context) (state progress, err error) {
 	}
 	body, err := w.client.Stream(ctx, request, "text/event-stream")
 	if err != nil {
-		return failed, causeOf(ctx, err)
+		return false, causeOf(ctx, err)
 	}
 	defer func() { _ = body.Close() }()
 
-	// Bytes of a stream that was not welcomed may come from a proxy, and those of one that
-	// is cut again and again say nothing about what it missed.
-	began := time.Now()
+	// Bytes of a stream that was not welcomed may come from a proxy.
 	alive := &signs{body, func() {
 		silence.Reset(w.pace.silence)
-		if state == failed || time.Since(began) < w.pace.young {
-			return
-		}
-		state = settled
-		w.state.heard()
-		if w.state.become(cms.WatchStream, "") {
-			w.log.Info().Msg("following the event stream of the CMS")
+		if welcomed {
+			w.state.heard()
 		}
 	}}
 	for event, failure := range sse.Read(alive, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if failure != nil {
-			return state, causeOf(ctx, failure)
+			return welcomed, causeOf(ctx, failure)
 		}
-		state = max(state, welcomed)
+		if event.Type == "welcome" {
+			welcomed = true
+		}
 		if err := w.handle(event); err != nil {
-			return state, err
+			return welcomed, err
 		}
 	}
-	return state, causeOf(ctx, errEnded)
+	return welcomed, causeOf(ctx, errEnded)
 }
 
 // handle handles an event. Its error ends the connection.
@@ -142,6 +118,10 @@ func (w *watch) handle(event sse.Event) error {
 	case "welcome":
 		if !resumed {
 			w.owe()
+		}
+		w.state.heard()
+		if w.state.become(cms.WatchStream, "") {
+			w.log.Info().Msg("following the event stream of the CMS")
 		}
 	case "", "message":
 		var data struct{ Tags []string }

@@ -23,7 +23,6 @@ type pace struct {
 	check   time.Duration // from the last sign of life to the next check
 	recheck time.Duration // from a failed check to the next one
 	settle  time.Duration // from the start of a stream to its check: queries lag behind
-	young   time.Duration // life of a stream after which its bytes count as signs of life
 	silence time.Duration // without a byte after which a stream is broken
 	retry   time.Duration // to the next connection, doubled with each failure
 	patient time.Duration // longest time to the next connection
@@ -34,7 +33,6 @@ var usualPace = pace{
 	check:   30 * time.Second,
 	recheck: 5 * time.Second,
 	settle:  3 * time.Second,
-	young:   10 * time.Second,
 	silence: time.Minute,
 	retry:   time.Second,
 	patient: 30 * time.Second,
@@ -74,7 +72,7 @@ type watch struct {
 	position string // id of the last event of the stream; empty: none is known
 
 	mu     sync.Mutex
-	owed   time.Time     // when the check that was demanded first is due; zero: none is owed
+	owed   time.Time     // when a check is due whatever the stream does; zero: none is owed
 	latest time.Time     // when the check that was demanded last is due
 	wake   chan struct{} // signals that a check was demanded
 }
@@ -100,15 +98,8 @@ func (w *watch) due() time.Time {
 	defer w.mu.Unlock()
 
 	due := w.Watching().Heard.Add(w.pace.check)
-	if w.owed.IsZero() {
-		return due
-	}
-
-	// One check is enough for demands that follow each other closely.
-	for _, bound := range []time.Time{w.latest, w.owed.Add(w.pace.settle)} {
-		if bound.Before(due) {
-			due = bound
-		}
+	if !w.owed.IsZero() && w.owed.Before(due) {
+		return w.owed
 	}
 	return due
 }

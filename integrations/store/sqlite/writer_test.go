@@ -43,6 +43,7 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) error {
 }
 
 func (*recorder) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
+func (*recorder) Restore(context.Context, []store.Delivery) error        { return nil }
 func (*recorder) Remove(context.Context, []string) error                 { return nil }
 
 // Requests that arrive while a batch is being written share the next one. A request that

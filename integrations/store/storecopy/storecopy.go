@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
 
@@ -26,13 +27,14 @@ type Report struct {
 	Enqueued    int64 // new submissions whose deliveries were created again
 }
 
-// Copy copies everything in from to the store to. unfinished returns the given
-// submissions that have unfinished deliveries; these deliveries are created again. If
-// Copy ends with an error, the report counts what was copied before it.
+// Copy copies everything in from to the store to. unfinished returns the unfinished
+// deliveries of the given submissions, which are created again: no other, since a mail
+// must not be sent twice. If Copy ends with an error, the report counts what was copied
+// before it.
 func Copy(
 	ctx context.Context,
 	from, to *Store,
-	unfinished func(ctx context.Context, submissionIDs []string) ([]string, error),
+	unfinished func(ctx context.Context, submissionIDs []string) ([]store.Delivery, error),
 ) (r Report, err error) {
 	// Leads first: they matter most if the copy is interrupted.
 	err = sqlstore.InChunks(from.Leads(ctx), func(leads []sqlstore.Lead) error {

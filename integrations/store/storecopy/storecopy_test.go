@@ -30,12 +30,27 @@ type queue struct{ enqueue func(ids []string) error }
 func (q queue) Enqueue(_ context.Context, ids []string) error        { return q.enqueue(ids) }
 func (queue) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
 func (queue) Remove(context.Context, []string) error                 { return nil }
-func nothing([]string) error                                         { return nil }
-func everything(_ context.Context, ids []string) ([]string, error)   { return ids, nil }
-func unless3(_ context.Context, ids []string) ([]string, error) {
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+func (q queue) Restore(_ context.Context, list []store.Delivery) error {
+	var ids []string
+	for _, d := range list {
+		ids = append(ids, d.SubmissionID)
+	}
+	return q.enqueue(ids)
+}
+
+func nothing([]string) error { return nil }
+
+func everything(_ context.Context, ids []string) (list []store.Delivery, err error) {
+	for _, id := range ids {
+		list = append(list, store.Delivery{SubmissionID: id, Target: "crm"})
+	}
+	return list, nil
+}
+
+func unless3(ctx context.Context, ids []string) ([]store.Delivery, error) {
+	return everything(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return strings.HasSuffix(id, "3")
-	}), nil
+	}))
 }
 
 func openSQLite(t *testing.T, enqueue func(ids []string) error) *storecopy.Store {
@@ -212,7 +227,7 @@ func TestCopyFails(t *testing.T) {
 	submit(t, from, storetest.Submission(1))
 
 	broken := errors.New("no queue")
-	failing := func(context.Context, []string) ([]string, error) { return nil, broken }
+	failing := func(context.Context, []string) ([]store.Delivery, error) { return nil, broken }
 	if _, err := storecopy.Copy(t.Context(), from, to, failing); !errors.Is(err, broken) {
 		t.Errorf("got %v, want the error of the queue", err)
 	}

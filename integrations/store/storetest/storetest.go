@@ -24,6 +24,7 @@ type Store interface {
 	store.Leases
 	store.Invalidations
 	store.Prices
+	store.Mails
 	io.Closer
 }
 
@@ -46,6 +47,16 @@ type Queue struct {
 // Enqueue creates jobs.
 func (q Queue) Enqueue(ctx context.Context, ids []string) error {
 	return q.each(ctx, "enqueue", `INSERT INTO jobs VALUES ('%s')`, ids)
+}
+
+// Restore creates jobs.
+func (q Queue) Restore(ctx context.Context, list []store.Delivery) error {
+	for _, d := range list {
+		if err := q.Enqueue(ctx, []string{d.SubmissionID}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove removes jobs.
@@ -116,6 +127,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"lease":                     leases,
 		"lease/at once":             leaseAtOnce,
 		"generations":               generations,
+		"mails/address":             mailsPerAddress,
+		"mails/network":             mailsPerNetwork,
+		"mails/forgotten":           mailsForgotten,
 		"request ended":             requestEnded,
 		"close":                     closing,
 		"start/many at once":        startMany,

@@ -135,7 +135,7 @@ export type Delivery = {
   readonly attemptCount: Scalars['Int']['output'];
   /** Number of attempts after which it has failed. */
   readonly maxAttempts: Scalars['Int']['output'];
-  /** Why it has not arrived: the last failure, or why its target is paused. Without personal data. */
+  /** Why it has not arrived: the last failure, why its target is paused, or why it was not sent. Without personal data. */
   readonly reason?: Maybe<Scalars['String']['output']>;
   /** The lead; null if it was erased. */
   readonly lead?: Maybe<Lead>;
@@ -176,7 +176,9 @@ export type DeliveryState =
   /** It was rejected by its target, or failed too often. It stays until an operator retries it. */
   | 'FAILED'
   /** The target has it. */
-  | 'DELIVERED';
+  | 'DELIVERED'
+  /** The visitor's mail will not be sent, for the reason that the delivery names. It is deleted after 30 days. */
+  | 'NOT_SENT';
 
 /** A system that leads are delivered to. */
 export type DeliveryTarget =
@@ -185,11 +187,15 @@ export type DeliveryTarget =
   /** The CRM. */
   | 'CRM'
   /** The address of the setting `LEAD_WEBHOOK_URL`. */
-  | 'WEBHOOK';
+  | 'WEBHOOK'
+  /** The mail that thanks the visitor. It decides neither the state of the lead nor how long it is kept. */
+  | 'VISITOR_MAIL'
+  /** The mails to the addresses of the setting `SALES_MAIL_TO`. */
+  | 'SALES_MAIL';
 
 /** A place where personal data may be stored. */
 export type ErasurePlace = {
-  /** The place: `deliveries`, `cms`, `crm`, `database` or `cache`. */
+  /** The place: `deliveries`, `cms`, `crm`, `mail` (files of development), `database` or `cache`. */
   readonly place: Scalars['String']['output'];
   /** What is counted there, such as `documents`. */
   readonly unit: Scalars['String']['output'];
@@ -443,6 +449,8 @@ export type Lead = {
   readonly pdfUrl: Scalars['String']['output'];
   /** Its deliveries, the oldest first; delivered ones are deleted after 30 days. */
   readonly deliveries: ReadonlyArray<Delivery>;
+  /** Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more. */
+  readonly noMailReason?: Maybe<Scalars['String']['output']>;
 };
 
 /** A page of leads. There is no total, since counting would read all leads. */

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -80,6 +81,11 @@ type Settings struct {
 	SpamMinTime                time.Duration // 0: any
 	TurnstileKey, TurnstileURL string        // no bot check if the key is empty
 	LogoHosts                  []string
+
+	SMTPURL     *url.URL // nil: no mails are sent, or in development written to files
+	MailFrom    mail.Address
+	SalesMailTo []string // bare addresses
+	VisitorMail bool
 
 	DeliveryRetryMax time.Duration // longest pause between two tries of a delivery
 	CMSRate, CRMRate float64       // leads a second; 0: any number
@@ -178,6 +184,9 @@ func (s *Settings) complete(report func(name string, err error)) {
 	need(s.LeadWebhookURL != "" && s.LeadWebhookFormat == "json", "LEAD_WEBHOOK_SECRET",
 		"with LEAD_WEBHOOK_FORMAT=json: set one, for instance `echo whsec_$(openssl rand -base64 32)`")
 	s.checkEdge(need, report)
+	need(s.SMTPURL != nil, "MAIL_FROM",
+		"with SMTP_URL: name the address that mails come from, whose mailbox also gets what bounces")
+	need(s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: name who is told of new leads")
 	need(s.AdminPage, "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
 	if s.FrontPage && s.given["FRONT_PAGE"] {
 		report("CONTENT_TYPES", s.calculatorContent())
@@ -208,6 +217,12 @@ func (s *Settings) calculatorContent() error {
 	}
 	return nil
 }
+
+// Mails reports whether leads get mails: sent, or in development written to files.
+func (s *Settings) Mails() bool { return s.SMTPURL != nil || s.Environment == Development }
+
+// MailPath is the folder of the mails of development.
+func (s *Settings) MailPath() string { return filepath.Join(s.DataDir, "mail") }
 
 // Lines returns every setting as NAME=value. A secret shows only how many values it has.
 func (s *Settings) Lines() []string {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"siteapi/integrations/edge"
+	"siteapi/integrations/mail/smtp"
 )
 
 // Setting is one environment variable.
@@ -107,6 +108,18 @@ func (s *Settings) table() []Setting {
 		},
 		{Name: "LEAD_WEBHOOK_SECRET", Secret: true, set: into(&s.LeadWebhookSecrets, webhookSecrets)},
 
+		{Name: "SMTP_URL", Secret: true, set: into(&s.SMTPURL, smtp.ParseURL)},
+		{
+			Name:        "MAIL_FROM",
+			Development: "quotes@lumen-studio.example",
+			set:         into(&s.MailFrom, sender),
+		},
+		{
+			Name:        "SALES_MAIL_TO",
+			Development: "sales@lumen-studio.example",
+			set:         into(&s.SalesMailTo, recipients),
+		},
+		{Name: "VISITOR_MAIL", Default: "on", set: into(&s.VisitorMail, onOff)},
 		{Name: "SITE_URL", set: into(&s.SiteURL, webAddress)},
 		{Name: "CONTENT_TYPES", Development: "heroSection,quoteOption", set: into(&s.ContentTypes, list)},
 		{Name: "CONTENT_TTL", Default: "10m", set: into(&s.ContentTTL, contentTTL)},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -249,6 +250,49 @@ func webhookSecrets(v string) ([]string, error) {
 		}
 	}
 	return split(v), nil
+}
+
+// sender takes an address with or without a name.
+func sender(v string) (mail.Address, error) {
+	a, err := mail.ParseAddress(v)
+	if err == nil {
+		err = reachable(a.Address)
+	}
+	if err != nil {
+		return mail.Address{}, errors.New("must be an address such as quotes@example.com " +
+			"or Lumen Studio <quotes@example.com>, in ASCII but for the name")
+	}
+	return *a, nil
+}
+
+// salesMax bounds the recipients of one delivery, which get their mails at the same time.
+const salesMax = 10
+
+// recipients takes comma-separated addresses.
+func recipients(v string) ([]string, error) {
+	list, err := mail.ParseAddressList(v)
+	if err != nil || len(list) > salesMax {
+		return nil, fmt.Errorf("must be 1 to %d addresses such as sales@example.com, separated by commas", salesMax)
+	}
+	var bare []string
+	for _, a := range list {
+		if reachable(a.Address) != nil {
+			return nil, errors.New("must be addresses with a domain, in ASCII")
+		}
+		if !slices.Contains(bare, a.Address) {
+			bare = append(bare, a.Address)
+		}
+	}
+	return bare, nil
+}
+
+// reachable checks that an address is one that every mail server takes.
+func reachable(address string) error {
+	local, domain, _ := strings.Cut(address, "@")
+	if local == "" || domain == "" || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("is not in ASCII")
+	}
+	return nil
 }
 
 // databaseURL parses the address of a PostgreSQL database. It replaces the library's

@@ -49,6 +49,9 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 			case !d.NextAt.IsZero():
 				next = "in " + seconds(time.Until(d.NextAt))
 			}
+			if last == "" {
+				last = d.Reason
+			}
 			if last == "" && len(d.Errors) > 0 && d.State != queue.Delivered {
 				last = d.Errors[len(d.Errors)-1].Error
 			}
@@ -137,15 +140,17 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 
 	err = c.printResult(v, func() {
 		c.say("%d submissions compared", v.Submissions)
-		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "ERROR"}
+		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "NOT SENT", "ERROR"}
 		printTable(c, "targets", v.Targets, header, func(t *leads.VerifiedTarget) table.Row {
-			return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.Error}
+			return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.NotSent, t.Error}
 		})
 	})
 
 	missing := 0
 	for _, t := range v.Targets {
-		missing += t.Missing
+		if !t.Target.Mail() { // failed mails are retried like other deliveries, but never by --fix
+			missing += t.Missing
+		}
 		if t.Error != "" {
 			err = errors.Join(err, fmt.Errorf("the %s could not be asked: %s", t.Target, t.Error))
 		}

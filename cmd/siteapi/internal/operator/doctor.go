@@ -101,6 +101,15 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 	if s.CacheURL.Scheme != "memory" {
 		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.OpenCache(ctx, s) }
 	}
+	if s.SMTPURL != nil {
+		d.Mail = c.OpenMail(s)
+		d.Networks = func(ctx context.Context) (submissions, networks int64, err error) {
+			if err := open(); err != nil {
+				return 0, 0, nil //nolint:nilerr // the check of the database reports it
+			}
+			return c.db.Tables.MailNetworks(ctx)
+		}
+	}
 	if s.CRMDriver != "file" {
 		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
 	}

@@ -17,6 +17,8 @@ import (
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
+	"siteapi/integrations/mail"
+	mailfile "siteapi/integrations/mail/file"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
@@ -38,6 +40,8 @@ type Deps struct {
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (leads.CRM, error)
+	OpenMail     func(s *config.Settings) mail.Sender // nil: no mails are sent
+	OpenMailer   func(s *config.Settings, quotes store.Quotes) (*resolvers.Resolver, error)
 	OpenCache    func(ctx context.Context, s *config.Settings) (cache.Cache, error)
 	OpenEdge     func(s *config.Settings) ([]queue.Receiver, error)
 
@@ -190,6 +194,19 @@ func Commands(d Deps) []*cobra.Command {
 				"setup", "create the properties that leads are stored in; safe to repeat"),
 		),
 
+		group("mail", "look at the mails about leads, and try the mail server",
+			d.command(mailSettings(), previewMail, "preview",
+				"write a mail about a lead to an .eml file, and send nothing",
+				textFlag("lead", "id or PDF reference of the `lead`"), required("lead"),
+				enumFlag("mail", "the `mail`, visitor unless it is given", []string{"visitor", "sales"}),
+				enumFlag("locale", "in this `language`", schema.AllLocale),
+				outputFlags("`file` to write, readable by you only; left out: standard output")),
+			d.command(mailSettings(), testMail, "test",
+				"send the visitor's mail of a made-up lead",
+				textFlag("to", "the `address` to send it to"), required("to"),
+				enumFlag("locale", "in this `language`", schema.AllLocale)),
+		),
+
 		d.command([]string{"(none)"}, printSDL,
 			"sdl", "print the GraphQL schema, for code generators and other tools"),
 	}
@@ -279,7 +296,9 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
 	if c.db, err = c.openExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate}
+		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate,
+			Mails: mailfile.Open(c.settings.MailPath()),
+		}
 	}
 	return err
 }

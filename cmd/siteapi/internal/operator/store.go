@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers/leads"
@@ -45,10 +46,10 @@ func copyStore(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
-	unfinished := func(ctx context.Context, ids []string) (found []string, err error) {
+	unfinished := func(ctx context.Context, ids []string) (found []store.Delivery, err error) {
 		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Submissions: ids})
 		for _, d := range list {
-			found = append(found, d.SubmissionID)
+			found = append(found, store.Delivery{SubmissionID: d.SubmissionID, Target: string(d.Target)})
 		}
 		return found, err
 	}

@@ -21,7 +21,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"siteapi/cmd/siteapi/internal/config"
-	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
 	"siteapi/schema"
@@ -172,14 +171,14 @@ func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 		return send
 	}
 
-	return func(ctx context.Context, s *lead.Lead) error {
-		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": s.Trace})
+	return func(ctx context.Context, try *queue.Try) error {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": try.Trace})
 		ctx, span := t.provider.Tracer("siteapi").Start(ctx, "deliver "+string(target),
 			trace.WithSpanKind(trace.SpanKindConsumer),
 			trace.WithAttributes(attribute.String("siteapi.target", string(target))))
 		defer span.End()
 
-		err := send(ctx, s)
+		err := send(ctx, try)
 		if err != nil {
 			kind := string(upstream.KindOf(err))
 			span.SetAttributes(attribute.String("error.type", kind))

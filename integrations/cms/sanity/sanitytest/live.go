@@ -1,7 +1,6 @@
 package sanitytest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -107,8 +106,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Content-Type", "text/event-stream")
 	text := "event: welcome\ndata: {}\n\n"
-	keepAlive := time.NewTicker(cmp.Or(s.opts.KeepAlive, 5*time.Second))
-	defer keepAlive.Stop()
 	for {
 		l.mu.Lock()
 		changed, ended := l.changed, l.cuts > cuts
@@ -141,7 +138,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-changed:
-		case <-keepAlive.C:
+		case <-time.After(5 * time.Second):
 			text = ": keep-alive\n\n"
 		}
 	}

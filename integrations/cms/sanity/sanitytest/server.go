@@ -55,7 +55,6 @@ type Options struct {
 	ReadToken        string        // may read everything and write nothing; DefaultToken may do both
 	Private          bool          // hides everything from readers without a token
 	IndexLag         time.Duration // the time after Publish until queries see the new state
-	KeepAlive        time.Duration // from one comment of an event stream to the next; 0: 5 s
 	Observe          func(Request) // called for every finished request, one at a time
 }
 

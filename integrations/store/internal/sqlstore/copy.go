@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"siteapi/integrations/store"
 )
@@ -41,32 +40,38 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 }
 
 // ImportLeads stores leads of another database in one transaction. It creates the
-// deliveries of leads that are new here and listed in unfinished, and returns the numbers
-// of both. Leads that exist already stay as they are.
+// unfinished deliveries of leads that are new here, and returns the numbers of new leads
+// and of those with such deliveries. Leads that exist already stay as they are.
 func (s *Store) ImportLeads(
 	ctx context.Context,
 	leads []Lead,
-	unfinished []string,
+	unfinished []store.Delivery,
 ) (created, enqueued int, err error) {
 	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
-		created = 0
-		var pending []string
+		created, enqueued = 0, 0
+		var pending []store.Delivery
 
 		for _, l := range leads {
 			isNew, err := importLead(ctx, tx, l)
 			if err != nil {
 				return err
 			}
-			if isNew {
-				created++
+			if !isNew {
+				continue
 			}
-			if isNew && slices.Contains(unfinished, l.Submission.ID) {
-				pending = append(pending, l.Submission.ID)
+
+			created++
+			before := len(pending)
+			for _, d := range unfinished {
+				if d.SubmissionID == l.Submission.ID {
+					pending = append(pending, d)
+				}
+			}
+			if len(pending) > before {
+				enqueued++
 			}
 		}
-
-		enqueued = len(pending)
-		return tx.Enqueue(ctx, pending)
+		return tx.Restore(ctx, pending)
 	})
 	return created, enqueued, err
 }

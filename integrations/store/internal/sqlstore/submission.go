@@ -52,6 +52,9 @@ func (s *Store) Submit(
 
 	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
+		if err == nil && created && n.Network != "" {
+			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
+		}
 		if err == nil && created && !first.InReview {
 			err = tx.Enqueue(ctx, []string{first.ID})
 		}

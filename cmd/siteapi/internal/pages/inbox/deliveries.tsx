@@ -61,7 +61,7 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
               {delivery.lead?.contact.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
             </h2>
             <DeliveryCard delivery={delivery} now={now}>
-              {delivery.state !== "DELIVERED" && delivery.state !== "RUNNING" && (
+              {delivery.state !== "DELIVERED" && delivery.state !== "NOT_SENT" && delivery.state !== "RUNNING" && (
                 <Action done="It is being tried right now." run={retry(delivery.id)}>Try now</Action>
               )}
             </DeliveryCard>

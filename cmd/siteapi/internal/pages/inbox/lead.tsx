@@ -95,6 +95,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         )}
         <Fact name="Language">{languageName(lead.locale)}</Fact>
         <Fact name="Asked on">{exact(lead.submittedAt)}</Fact>
+        {lead.noMailReason && <Fact name="No mail">{`The visitor got none: ${lead.noMailReason}.`}</Fact>}
       </Card>
 
       <Card title="Request">
@@ -121,7 +122,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         <Card title="Deliveries">
           {lead.deliveries.map((delivery) => (
             <DeliveryCard key={delivery.id} delivery={delivery} now={now}>
-              {delivery.state === "DELIVERED" ? (
+              {delivery.state === "DELIVERED" || delivery.state === "NOT_SENT" ? (
                 <Action
                   done="It is being sent once more."
                   run={() => change(ask(ResendLeadDocument, { id: lead.id, target: delivery.target }))}

@@ -19,9 +19,33 @@ export const deliveryStates: Record<DeliveryState, { text: string; tone: Tone }>
   RETRYING: { text: "Trying again", tone: "warn" },
   FAILED: { text: "Failed", tone: "bad" },
   DELIVERED: { text: "Delivered", tone: "good" },
+  NOT_SENT: { text: "Not sent", tone: "quiet" },
 };
 
-export const targets: Record<DeliveryTarget, string> = { CRM: "CRM", CMS: "CMS", WEBHOOK: "Notification" };
+export const targets: Record<DeliveryTarget, string> = {
+  CRM: "CRM",
+  CMS: "CMS",
+  WEBHOOK: "Notification",
+  VISITOR_MAIL: "Mail to the visitor",
+  SALES_MAIL: "Mail to sales",
+};
+
+/** The targets within a sentence. */
+const recipients: Record<DeliveryTarget, string> = {
+  CRM: "the CRM",
+  CMS: "the CMS",
+  WEBHOOK: "your team's notification",
+  VISITOR_MAIL: "the mail to the visitor",
+  SALES_MAIL: "the mail to sales",
+};
+
+const arrived: Record<DeliveryTarget, string> = {
+  CRM: "The CRM has it.",
+  CMS: "The CMS has it.",
+  WEBHOOK: "Your team has been told.",
+  VISITOR_MAIL: "The mail server has taken the mail.",
+  SALES_MAIL: "The mail server has taken the mail.",
+};
 
 /** The signals of a lead. Weak ones do not put it in review. */
 export const signals: Record<LeadSignal, string> = {
@@ -59,13 +83,15 @@ interface Delivery {
 
 /** How a delivery is doing, as a sentence. */
 export function deliverySentence(d: Delivery, now: number): string {
-  const target = d.target === "WEBHOOK" ? "your team's notification" : `the ${targets[d.target]}`;
+  const target = recipients[d.target];
   const next = d.nextAttemptAt ? relative(d.nextAttemptAt, now) : "";
   switch (d.state) {
     case "DELIVERED":
-      return d.target === "WEBHOOK" ? "Your team has been told." : `${capital(target)} has it.`;
+      return arrived[d.target];
+    case "NOT_SENT":
+      return `Not sent: ${d.reason ?? "the reason is not known"}.`;
     case "RUNNING":
-      return `Being sent to ${target} right now.`;
+      return d.target.endsWith("_MAIL") ? `Sending ${target} right now.` : `Being sent to ${target} right now.`;
     case "FAILED":
       return `Not delivered: ${reasonWords(d.reason)}. It is kept until you try again.`;
   }

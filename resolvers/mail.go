@@ -1,0 +1,271 @@
+package resolvers
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/mail"
+	"siteapi/integrations/mail/compose"
+	"siteapi/integrations/pdf"
+	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
+	"siteapi/integrations/upstream"
+	"siteapi/schema"
+)
+
+// Mail says how mails about leads are sent.
+type Mail struct {
+	Sender   mail.Sender // nil: none are sent
+	Claims   store.Mails
+	From     netmail.Address // the name is optional: the company's is the default
+	SalesTo  []string        // bare addresses, each of which gets a mail of its own
+	Visitors bool            // whether visitors get mails
+	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
+	Key      []byte          // of the hashes by which mails to visitors are limited
+
+	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
+	RefuseTests bool
+}
+
+// Reasons why a mail is not sent, or waits.
+const (
+	noMailServer = "SMTP_URL is not set"
+	visitorsOff  = "VISITOR_MAIL is off"
+	testAddress  = "the address is in a domain for tests and examples (RFC 2606)"
+	addressLimit = "the address got 3 mails within a day"
+	networkLimit = "20 mails within an hour went to visitors of one network"
+)
+
+// SendVisitorMail thanks a visitor. What becomes of this mail decides nothing about the
+// lead.
+func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
+	to := t.Contact.Email
+	switch {
+	case t.Arrived(partOf(to)):
+		return nil
+	case r.Mail.Sender == nil:
+		return &queue.NotSentError{Reason: noMailServer}
+	case !r.Mail.Visitors:
+		return &queue.NotSentError{Reason: visitorsOff}
+	case r.Mail.RefuseTests && mail.IsTest(to):
+		return &queue.NotSentError{Reason: testAddress}
+	}
+
+	locale, ok := schema.ParseLocale(t.Locale)
+	if !ok {
+		locale = schema.DefaultLocale
+	}
+	m, err := r.VisitorMail(ctx, t.Lead, locale)
+	if err != nil {
+		return composing(err)
+	}
+	r.address(m, t, queue.VisitorMail, to)
+
+	until, err := r.Mail.Claims.ClaimMail(ctx, store.MailClaim{
+		SubmissionID: t.ID,
+		Sending:      t.Sending(),
+		Address:      r.addressHash(to),
+		Now:          r.Now(),
+	})
+	switch {
+	case errors.Is(err, store.ErrTooManyMails):
+		return &queue.NotSentError{Reason: addressLimit}
+	case err != nil:
+		return err
+	case !until.IsZero():
+		return &queue.PostponedError{Until: until, Reason: networkLimit}
+	}
+	return r.sendPart(ctx, t, m)
+}
+
+// SendSalesMail tells sales of a lead, each recipient by a mail of its own. It is
+// rejected only if all are. Those that got it before are left out.
+func (r *Resolver) SendSalesMail(ctx context.Context, t *queue.Try) error {
+	if r.Mail.Sender == nil {
+		return &upstream.Error{
+			System: "mail",
+			Op:     "telling sales",
+			Kind:   upstream.Rejected,
+			Detail: noMailServer,
+		}
+	}
+	locale, ok := schema.ParseLocale(t.Locale)
+	if !ok {
+		locale = schema.DefaultLocale
+	}
+	m, err := r.SalesMail(ctx, t.Lead, locale)
+	if err != nil {
+		return composing(err)
+	}
+
+	errs := make([]error, len(r.Mail.SalesTo))
+	var group sync.WaitGroup
+	for i, to := range r.Mail.SalesTo {
+		if t.Arrived(partOf(to)) {
+			continue
+		}
+		own := *m
+		r.address(&own, t, queue.SalesMail, to)
+		own.Name = fmt.Sprintf("%s-%d", own.Name, i+1)
+		group.Go(func() { errs[i] = r.sendPart(ctx, t, &own) })
+	}
+	group.Wait()
+	return r.together(errs)
+}
+
+// together returns the error that decides about a delivery of several mails.
+func (r *Resolver) together(errs []error) error {
+	var rejected error
+	arrived := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			arrived++
+		case upstream.KindOf(err) != upstream.Rejected:
+			return err // the others are not sent again
+		default:
+			rejected = err
+		}
+	}
+	if arrived > 0 && rejected != nil {
+		r.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was refused, others got the mail")
+		rejected = nil
+	}
+	return rejected
+}
+
+// sendPart sends a mail and notes that it has arrived.
+func (r *Resolver) sendPart(ctx context.Context, t *queue.Try, m *mail.Message) error {
+	if err := r.Mail.Sender.Send(ctx, m); err != nil {
+		return err
+	}
+	if err := t.Arrive(ctx, partOf(m.To)); err != nil {
+		r.Log.Warn().Err(err).Msg("a mail was sent, and may be sent again if the process ends now")
+	}
+	return nil
+}
+
+// partOf names a recipient in the progress of a delivery.
+func partOf(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:8])
+}
+
+// composing is the error of a mail that can't be written now.
+func composing(err error) error {
+	detail := fmt.Sprintf("unexpected error of type %T", err) // its text may quote the lead
+	if known, ok := errors.AsType[*schema.Error](err); ok {
+		detail = known.Message
+	}
+	return &upstream.Error{System: "mail", Op: "composing", Kind: upstream.Unavailable, Detail: detail}
+}
+
+// VisitorMail composes the mail to a visitor, with the PDF as its link gives it now. It
+// lacks sender, recipient, date and id.
+func (r *Resolver) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+	file, err := r.quotePdf(ctx, l.ID, &locale)
+	if err != nil {
+		return nil, err
+	}
+	d, settings := r.mailDocument(ctx, l, locale)
+	m, err := compose.Visitor(&d, mail.Attachment{
+		Name:        file.FileName,
+		ContentType: file.ContentType,
+		Content:     file.Content,
+	})
+	if settings != nil && settings.shown.ContactEmail != nil && r.formats.Email(*settings.shown.ContactEmail) {
+		m.ReplyTo = *settings.shown.ContactEmail
+	}
+	m.From = r.mailFrom(&d)
+	return &m, err
+}
+
+// SalesMail composes the mail to sales. It lacks recipient, date and id.
+func (r *Resolver) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Locale) (*mail.Message, error) {
+	d, _ := r.mailDocument(ctx, l, locale)
+	inbox := r.Mail.Inbox
+	if inbox != "" {
+		inbox += "#leads?" + url.Values{"search": {lead.Reference(l.ID)}}.Encode()
+	}
+	m, err := compose.Sales(&d, inbox)
+	m.ReplyTo = l.Contact.Email
+	m.From = r.mailFrom(&d)
+	return &m, err
+}
+
+// mailDocument returns what a mail says: that of the PDF. The settings are nil if the
+// content can't be read.
+func (r *Resolver) mailDocument(
+	ctx context.Context, l *lead.Lead, locale schema.Locale,
+) (pdf.Document, *siteSettings) {
+	snap, err := r.content.read(ctx, locale)
+	if err != nil {
+		r.Log.Warn().Err(err).Msg("writing a mail without the site settings")
+		snap = &snapshot{}
+	}
+	d, _ := r.document(ctx, l, locale, snap)
+	return d, snap.settings
+}
+
+func (r *Resolver) mailFrom(d *pdf.Document) netmail.Address {
+	from := r.Mail.From
+	if from.Name == "" {
+		from.Name = d.Company.Name
+	}
+	return from
+}
+
+// address completes a mail. Its id is the same in every attempt of one sending, and does
+// not reveal the lead's id, which opens the PDF.
+func (r *Resolver) address(m *mail.Message, t *queue.Try, target queue.Target, to string) {
+	m.To, m.Date = to, t.CreatedAt
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", t.ID, target, t.Sending()))
+	m.ID = hex.EncodeToString(sum[:16]) + "@" + mail.Domain(r.Mail.From.Address)
+	m.Name = t.ID + "-" + strings.ReplaceAll(string(target), "_", "-")
+	if t.Sending() > 0 {
+		m.Name += fmt.Sprintf("-%d", t.Sending())
+	}
+}
+
+// addressHash returns the keyed hash of an address, the same for all spellings that reach
+// one mailbox: in any letter case, and with a tag behind a plus sign.
+func (r *Resolver) addressHash(address string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return r.mailHash("address", local+"@"+domain)
+}
+
+// networkHash returns the keyed hash of a client's network, or nothing if no mails are
+// sent to visitors.
+func (r *Resolver) networkHash(client string) string {
+	addr, err := netip.ParseAddr(client)
+	if r.Mail.Sender == nil || !r.Mail.Visitors || err != nil {
+		return ""
+	}
+	network := client
+	if addr = addr.Unmap(); addr.Is6() {
+		network = netip.PrefixFrom(addr, 64).Masked().String()
+	}
+	return r.mailHash("network", network)
+}
+
+func (r *Resolver) mailHash(kind, value string) string {
+	mac := hmac.New(sha256.New, r.Mail.Key)
+	mac.Write([]byte(kind + "\x00" + value))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// mailHashLife is how long hashes of addresses and networks are kept once they are not
+// needed any more.
+const mailHashLife = 24 * time.Hour
