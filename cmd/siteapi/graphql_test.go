@@ -66,7 +66,8 @@ func TestHintsInDevelopment(t *testing.T) {
 
 	got := s.query(`{ SiteSettings(id: "settings") { contactEmial x } cacheStat { success } }`, nil)
 	for _, want := range []string{
-		`Cannot query field \"contactEmial\" on type \"SiteSettings\". Did you mean \"contactEmail\"`,
+		`Cannot query field \"contactEmial\" on type \"SiteSettings\"."`,
+		`"suggestion":"Did you mean \"contactEmail\"`,
 		`Cannot query field \"x\" on type \"SiteSettings\"."`,
 		`Did you mean \"cacheStats\"`,
 	} {

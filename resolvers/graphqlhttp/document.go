@@ -170,7 +170,8 @@ const (
 
 var unknownField = regexp.MustCompile(`^Cannot query field "(\w+)" on type "(\w+)"\.$`)
 
-// suggest adds fields with similar names to errors about unknown fields.
+// suggest adds fields with similar names to errors about unknown fields. The message stays
+// as it is, since clients may compare it.
 func (d *Documents) suggest(errs gqlerror.List) {
 	searched := 0
 	for _, err := range errs {
@@ -185,7 +186,8 @@ func (d *Documents) suggest(errs gqlerror.List) {
 		}
 		searched++
 		if similar := core.SuggestionList(m[1], names); len(similar) > 0 {
-			err.Message += " Did you mean " + core.QuotedOrList(similar...) + "?"
+			suggestion := "Did you mean " + core.QuotedOrList(similar...) + "?"
+			err.Extensions = map[string]any{"suggestion": suggestion}
 		}
 	}
 }
