@@ -32,7 +32,7 @@ func TestBodyFields(t *testing.T) {
 	} {
 		srv, _ := newServer(t)
 		got := send(t, srv, "POST", "/api/quote/estimate", tt.body)
-		if got.status != tt.status || !strings.Contains(string(got.body), tt.want) {
+		if got.status != tt.status || !strings.Contains(got.body, tt.want) {
 			t.Errorf("%s: %d %s, want %d %s", tt.body, got.status, got.body, tt.status, tt.want)
 		}
 	}

@@ -324,7 +324,7 @@ func TestEdgeKeepsNoOvertakenAnswer(t *testing.T) {
 	answered := make(chan error, 1)
 	before := e.reads.n.Load()
 	go func() {
-		resp, err := http.Get(e.edge.base + heroPath) //nolint:noctx // ends with the test
+		resp, err := http.Get(e.edge.base + heroPath)
 		if err == nil {
 			err = resp.Body.Close()
 		}
