@@ -28,6 +28,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/rest"
+	"siteapi/schema"
 	"siteapi/schema/exec"
 )
 
@@ -40,6 +41,8 @@ func serve(ctx context.Context, role, dir string) {
 	switch role {
 	case "page":
 		h = barePage(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
+	case "estimate":
+		h = bareEstimate(harness.Must(os.ReadFile(filepath.Join(dir, pageFile))))
 	case "json":
 		h = bareTrack(func(trackState) error { return nil })
 	case "track-bare":
@@ -77,6 +80,28 @@ func barePage(page []byte) http.Handler {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 		_, _ = w.Write(page)
+	})
+}
+
+// bareEstimate decodes a request, and encodes an answer that it decoded before.
+func bareEstimate(page []byte) http.Handler {
+	var answer schema.QuoteEstimate
+	harness.Check(json.Unmarshal(page, &answer))
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Selections schema.EstimateSelectionsInput `json:"selections"`
+			Locale     schema.Locale                  `json:"locale"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+
+		text, _ := json.Marshal(answer)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		_, _ = w.Write(text)
 	})
 }
 

@@ -111,6 +111,17 @@ func restVsNetHTTP(ctx context.Context, b *bench) {
 		report("rest-vs-nethttp", "≥ 0.50")
 }
 
+// estimateVsNetHTTP compares the price of a visitor's choices with a bare handler that
+// decodes the same request and encodes the same answer.
+func estimateVsNetHTTP(ctx context.Context, b *bench) {
+	service := b.service(ctx, b.dir).Base
+	request := post("/api/quote/estimate", `{"selections":{"projectType":"web-app",`+
+		`"features":["blog","multilingual","payments"],"complexity":"medium","timeline":"1-3-months"},"locale":"ro"}`)
+	harness.Check(os.WriteFile(filepath.Join(b.dir, pageFile), ask(ctx, service, request), 0o600))
+
+	b.pair(ctx, b.baseline(ctx, "estimate"), service, cycle(request)).report("estimate-vs-nethttp", "≥ 0.45")
+}
+
 // track compares durable tracking with a bare handler over a hand-written group commit.
 // Waiting for the disk takes a processor of its own, so both have two.
 func track(ctx context.Context, b *bench) {

@@ -82,6 +82,7 @@ func run(ctx context.Context) {
 		{"read-miss-vs-gqlgen", alone, readMissVsGqlgen},
 		{"read-1mb-vs-10kb", alone, readLarge},
 		{"rest-vs-nethttp", alone, restVsNetHTTP},
+		{"estimate-vs-nethttp", alone, estimateVsNetHTTP},
 		{"track", "", track},
 		{"track-vs-single", slowDisk, trackVsSingle},
 		{"pdf-cold", "", pdfCold},
