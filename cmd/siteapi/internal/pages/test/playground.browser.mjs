@@ -103,6 +103,7 @@ test("every prepared operation runs as it stands", async () => {
     Content: /"type": "heroSection"/,
     TrackQuote: /"success": true/,
     SubmitQuote: /"pdfUrl": "\/api\/quote\/pdf\?id=/,
+    EstimateQuote: /"validUntil": "\d{4}-/,
     CacheStats: /"available": true/,
     ClearCache: /"cleared": \d/,
     InvalidateCache: /"content:locale:en"/,
