@@ -124,17 +124,21 @@ func (r *Resolver) usePriceRules(ctx context.Context, rules *price.Rules) error 
 	if latest := used.Load(); latest != nil && *latest == rules.Revision {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, rulesPatience)
 	defer cancel()
+
 	text, err := rules.Encode()
 	if err == nil {
 		p := store.PriceRules{Revision: rules.Revision, Locale: rules.Locale, Rules: text}
 		err = r.Prices.UsePriceRules(ctx, p, r.Now())
 	}
+
 	if err != nil {
 		r.Log.Warn().Ctx(ctx).Err(err).Str("locale", rules.Locale).Msg("cannot store the rules of prices")
 		return err
 	}
+
 	used.Store(&rules.Revision)
 	return nil
 }

@@ -303,7 +303,7 @@ func (d Dependencies) comparePrices(ctx context.Context, rules *price.Rules, war
 	text := fmt.Sprintf("rules with %d options in %s", len(rules.Options), rules.Currency)
 	_, operators, err := d.Database(ctx)
 	if err != nil {
-		return text, nil //nolint:nilerr // the check of the database reports it
+		return text, nil // the check of the database reports the error
 	}
 
 	looked, differ := 0, 0
@@ -335,10 +335,12 @@ func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) 
 	if d.Mail == nil {
 		return "no mail server is used", nil
 	}
+
 	found, err := d.Mail.Check(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	submissions, networks, err := d.Networks(ctx)
 	if submissions >= fewNetworks && networks == 1 {
 		warn(
@@ -347,6 +349,7 @@ func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) 
 			"see whether TRUSTED_PROXIES names the proxies before this service",
 		)
 	}
+
 	return found, err
 }
 

@@ -138,6 +138,7 @@ func (r *Resolver) together(errs []error) error {
 			rejected = err
 		}
 	}
+
 	if arrived > 0 && rejected != nil {
 		r.Log.Warn().Err(rejected).Msg("a recipient of SALES_MAIL_TO was refused, others got the mail")
 		rejected = nil

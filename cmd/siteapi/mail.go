@@ -65,10 +65,12 @@ func newMailer(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quo
 	if err != nil {
 		return nil, err
 	}
+
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
 	if err != nil {
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
+
 	return resolvers.New(resolvers.Deps{
 		CMS:          content,
 		Cache:        memory.New(),

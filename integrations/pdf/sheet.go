@@ -267,6 +267,7 @@ func (s *sheet) adjustments() []block {
 			b.height += body.leading + s.spacing.row
 		}
 	}
+
 	if b.height == 0 {
 		return nil
 	}

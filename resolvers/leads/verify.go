@@ -139,6 +139,7 @@ func (v *Verification) countMails(ctx context.Context, t *VerifiedTarget, batch 
 	for _, s := range batch {
 		f.Submissions = append(f.Submissions, s.ID)
 	}
+
 	list, err := v.rules.Deliveries.List(ctx, f)
 	for _, d := range list {
 		switch d.State {

@@ -28,14 +28,17 @@ func Read(docs []cms.Document, locale string, isCurrency func(string) bool) (r *
 			problems = append(problems, problem(doc, errors.New("only the document with the _id quoteRules counts")))
 			continue
 		}
+
 		var err error
 		if r, err = readRules(doc, locale, isCurrency); err != nil {
 			problems = append(problems, problem(doc, err))
 		}
 	}
+
 	if r == nil {
 		return nil, problems
 	}
+
 	problems = append(problems, r.readOptions(docs)...)
 	if err := r.identify(); err != nil {
 		return nil, append(problems, err)
@@ -151,11 +154,13 @@ func (f *fields) number(name string, decimals int, otherwise int64, low, high fl
 		}
 		return otherwise
 	}
+
 	n, ok := value.(float64)
 	if !ok || n < low || n > high {
 		f.fail("its %s is not a number from %v to %v", name, low, high)
 		return 0
 	}
+
 	read, ok := decimal(n, decimals)
 	if !ok {
 		f.fail("its %s has more than %d decimals", name, decimals)

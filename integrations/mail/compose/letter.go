@@ -68,14 +68,17 @@ func (l *letter) facts(list ...fact) {
 			continue
 		}
 		lines = append(lines, f.label+": "+f.value)
+
 		value := html.EscapeString(f.value)
 		if f.link != "" {
 			value = anchor(f.link, f.value)
 		}
+
 		rows += `<tr><td class="muted" style="padding:3px 16px 3px 0;vertical-align:top;white-space:nowrap;` + muted + `">` +
 			html.EscapeString(f.label) + `</td><td class="ink" style="padding:3px 0;word-break:break-word;` + ink + `">` +
 			value + `</td></tr>`
 	}
+
 	if len(lines) > 0 {
 		l.add(strings.Join(lines, "\n"),
 			`<table role="presentation" cellpadding="0" cellspacing="0" style="margin:0 0 8px;font-size:15px">`+rows+`</table>`)
@@ -129,7 +132,9 @@ func (l *letter) plain() string {
 	if l.footer != "" {
 		parts = append(parts, l.footer)
 	}
+
 	text := strings.Join(parts, "\n\n") + "\n"
+
 	signature := ""
 	if l.company.Name != "" {
 		signature = l.company.Name + "\n"
@@ -137,9 +142,11 @@ func (l *letter) plain() string {
 	for _, line := range l.company.Lines {
 		signature += line.Text + "\n"
 	}
+
 	if signature != "" {
 		text += "\n-- \n" + signature
 	}
+
 	return strings.ReplaceAll(text, "\u00a0", " ")
 }
 
@@ -202,6 +209,7 @@ func (l *letter) foot() string {
 	if l.company.Name != "" {
 		lines = append(lines, `<strong>`+html.EscapeString(l.company.Name)+`</strong>`)
 	}
+
 	for _, line := range l.company.Lines {
 		if line.Link == "" {
 			lines = append(lines, html.EscapeString(line.Text))
@@ -209,13 +217,16 @@ func (l *letter) foot() string {
 			lines = append(lines, anchor(line.Link, line.Text))
 		}
 	}
+
 	text := strings.Join(lines, `<br>`)
 	if l.footer != "" {
 		text += `<p style="margin:16px 0 0">` + html.EscapeString(l.footer) + `</p>`
 	}
+
 	if text == "" {
 		return ""
 	}
+
 	return `<div class="muted rule" style="margin:28px 0 0;padding:16px 0 0;border-top:1px solid #dadee4;font-size:13px;` +
 		muted + `">` + text + `</div>`
 }

@@ -63,10 +63,12 @@ func Address(bare string) (*mail.Address, error) {
 	if at < 1 || strings.ContainsFunc(bare, unicode.IsControl) {
 		return nil, errors.New("not an address")
 	}
+
 	domain, err := idna.Lookup.ToASCII(bare[at+1:])
 	if err != nil || domain == "" {
 		return nil, errors.New("its domain can't be looked up")
 	}
+
 	local := bare[:at]
 	switch {
 	case len(local) > 1 && local[0] == '"' && local[len(local)-1] == '"':
@@ -74,6 +76,7 @@ func Address(bare string) (*mail.Address, error) {
 	case strings.ContainsAny(local, ` "(),:;<>@[\]`):
 		return nil, errors.New("not an address")
 	}
+
 	return &mail.Address{Address: local + "@" + domain}, nil
 }
 

@@ -59,20 +59,25 @@ type Sender struct {
 // ParseURL reads the address of a mail server. The error does not repeat it.
 func ParseURL(text string) (*url.URL, error) {
 	const form = "must be an address such as smtps://user:password@host:465 or smtp://host:587"
+
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
 		return nil, errors.New(form)
 	}
+
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New(form + ", with nothing behind the port")
 	}
+
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
 		return nil, errors.New(form)
 	}
+
 	if password, given := u.User.Password(); u.User != nil && (u.User.Username() == "" || !given || password == "") {
 		return nil, errors.New("must have both a user and a password, or neither. " +
 			"Letters such as @ / : # in them are written as %40 %2F %3A %23")
 	}
+
 	return u, nil
 }
 
@@ -209,19 +214,24 @@ func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *faile
 		if err != nil {
 			return nil, err
 		}
+
 		conn = plain
 		context.AfterFunc(ctx, func() { _ = plain.Close() })
+
 		if s.options.URL.Scheme == "smtp" {
 			return plain, nil
 		}
+
 		secure := tls.Client(plain, s.tls())
 		return secure, secure.HandshakeContext(dialing)
 	}
+
 	defer func() {
 		if conn != nil {
 			_ = conn.Close()
 		}
 	}()
+
 	client, err := gomail.NewClient(s.options.URL.Hostname(), append(s.login(),
 		gomail.WithPort(s.port),
 		gomail.WithTimeout(timeout),
@@ -233,10 +243,12 @@ func (s *Sender) connected(ctx context.Context, talk func(*gosmtp.Client) *faile
 	if err != nil {
 		return &failed{step: connecting, err: err}
 	}
+
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		return &failed{step: connecting, err: err}
 	}
+
 	return talk(session)
 }
 

@@ -63,20 +63,24 @@ func previewMail(ctx context.Context, c *call) error {
 	if err := c.openDatabase(ctx); err != nil {
 		return err
 	}
+
 	c.args = []string{c.texts["lead"]}
 	found, err := c.named(ctx)
 	if err != nil {
 		return err
 	}
+
 	l, err := c.db.Quotes.Submission(ctx, found[0].ID)
 	if err != nil {
 		return err
 	}
+
 	m, err := c.compose(ctx, l)
 	if err != nil {
 		return err
 	}
 	m.ID = "preview@" + mail.Domain(m.From.Address)
+
 	return c.writeOutput(func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
@@ -92,6 +96,7 @@ func testMail(ctx context.Context, c *call) error {
 	if sender == nil {
 		return errors.New("SMTP_URL: is required: name the mail server")
 	}
+
 	now := time.Now().UTC()
 	m, err := c.compose(ctx, lead.Lead{
 		ID:          fmt.Sprintf("testmail-%d", now.UnixNano()),
@@ -103,12 +108,15 @@ func testMail(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+
 	m.Subject = "Test: " + m.Subject
 	m.Name = fmt.Sprintf("testmail-%d", now.UnixNano())
 	m.ID = m.Name + "@" + mail.Domain(m.From.Address)
+
 	if err := sender.Send(ctx, m); err != nil {
 		return err
 	}
+
 	if c.settings.SMTPURL == nil {
 		c.say("the mail is in %s", c.settings.MailPath())
 	} else {

@@ -296,8 +296,11 @@ func group(name, summary string, commands ...*cobra.Command) *cobra.Command {
 // openDatabase opens the database for the rest of the call.
 func (c *call) openDatabase(ctx context.Context) (err error) {
 	if c.db, err = c.openExisting(ctx, c.settings); err == nil {
-		c.rules = &leads.Service{Archive: c.db.Archive, Deliveries: c.db.Queue, Truncate: c.db.Truncate,
-			Mails: mailfile.Open(c.settings.MailPath()),
+		c.rules = &leads.Service{
+			Archive:    c.db.Archive,
+			Deliveries: c.db.Queue,
+			Truncate:   c.db.Truncate,
+			Mails:      mailfile.Open(c.settings.MailPath()),
 		}
 	}
 	return err
