@@ -90,8 +90,7 @@ type presenter struct {
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	requestID := schema.CallerFrom(ctx).RequestID
 
-	var known *schema.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*schema.Error](err); ok {
 		shown := p.at(ctx, err, known.Message)
 		if known.Err != nil {
 			p.log.Warn().Ctx(ctx).
@@ -105,8 +104,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	}
 
 	// The executor's own errors wrap no other error. They are about the request.
-	var fromExecutor *gqlerror.Error
-	if errors.As(err, &fromExecutor) && fromExecutor.Err == nil {
+	if fromExecutor, ok := errors.AsType[*gqlerror.Error](err); ok && fromExecutor.Err == nil {
 		switch fromExecutor.Extensions[schema.ExtensionCode] {
 		case nil, errcode.ParseFailed, errcode.ValidationFailed:
 			errcode.Set(fromExecutor, string(schema.CodeBadUserInput))
@@ -121,6 +119,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	}
 
 	shown := p.at(ctx, err, "Something went wrong on our side. Request id: "+requestID)
+	var known *schema.Error
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		known = &schema.Error{Code: schema.CodeUpstreamUnavailable, RetryAfter: retrySoon}
 		shown.Message = "The request took too long."

@@ -85,16 +85,18 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 		return e.receipt, nil
 	}
 
-	erased(deliveries)(e.withdraw(ctx))
+	removed, err := e.withdraw(ctx)
+	e.erased(deliveries, removed, err)
 	if documents.State != stateFailed {
-		erased(documents)(*documents.Found, s.CMS.Erase(ctx, e.known))
+		e.erased(documents, *documents.Found, s.CMS.Erase(ctx, e.known))
 	}
 	if contact.State != stateFailed {
-		erased(contact)(*contact.Found, s.CRM.Erase(ctx, e.email))
+		e.erased(contact, *contact.Found, s.CRM.Erase(ctx, e.email))
 	}
 
 	if mails.State != stateFailed {
-		erased(mails)(s.Mails.Erase(e.known))
+		removed, err = s.Mails.Erase(e.known)
+		e.erased(mails, removed, err)
 	}
 
 	if e.failed() {
@@ -102,13 +104,16 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 		return e.receipt, nil
 	}
 
-	erased(submissions)(e.eraseLeads(ctx))
+	removed, err = e.eraseLeads(ctx)
+	e.erased(submissions, removed, err)
 
 	// The log of the database holds the erased data until it is truncated.
 	n, err := s.Archive.EraseHints(ctx, e.email)
 	err = errors.Join(err, e.Truncate(ctx))
-	erased(sessions)(max(int(n), *sessions.Found), err) // some went with their submissions
-	erased(pdfs)(s.ClearPDFs(ctx, pdfPattern(e.known)))
+	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their submissions
+
+	removed, err = s.ClearPDFs(ctx, pdfPattern(e.known))
+	e.erased(pdfs, removed, err)
 
 	e.receipt.Complete = !e.failed()
 	return e.receipt, nil
@@ -139,20 +144,18 @@ func (e *erasure) search(
 	return p
 }
 
-// erased returns a function that records in an entry how many items were removed, or why
-// removing them failed.
-func erased(p *schema.ErasurePlace) func(n int, err error) {
-	return func(n int, err error) {
-		if err != nil {
-			fail(p, err)
-			return
-		}
-		if p.Found == nil || *p.Found < n {
-			p.Found = &n
-		}
-		if p.State, p.Erased = stateErased, n; *p.Found == 0 {
-			p.State = stateNothing
-		}
+// erased records in an entry of the receipt how many items were removed, or why removing
+// them failed.
+func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
+	if err != nil {
+		fail(p, err)
+		return
+	}
+	if p.Found == nil || *p.Found < n {
+		p.Found = &n
+	}
+	if p.State, p.Erased = stateErased, n; *p.Found == 0 {
+		p.State = stateNothing
 	}
 }
 

@@ -61,8 +61,7 @@ func split(data []byte) (entries []json.RawMessage, malformed []error, err error
 		return nil, nil, errors.New("the file is empty")
 	case text[0] == '[':
 		err := json.Unmarshal(text, &entries)
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			err = position(data, bytes.Index(data, text)+int(syntax.Offset)-1, err)
 		}
 		return entries, nil, err

@@ -88,7 +88,7 @@ func (d *Driver) documents(ctx context.Context, query groqQuery) (docs []json.Ra
 	query.tags, query.event = &tags, d.known.recentEvent()
 	err = d.query(ctx, query, &docs)
 
-	if refused := new(upstream.Error); errors.As(err, &refused) && d.token &&
+	if refused, ok := errors.AsType[*upstream.Error](err); ok && d.token &&
 		(refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden) {
 		query.anonymous = true
 		var public []json.RawMessage
