@@ -164,7 +164,7 @@ func (m measure) size(s *shape, v reflect.Value) int {
 	switch v.Type() {
 	case reflect.TypeFor[json.RawMessage]():
 		return v.Len()
-	case reflect.TypeFor[[]byte](): // in base64
+	case reflect.TypeFor[[]byte](): // written as base64
 		return v.Len()/3*4 + 6
 	case reflect.TypeFor[time.Time]():
 		return scalarSize

@@ -35,7 +35,7 @@ func (c *contentService) announceFetched(ctx context.Context, l *localeContent, 
 	}
 
 	changed := l.announced.replace(revision, func() string {
-		copied, err := c.loadFallback(ctx, l) // what was served before the start
+		copied, err := c.loadFallback(ctx, l) // content that was served before the start
 		if err != nil {
 			return ""
 		}

@@ -32,7 +32,7 @@ type Mail struct {
 	SalesTo  []string        // bare addresses, each of which gets a mail of its own
 	Visitors bool            // whether visitors get mails
 	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
-	Key      []byte          // of the hashes by which mails to visitors are limited
+	Key      []byte          // keys the hashes by which mails to visitors are limited
 
 	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
 	RefuseTests bool

@@ -38,7 +38,7 @@ const (
 	stampStart, stampEnd = `[{"Stamp":"`, `"}`
 	indexStart, indexEnd = `,{"Index":`, `}]`
 
-	revisionLength = 22 // of a revision, and of an origin
+	revisionLength = 22 // characters of a revision, and of an origin
 	numberLength   = 19
 	stampLength    = 2*(revisionLength+1) + 2*numberLength + 1
 	documentsStart = len(stampStart) + stampLength + len(stampEnd)
@@ -178,7 +178,7 @@ func decodeSnapshot(
 		byType:   map[string][]*schema.ContentDocument{},
 	}
 
-	var options []cms.Document // and the rules of their prices
+	var options []cms.Document // options, and the rules of their prices
 	for _, entry := range index.Index {
 		if entry.Start < documentsStart || entry.End < entry.Start || entry.End > stamp.index {
 			return nil, errors.New("decoding a content snapshot: its index does not fit")

@@ -22,7 +22,7 @@ type Kind string
 
 // The kinds of CDN.
 const (
-	Varnish    Kind = "varnish" // with its module xkey and the VCL of this service
+	Varnish    Kind = "varnish" // needs its module xkey and the VCL of this service
 	Fastly     Kind = "fastly"
 	Cloudflare Kind = "cloudflare"
 )

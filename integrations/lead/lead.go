@@ -95,7 +95,7 @@ const (
 
 // Price is how the service priced the choices of a submission.
 type Price struct {
-	Revision   string      `json:"revision,omitempty"`   // of the rules
+	Revision   string      `json:"revision,omitempty"`   // identifies the rules
 	ValidUntil string      `json:"validUntil,omitempty"` // last day, in UTC: 2006-01-02
 	Lines      []PriceLine `json:"lines,omitempty"`      // add up to the lower bound, unless choices are unpriced
 	Unpriced   []string    `json:"unpriced,omitempty"`   // slugs without a price

@@ -71,7 +71,7 @@ func decodeSVG(raw []byte) (img image.Image, err error) {
 type boundedScanner struct {
 	*rasterx.ScannerGV
 	pixels int
-	stops  int // of all gradients
+	stops  int // the sum over all gradients
 	work   int // estimated cost so far, in nanoseconds
 }
 

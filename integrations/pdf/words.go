@@ -48,7 +48,7 @@ type Words struct {
 type MailWords struct {
 	Visitor struct {
 		Subject         string
-		Hello, HelloAll string // with the first name, and without one
+		Hello, HelloAll string // greetings, the second one without a name
 		Thanks          string
 		Attached, Reply string
 		Why             string // the reason why somebody gets this mail
@@ -59,7 +59,7 @@ type MailWords struct {
 		Language, Project, Seen, Received    string
 		Open, Reply                          string
 	}
-	Languages map[string]string // by locale
+	Languages map[string]string // names of languages by locale
 }
 
 //go:embed words

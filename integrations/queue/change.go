@@ -18,9 +18,9 @@ import (
 // time by a job that is due after changeSettles: what they fetched in between may have come
 // from an instance that was still behind. The job is what survives a restart and an outage.
 const (
-	changeGather  = 200 * time.Millisecond // in which changes of several keys come together
+	changeGather  = 200 * time.Millisecond // changes of several keys come together in it
 	changeSettles = 2 * time.Second
-	changeRetry   = 3 * time.Second // from a failed call to the next one
+	changeRetry   = 3 * time.Second // time from a failed call to the next one
 	changeTimeout = 40 * time.Second
 
 	// After giveUpKeys one call for every key replaces all jobs that wait for a receiver.
@@ -53,8 +53,8 @@ type receiver struct {
 	turn   *semaphore.Weighted // held during a call
 
 	mu        sync.Mutex
-	changedAt map[string]time.Time // by key, its latest change
-	toldAt    map[string]time.Time // by key, when the last successful call began
+	changedAt map[string]time.Time // latest change of each key
+	toldAt    map[string]time.Time // start of the last successful call for each key
 	retryAt   time.Time            // no call before this time, after a failed one
 }
 
@@ -145,7 +145,7 @@ func (q *Queue) ContentChanged(ctx context.Context, keys []string) {
 		group.Go(func() { q.enqueueChange(ctx, r, changeArgs{keys, at.UTC()}) })
 		group.Go(func() {
 			if pause(ctx, changeGather) {
-				_ = r.tell(ctx, keys, at) // if it fails, the job tries again
+				_ = r.tell(ctx, keys, at) // the job tries again if it fails
 			}
 		})
 	}

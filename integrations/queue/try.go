@@ -18,7 +18,7 @@ import (
 // Try is one attempt to deliver a lead.
 type Try struct {
 	*lead.Lead
-	CreatedAt time.Time // of the delivery
+	CreatedAt time.Time // when the delivery was created
 
 	// save stores the progress at once, while the attempt goes on.
 	save func(ctx context.Context, p progress) error

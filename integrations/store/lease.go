@@ -21,5 +21,5 @@ type Leases interface {
 type Lease struct {
 	Name   string
 	Holder string
-	Note   string // what the holder has to say
+	Note   string // a text of the holder
 }

@@ -8,8 +8,8 @@ import (
 
 // Limits of the mails to visitors.
 const (
-	MailsPerAddress = 3  // in [AddressWindow]
-	MailsPerNetwork = 20 // in [NetworkWindow]
+	MailsPerAddress = 3  // most within [AddressWindow]
+	MailsPerNetwork = 20 // most within [NetworkWindow]
 	AddressWindow   = 24 * time.Hour
 	NetworkWindow   = time.Hour
 )

@@ -186,7 +186,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, m mediaType, raw
 	asked.Public = !op.cache.private && !missing
 	recorder.Operation(asked)
 
-	asked.Cached = true // for those that get the response again
+	asked.Cached = true // the next requests get this response again
 	res := &cachedResponse{
 		response:  newResponse(m, op.cache.header(), body),
 		operation: asked,

@@ -35,7 +35,7 @@ type revision struct{ locale, name string }
 type cachedResponse struct {
 	response
 
-	operation schema.Operation // for the access log
+	operation schema.Operation // recorded in the access log
 	revisions []revision
 }
 
@@ -48,7 +48,7 @@ func newResponseCache(revision func(string) (string, bool)) *responseCache {
 	return &responseCache{revision, otter.Must(&otter.Options[responseKey, *cachedResponse]{
 		MaximumWeight: responseCacheBytes,
 		Weigher: func(k responseKey, r *cachedResponse) uint32 {
-			return uint32(responseOverhead + len(k.request) + r.size + r.size/2) // with its codings
+			return uint32(responseOverhead + len(k.request) + r.size + r.size/2) // half more for its codings
 		},
 	})}
 }

@@ -22,7 +22,7 @@ const (
 type Rules struct {
 	Locale   string   `json:"locale"`
 	Currency string   `json:"currency"`
-	Spread   int64    `json:"spread"` // of the upper bound over the lower one
+	Spread   int64    `json:"spread"` // distance of the upper bound from the lower one
 	RoundTo  int64    `json:"roundTo"`
 	Minimum  int64    `json:"minimum"`
 	Options  []Option `json:"options"` // ordered by field and slug, each once
@@ -113,7 +113,7 @@ func (r *Rules) Quote(choices []Choice) Quote {
 		percents += option.Percent
 	}
 
-	exact := product(sum, whole+percents) // in parts of whole
+	exact := product(sum, whole+percents) // a multiple of 1/whole
 	floor := product(r.Minimum, whole)
 	raised := exact.Cmp(floor) < 0
 	if raised {

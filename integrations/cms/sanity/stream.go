@@ -125,7 +125,7 @@ func (w *watch) handle(event sse.Event) error {
 		}
 	case "", "message":
 		var data struct{ Tags []string }
-		_ = json.Unmarshal([]byte(event.Data), &data) // without tags it may concern everything
+		_ = json.Unmarshal([]byte(event.Data), &data) // an event without tags may concern everything
 		w.report(func(_ cms.Query, f fetched) bool { return meet(data.Tags, f.tags) })
 	case "restart": // events before this one are lost
 		w.changed(w.scope.Locales)

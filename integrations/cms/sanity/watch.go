@@ -20,10 +20,10 @@ const checkQuery = `*[_type in $types && !(_id in path("drafts.**")) && !(_id in
 
 // pace is how often a watch does what it does.
 type pace struct {
-	check   time.Duration // from the last sign of life to the next check
-	recheck time.Duration // from a failed check to the next one
-	settle  time.Duration // from the start of a stream to its check: queries lag behind
-	silence time.Duration // without a byte after which a stream is broken
+	check   time.Duration // time from the last sign of life to the next check
+	recheck time.Duration // time from a failed check to the next one
+	settle  time.Duration // time from the start of a stream to its check: queries lag behind
+	silence time.Duration // time without a byte after which a stream is broken
 	retry   time.Duration // to the next connection, doubled with each failure
 	patient time.Duration // longest time to the next connection
 	away    time.Duration // to the next connection after the CMS refused to keep one
@@ -45,7 +45,7 @@ var usualPace = pace{
 func (d *Driver) Watch(ctx context.Context, scope cms.Scope, changed func(locales []string)) error {
 	w := &watch{Driver: d, scope: scope, changed: changed, wake: make(chan struct{}, 1)}
 	d.state.begin()
-	w.owe() // what changed before the watch began
+	w.owe() // changes from before the watch began
 
 	var loops sync.WaitGroup
 	loops.Go(func() { w.follow(ctx) })
@@ -215,8 +215,8 @@ type knowledge struct {
 // fetched is what is remembered of a fetch.
 type fetched struct {
 	number uint64   // later fetches have higher ones
-	tags   []string // what the answer depends on, in the words of events
-	digest string   // of the documents
+	tags   []string // the answer depends on these, in the words of events
+	digest string   // identifies the documents
 }
 
 func queryKey(q cms.Query) string { return q.Locale + " " + strings.Join(q.Types, " ") }

@@ -27,7 +27,7 @@ const (
 	maxReading  = 64
 	maxLarge    = 16
 	maxToken    = 64
-	maxOfClient = 64 // by weight
+	maxOfClient = 64 // the sum of their weights
 )
 
 // A body of more than largeBody bytes is large. No quote route takes one. It weighs as much

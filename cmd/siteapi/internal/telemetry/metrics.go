@@ -122,7 +122,7 @@ type Gauges struct {
 	Queue   *queue.Queue
 	Archive store.Archive
 	Load    func() store.Load
-	Watcher cms.Watcher // of the content; nil: there is none
+	Watcher cms.Watcher // notices changes of the content; nil if there is none
 	Files   []string    // SQLite's files; none with PostgreSQL
 }
 
