@@ -62,6 +62,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		said{"--help", []string{"completion ", "leads"}, nil},
 		said{"leads list --help", []string{"list leads, newest first", "Examples:", "--since"}, nil},
 		said{"--version", []string{"siteapi", "go1."}, nil},
+		said{"version", []string{"siteapi version", "go1."}, nil},
 	)
 }
 

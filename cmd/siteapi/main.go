@@ -92,6 +92,13 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		RunE: serving,
 	})
 
+	root.AddCommand(&cobra.Command{
+		Use:   "version",
+		Short: "print the version of the service, of Go and of the system",
+		Args:  operator.NoArguments,
+		Run:   func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
+	})
+
 	addExamples(root)
 	return root
 }
