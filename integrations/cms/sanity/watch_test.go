@@ -111,7 +111,7 @@ func (w *watcher) mode(mode string) {
 
 func (w *watcher) until(what string, ok func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s: not within a minute, reports: %v, state %+v", what, w.titles, w.driver.Watching())
 		}
@@ -144,7 +144,7 @@ func TestStreamReportsTheLocalesConcerned(t *testing.T) {
 	t.Parallel()
 	w := watch(t, sanitytest.Options{})
 	w.mode(cms.WatchStream)
-	w.until("the check of the connection", func() bool { return w.requests(checks) == 1 })
+	w.until("the check of the connection", func() bool { return w.requests(checks) >= 1 })
 
 	w.publish("b", "es", "hola")
 	w.shows("es", "first hola")
@@ -193,7 +193,7 @@ func TestStreamResumes(t *testing.T) {
 			w.mode(cms.WatchStream)
 			w.publish("a", "", "second")
 			w.shows("en", "second")
-			w.until("the check of the connection", func() bool { return w.requests(checks) == 1 })
+			w.until("the check of the connection", func() bool { return w.requests(checks) >= 1 })
 
 			for i := range 5 {
 				end(w.stub)
