@@ -73,7 +73,7 @@ func newContentService(
 	}
 
 	for _, t := range d.ContentTypes {
-		if !slices.Contains(c.types, t) && t != cms.SubmissionType {
+		if !slices.Contains(c.types, t) && t != cms.LeadType {
 			c.types = append(c.types, t)
 		}
 	}
@@ -128,7 +128,7 @@ func (c *contentService) read(ctx context.Context, locale schema.Locale) (*snaps
 }
 
 // readSoon returns the content of a locale, or the fallback copy if it takes longer than a
-// submission waits.
+// lead waits.
 func (c *contentService) readSoon(ctx context.Context, locale schema.Locale) (*snapshot, error) {
 	soon, cancel := context.WithTimeout(ctx, contentPatience)
 	defer cancel()
@@ -306,7 +306,7 @@ func (c *contentService) fetch(ctx context.Context, l *localeContent) ([]byte, c
 func (r *Resolver) contentDocuments(
 	ctx context.Context, documentType string, locale schema.Locale,
 ) ([]*schema.ContentDocument, error) {
-	if documentType == cms.SubmissionType || !slices.Contains(r.ContentTypes, documentType) {
+	if documentType == cms.LeadType || !slices.Contains(r.ContentTypes, documentType) {
 		return nil, badInput(schema.NotAllowed("documentType", r.ContentTypes))
 	}
 

@@ -15,7 +15,7 @@ import (
 
 // Limits of what a price waits for, and how long a replaced one is honoured.
 const (
-	contentPatience = 300 * time.Millisecond // longest wait of a submission for content
+	contentPatience = 300 * time.Millisecond // longest wait of a submit for content
 	rulesPatience   = 300 * time.Millisecond // longest wait until new rules are stored
 	honouredFor     = 24 * time.Hour
 )

@@ -63,7 +63,7 @@ func TestSubmissionsWaitBrieflyForContent(t *testing.T) {
 		return r
 	}
 	price := func(source *pricedCMS) (lead.Lead, time.Duration) {
-		l := newSubmission(input())
+		l := newLead(input())
 		began := time.Now()
 		resolver(source).setPrice(t.Context(), &l, "")
 		return l, time.Since(began)

@@ -101,7 +101,7 @@ type Dependencies struct {
 	Leases   func(ctx context.Context) (store.Leases, error)
 
 	Mail     mail.Sender // nil: no mail server is used
-	Networks func(ctx context.Context) (submissions, networks int64, err error)
+	Networks func(ctx context.Context) (leads, networks int64, err error)
 
 	ContentTypes []string // document types that the site uses
 }
@@ -141,7 +141,7 @@ func (d Dependencies) checkDatabase(ctx context.Context, _ Warn) (string, error)
 	if err != nil {
 		return "", err
 	}
-	stored, err := operators.Archive.CountSubmissions(ctx)
+	stored, err := operators.Archive.CountLeads(ctx)
 	return fmt.Sprintf("%d submissions, written and committed", stored), errors.Join(err, quotes.Ping(ctx))
 }
 
@@ -246,7 +246,7 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 		return "", err
 	}
 
-	// Removing what does not exist takes the same right as storing a submission.
+	// Removing what does not exist takes the same right as storing a lead.
 	if err := eraser.Erase(ctx, []string{"doctor-" + strings.ToLower(rand.Text())}); err != nil {
 		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
 	}
@@ -307,7 +307,7 @@ func (d Dependencies) comparePrices(ctx context.Context, rules *price.Rules, war
 	}
 
 	looked, differ := 0, 0
-	for l, err := range operators.Archive.Submissions(ctx, store.Filter{Newest: true, Limit: comparedLeads}) {
+	for l, err := range operators.Archive.Leads(ctx, store.Filter{Newest: true, Limit: comparedLeads}) {
 		if err != nil {
 			return "", err
 		}
@@ -341,11 +341,11 @@ func (d Dependencies) checkMail(ctx context.Context, warn Warn) (string, error) 
 		return "", err
 	}
 
-	submissions, networks, err := d.Networks(ctx)
-	if submissions >= fewNetworks && networks == 1 {
+	leads, networks, err := d.Networks(ctx)
+	if leads >= fewNetworks && networks == 1 {
 		warn(
 			fmt.Sprintf("all %d leads of the last day came from one network: "+
-				"beyond 20 an hour, mails to their visitors wait", submissions),
+				"beyond 20 an hour, mails to their visitors wait", leads),
 			"see whether TRUSTED_PROXIES names the proxies before this service",
 		)
 	}

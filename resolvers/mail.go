@@ -73,10 +73,10 @@ func (r *Resolver) SendVisitorMail(ctx context.Context, t *queue.Try) error {
 	r.address(m, t, queue.VisitorMail, to)
 
 	until, err := r.Mail.Claims.ClaimMail(ctx, store.MailClaim{
-		SubmissionID: t.ID,
-		Sending:      t.Sending(),
-		Address:      r.addressHash(to),
-		Now:          r.Now(),
+		LeadID:  t.ID,
+		Sending: t.Sending(),
+		Address: r.addressHash(to),
+		Now:     r.Now(),
 	})
 	switch {
 	case errors.Is(err, store.ErrTooManyMails):

@@ -27,7 +27,7 @@ const idempotencyKeyMax = 255
 
 // submitQuote stores a lead with its pending deliveries. It answers once both are
 // durable; the deliveries run afterwards. [store.Quotes.Submit] recognizes a repetition
-// by the digests of content and Idempotency-Key, and returns the first submission.
+// by the digests of content and Idempotency-Key, and returns the first lead.
 func (r *Resolver) submitQuote(
 	ctx context.Context, in schema.SubmitQuoteInput,
 ) (*schema.SubmitQuotePayload, error) {
@@ -36,8 +36,8 @@ func (r *Resolver) submitQuote(
 		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
 
-	n := store.NewSubmission{Submission: newSubmission(in)}
-	content, err := contentDigest(&n.Submission)
+	n := store.NewLead{Lead: newLead(in)}
+	content, err := contentDigest(&n.Lead)
 	if err != nil {
 		return nil, err
 	}
@@ -48,19 +48,19 @@ func (r *Resolver) submitQuote(
 
 	n.Network = r.networkHash(schema.CallerFrom(ctx).Address)
 
-	n.Submission.ID = r.NewID()
-	n.Submission.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
+	n.Lead.ID = r.NewID()
+	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
 	// Any signal that is not weak puts the lead in review.
-	n.Submission.Signals = r.signals(ctx, in, content, n.Submission.SubmittedAt)
-	r.setPrice(ctx, &n.Submission, trimmed(in.Estimate.Revision))
-	n.Submission.InReview = slices.ContainsFunc(n.Submission.Signals,
+	n.Lead.Signals = r.signals(ctx, in, content, n.Lead.SubmittedAt)
+	r.setPrice(ctx, &n.Lead, trimmed(in.Estimate.Revision))
+	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
 
 	// Deliveries continue the trace of the request. It is empty if nothing is traced.
 	trace := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, trace)
-	n.Submission.Trace = trace["traceparent"]
+	n.Lead.Trace = trace["traceparent"]
 
 	stored, created, err := r.Quotes.Submit(ctx, n)
 	if err != nil {
@@ -98,8 +98,8 @@ func idempotencyKey(h http.Header) string {
 	return key
 }
 
-// newSubmission converts a checked input. It trims texts and drops repeated features.
-func newSubmission(in schema.SubmitQuoteInput) lead.Lead {
+// newLead converts a checked input. It trims texts and drops repeated features.
+func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	s := lead.Lead{
 		SessionID: in.SessionID,
 		Contact: lead.Contact{
@@ -140,7 +140,7 @@ func distinct(list []string) (texts []string) {
 
 func trimmed(s *string) string { return schema.Trim(value(s, "")) }
 
-// contentDigest identifies the content of a submission, so that a repetition is
+// contentDigest identifies the content of a lead, so that a repetition is
 // recognized. The order of features does not matter.
 func contentDigest(s *lead.Lead) (string, error) {
 	same := *s
@@ -157,7 +157,7 @@ func digest(session, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signals returns the signs that a submission was sent by a program. A database or bot
+// signals returns the signs that a lead was sent by a program. A database or bot
 // check that does not answer is not a reason for a review.
 func (r *Resolver) signals(
 	ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time,
@@ -169,7 +169,7 @@ func (r *Resolver) signals(
 	return slices.DeleteFunc(found, func(s lead.Signal) bool { return s == "" })
 }
 
-// paceSignal compares the time of a submission with the first tracked state of its
+// paceSignal compares the time of a lead with the first tracked state of its
 // session. A session that begins in the future was tracked by an instance with another
 // clock and gives no signal.
 func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) lead.Signal {

@@ -22,9 +22,9 @@ func TestEveryFieldOfALeadArrives(t *testing.T) {
 		}
 	})
 
-	for _, path := range leadtest.Missing(newSubmission(in)) {
+	for _, path := range leadtest.Missing(newLead(in)) {
 		if path != "id" && path != "submittedAt" && path != "priceStatus" { // set by the service
-			t.Errorf("resolvers/quote.go: newSubmission leaves out %s", path)
+			t.Errorf("resolvers/quote.go: newLead leaves out %s", path)
 		}
 	}
 

@@ -27,9 +27,9 @@ func input() schema.SubmitQuoteInput {
 	}
 }
 
-func TestNewSubmissionTrims(t *testing.T) {
+func TestNewLeadTrims(t *testing.T) {
 	t.Parallel()
-	s := newSubmission(input())
+	s := newLead(input())
 	if s.Contact.FirstName != "Ana" || s.Contact.Email != "ana@example.com" || s.Contact.Phone != "" ||
 		s.Locale != "ro" {
 		t.Errorf("got %+v", s)
@@ -47,7 +47,7 @@ func TestContentDigest(t *testing.T) {
 	digestOf := func(change func(*schema.SubmitQuoteInput)) string {
 		in := input()
 		change(&in)
-		s := newSubmission(in)
+		s := newLead(in)
 		d, err := contentDigest(&s)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestContentDigestIsForever(t *testing.T) {
 	t.Parallel()
 	in := input()
 	in.Estimate.Revision = ptr("5f0c1d9be42a7c3386d14f90ab27e651")
-	s := newSubmission(in)
+	s := newLead(in)
 	got, err := contentDigest(&s)
 
 	want := digest("s-1", `{"id":"","sessionId":"s-1",`+

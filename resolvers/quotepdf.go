@@ -32,7 +32,7 @@ const logoWait = cache.FillTimeout / 2
 // drawWait is how long a document waits for others to be drawn.
 const drawWait = 2 * time.Second
 
-// maxIDLength is longer than any id of a submission.
+// maxIDLength is longer than any id of a lead.
 const maxIDLength = 64
 
 // documentKey is the cache key of a rendered document. It has the revision of the content,
@@ -44,7 +44,7 @@ func documentKey(id string, locale schema.Locale, revision string) string {
 // quotePdf implements the root field of that name.
 func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale) (*schema.QuotePDF, error) {
 	if len(id) > maxIDLength {
-		return nil, noSubmission()
+		return nil, noLead()
 	}
 
 	locale, err := r.pdfLocale(ctx, id, asked)
@@ -78,20 +78,20 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 	}, nil
 }
 
-// ForgetPDFs clears all rendered documents from the cache after submissions were deleted.
+// ForgetPDFs clears all rendered documents from the cache after leads were deleted.
 func (r *Resolver) ForgetPDFs(ctx context.Context) error {
 	_, err := r.Cache.Clear(ctx, lead.PDFKeys+"*")
 	return err
 }
 
-func noSubmission() *schema.Error { return notFound("There is no submission with this id.") }
+func noLead() *schema.Error { return notFound("There is no submission with this id.") }
 
-// submission reads a submission from the database.
-func (r *Resolver) submission(ctx context.Context, id string) (lead.Lead, error) {
-	s, err := r.Quotes.Submission(ctx, id)
+// readLead reads a lead from the database.
+func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
+	s, err := r.Quotes.Lead(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return s, noSubmission()
+		return s, noLead()
 	case errors.Is(err, store.ErrUnavailable):
 		return s, unavailable("The submission can't be read at the moment.", err)
 	}
@@ -99,7 +99,7 @@ func (r *Resolver) submission(ctx context.Context, id string) (lead.Lead, error)
 }
 
 // pdfLocale picks the language of a document: the requested one, or else the
-// submission's, or else the best match for Accept-Language.
+// lead's, or else the best match for Accept-Language.
 func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Locale) (schema.Locale, error) {
 	if asked != nil {
 		return *asked, nil
@@ -107,7 +107,7 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 
 	entry, err := r.Cache.Get(ctx, lead.PDFKey(id)+"locale",
 		func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-			s, err := r.submission(ctx, id)
+			s, err := r.readLead(ctx, id)
 			return []byte(s.Locale), cache.Lifetime{Fresh: pdfFresh}, err
 		})
 	if err != nil {
@@ -132,13 +132,13 @@ func newLanguages() language.Matcher {
 	return language.NewMatcher(tags)
 }
 
-// render returns the document of a submission, rendered once for all concurrent requests.
+// render returns the document of a lead, rendered once for all concurrent requests.
 func (r *Resolver) render(
 	ctx context.Context, id string, locale schema.Locale, snap *snapshot,
 ) (cache.Entry, error) {
 	key := documentKey(id, locale, snap.revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
-		s, err := r.submission(ctx, id)
+		s, err := r.readLead(ctx, id)
 		if err != nil {
 			return nil, cache.Lifetime{}, err
 		}
@@ -188,7 +188,7 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 func (r *Resolver) document(
 	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *snapshot,
 ) (d pdf.Document, complete bool) {
-	d = pdf.Document{Submission: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt}
+	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt}
 	if snap.settings == nil {
 		return d, true
 	}

@@ -16,14 +16,14 @@ import (
 	"siteapi/schema"
 )
 
-// oneQuote is a store with one submission, until it is erased.
+// oneQuote is a store with one lead, until it is erased.
 type oneQuote struct {
 	store.Quotes
 	reads  atomic.Int64
 	erased atomic.Bool
 }
 
-func (q *oneQuote) Submission(_ context.Context, id string) (lead.Lead, error) {
+func (q *oneQuote) Lead(_ context.Context, id string) (lead.Lead, error) {
 	q.reads.Add(1)
 	if id != "one" || q.erased.Load() {
 		return lead.Lead{}, store.ErrNotFound
@@ -45,7 +45,7 @@ func (b *blank) Render(_ context.Context, d pdf.Document) ([]byte, error) {
 	return []byte("%PDF " + d.Locale), nil
 }
 
-// TestPdf counts how often a document is drawn and its submission read.
+// TestPdf counts how often a document is drawn and its lead read.
 func TestPdf(t *testing.T) {
 	t.Parallel()
 
@@ -97,7 +97,7 @@ func TestPdf(t *testing.T) {
 }
 
 // TestPdfOfAnErasedSubmission clears the documents while one is being drawn.
-func TestPdfOfAnErasedSubmission(t *testing.T) {
+func TestPdfOfAnErasedLead(t *testing.T) {
 	t.Parallel()
 	r, quotes, page := newPdfResolver(t, nil)
 	page.draw = func() {

@@ -77,10 +77,10 @@ type Deps struct {
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
-	// submission. 0: any time is plausible.
+	// lead. 0: any time is plausible.
 	MinTime time.Duration
 
-	// Challenge verifies the token of a bot check. nil: submissions need no token.
+	// Challenge verifies the token of a bot check. nil: leads need no token.
 	Challenge *turnstile.Verifier
 
 	Development bool // report the names of the hints that trackQuote drops
@@ -154,10 +154,10 @@ func (r *Resolver) Close(ctx context.Context) error {
 	}
 }
 
-// DeleteOld deletes sessions and submissions that are older than their retention.
+// DeleteOld deletes sessions and leads that are older than their retention.
 func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.deleteOld(ctx, "sessions", r.SessionRetention, r.Operators.Archive.PruneSessions)
-	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneSubmissions)
+	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneLeads)
 	if _, err := r.Mail.Claims.PruneMails(ctx, r.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
 		r.Log.Error().Err(err).Msg("deleting old counts of mails")
 	}

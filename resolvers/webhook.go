@@ -39,8 +39,8 @@ func newWebhookEvent(payload map[string]any) webhookEvent {
 // locales returns the locales whose content an event makes stale. Drafts, versions and
 // the quotes that the service itself stores affect none.
 func (e webhookEvent) locales() []schema.Locale {
-	if !cms.IsPublished(e.id) || e.documentType == cms.SubmissionType ||
-		strings.HasPrefix(e.id, cms.SubmissionType+".") {
+	if !cms.IsPublished(e.id) || e.documentType == cms.LeadType ||
+		strings.HasPrefix(e.id, cms.LeadType+".") {
 		return nil
 	}
 

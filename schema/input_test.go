@@ -66,7 +66,7 @@ func check(t *testing.T, query, variables string) []string {
 
 const submit = `mutation($input: SubmitQuoteInput!) { submitQuote(input: $input) { success } }`
 
-// submission returns a valid input, with one part replaced.
+// lead returns a valid input, with one part replaced.
 func submission(old, replacement string) string {
 	const valid = `{"input":{"sessionId":"s-1",` +
 		`"contact":{"firstName":"Ana","lastName":"Pop","email":"ana@example.com"},` +

@@ -65,7 +65,7 @@ func attacks(ctx context.Context, t *trial) string {
 	return fmt.Sprintf("%d visits from another address, %.0f MiB at most", visits, most)
 }
 
-// invalidInput is a request of 85 KB with four submissions of 21,000 empty features each.
+// invalidInput is a request of 85 KB with four leads of 21,000 empty features each.
 func invalidInput() string {
 	features := strings.Repeat(`"",`, 21_000) + `""`
 	var fields strings.Builder

@@ -58,7 +58,7 @@ func readOnly(ctx context.Context, t *trial) string {
 	return summary + "; a start says so and ends"
 }
 
-// withoutStorage makes all writes of the service fail for a while. Submissions must get
+// withoutStorage makes all writes of the service fail for a while. Leads must get
 // 503 and not be stored, while content is still served.
 func (t *trial) withoutStorage(ctx context.Context, take, give func() error) string {
 	s, u, v, end := t.begin(ctx)

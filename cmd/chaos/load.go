@@ -49,7 +49,7 @@ func post(url, token, body string) vegeta.Target {
 	return vegeta.Target{Method: http.MethodPost, URL: url, Body: []byte(body), Header: harness.Header(token)}
 }
 
-// overload offers ten times as many submissions, then PDFs, as the service can take. The
+// overload offers ten times as many leads, then PDFs, as the service can take. The
 // bounds hold on a small machine that is busy with the load itself and other things.
 func overload(ctx context.Context, t *trial) string {
 	s := harness.New(t.binary, t.dir, "GOMAXPROCS=1", "CONTENT_TYPES=heroSection")

@@ -66,14 +66,14 @@ func (u *upstreams) failRandomly() {
 	)
 }
 
-// check compares the contents of both stubs with the submissions, given as email
-// addresses by submission id: each must have one document and one contact, with no
+// check compares the contents of both stubs with the leads, given as email
+// addresses by lead id: each must have one document and one contact, with no
 // others.
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
-		if submission, ok := strings.CutPrefix(id, cms.SubmissionType+"."); ok {
-			var d cms.StoredSubmission
+		if submission, ok := strings.CutPrefix(id, cms.LeadType+"."); ok {
+			var d cms.LeadDocument
 			harness.Check(json.Unmarshal(raw, &d))
 			documents[submission] = d.Contact.Email
 		}
@@ -81,7 +81,7 @@ func (u *upstreams) check(submitted map[string]string) error {
 
 	all := u.crm.Contacts()
 	for _, c := range all {
-		contacts[c.Properties[crm.PropSubmissionID]] = c.Properties[crm.PropEmail]
+		contacts[c.Properties[crm.PropLeadID]] = c.Properties[crm.PropEmail]
 	}
 
 	if !maps.Equal(documents, submitted) || !maps.Equal(contacts, submitted) || len(all) != len(contacts) {

@@ -26,14 +26,14 @@ type visitors struct {
 
 	leads    atomic.Int64 // number of leads begun
 	mu       sync.Mutex
-	acked    map[string]int // acknowledged leads by submission id
-	statuses map[int]int    // answers to submissions by status; 0 is no answer
+	acked    map[string]int // acknowledged leads by lead id
+	statuses map[int]int    // answers to leads by status; 0 is no answer
 	reads    map[int]int    // answers to reads of content by status
 }
 
 func email(lead int) string { return fmt.Sprintf("visitor-%05d@example.com", lead) }
 
-// submission returns the body of a lead, which differs from all others.
+// lead returns the body of a lead, which differs from all others.
 func submission(lead int) string {
 	return fmt.Sprintf(`{"sessionId":"chaos-%05d","locale":"%s",
 		"contact":{"firstName":"Visitor","lastName":"Ștefan-%05d","email":"%s"},`+
@@ -95,7 +95,7 @@ func send(ctx context.Context, s *harness.Service, lead int) (id string, status 
 	}
 
 	var answer struct{ SubmissionID string }
-	_ = json.Unmarshal(body, &answer) // a problem document has no submission id
+	_ = json.Unmarshal(body, &answer) // a problem document has no lead id
 	return answer.SubmissionID, status
 }
 

@@ -137,7 +137,7 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 
 	var ids []string
 	for i := range 5 {
-		status, answer := first.post("/api/quote/submit", validSubmission(fmt.Sprintf("kill-%d", i)))
+		status, answer := first.post("/api/quote/submit", validLead(fmt.Sprintf("kill-%d", i)))
 		if status != http.StatusOK {
 			t.Fatalf("submit: %d %v", status, answer)
 		}
@@ -156,7 +156,7 @@ func TestKilledRightAfterAnAnsweredSubmit(t *testing.T) {
 		}
 
 		if _, again := second.post("/api/quote/submit",
-			validSubmission(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
+			validLead(fmt.Sprintf("kill-%d", i))); again["submissionId"] != id {
 			t.Errorf("the same submission after the restart got the id %v, want %s",
 				again["submissionId"], id)
 		}
@@ -182,7 +182,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	answers := make(chan int, 40)
 	for i := range cap(answers) {
 		go func() {
-			body, _ := json.Marshal(validSubmission(fmt.Sprintf("stop-%d", i)))
+			body, _ := json.Marshal(validLead(fmt.Sprintf("stop-%d", i)))
 			resp, err := http.Post(r.base+"/api/quote/submit", "application/json", bytes.NewReader(body))
 			if err != nil {
 				answers <- 0 // refused: the listener was closed already

@@ -211,7 +211,7 @@ func (s *service) submitPriced(
 	endpoint, session string, selections object, low, high float64, currency, revision string,
 ) (string, lead.Lead) {
 	s.t.Helper()
-	input := validSubmission(session + endpoint)
+	input := validLead(session + endpoint)
 	estimate := object{"min": low, "max": high, "currency": currency}
 	if revision != "" {
 		estimate["revision"] = revision
@@ -221,7 +221,7 @@ func (s *service) submitPriced(
 
 	got := s.through(endpoint, "submitQuote", object{"input": input})
 	id, _ := got.data["submissionId"].(string)
-	stored, err := s.app.data.Quotes.Submission(s.t.Context(), id)
+	stored, err := s.app.data.Quotes.Lead(s.t.Context(), id)
 	if err != nil {
 		s.t.Fatalf("%s: %v", got.raw, err)
 	}

@@ -18,7 +18,7 @@ import (
 // object is a JSON object under construction.
 type object = map[string]any
 
-func validSubmission(session string) object {
+func validLead(session string) object {
 	return object{
 		"sessionId": session,
 		"contact": object{
@@ -142,17 +142,17 @@ func TestContractTrackKeepsTheLatestState(t *testing.T) {
 	}
 }
 
-var submissionIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
+var leadIDForm = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
 func TestContractSubmit(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
 
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
-		got := s.through(endpoint, "submitQuote", object{"input": validSubmission("s-" + endpoint)})
+		got := s.through(endpoint, "submitQuote", object{"input": validLead("s-" + endpoint)})
 		id, _ := got.data["submissionId"].(string)
 		want := object{"success": true, "submissionId": id, "pdfUrl": "/api/quote/pdf?id=" + id}
-		if !submissionIDForm.MatchString(id) || !reflect.DeepEqual(got.data, want) {
+		if !leadIDForm.MatchString(id) || !reflect.DeepEqual(got.data, want) {
 			t.Fatalf("got %s", got.raw)
 		}
 
@@ -250,7 +250,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 		})
 	}
 
-	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 0 {
+	if n, err := s.app.data.Archive.CountLeads(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions are stored after refused requests, %v", n, err)
 	}
 }
@@ -258,7 +258,7 @@ func TestContractSubmitReportsEveryField(t *testing.T) {
 func TestContractSubmitIgnoresUnknownFieldsOverREST(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	input := validSubmission("s")
+	input := validLead("s")
 	input["utm"], input["contact"].(object)["nickname"] = object{"source": "x"}, "A"
 
 	if got := s.through("REST", "submitQuote", object{"input": input}); got.status != 200 {
@@ -276,7 +276,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 
 	submit := func(endpoint string, change func(object), headers ...string) string {
 		t.Helper()
-		input := validSubmission("same")
+		input := validLead("same")
 		change(input)
 		got := s.through(endpoint, "submitQuote", object{"input": input}, headers...)
 		id, _ := got.data["submissionId"].(string)
@@ -305,7 +305,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		t.Error("a repeated Idempotency-Key with the same content got another id")
 	}
 
-	spanish := validSubmission("same")
+	spanish := validLead("same")
 	spanish["locale"] = "es"
 	for _, endpoint := range []string{"GraphQL", "REST"} {
 		got := s.through(endpoint, "submitQuote", object{"input": spanish}, "Idempotency-Key: key-1")
@@ -320,11 +320,11 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 		`Idempotency-Key: "key-1"`); elsewhere == third {
 		t.Error("the lead of another session with the same key was lost")
 	}
-	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 4 {
+	if n, err := s.app.data.Archive.CountLeads(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d submissions are stored, want 4, %v", n, err)
 	}
 
-	if got := s.through("REST", "submitQuote", object{"input": validSubmission("x")},
+	if got := s.through("REST", "submitQuote", object{"input": validLead("x")},
 		"Idempotency-Key: "+strings.Repeat("k", 256)); got.fields["Idempotency-Key"] == "" {
 		t.Errorf("a key of 256 characters: %s", got.raw)
 	}
@@ -333,7 +333,7 @@ func TestContractSubmitTwiceIsOneLead(t *testing.T) {
 func TestContractPDF(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).
+	id := s.through("REST", "submitQuote", object{"input": validLead("s")}).
 		data["submissionId"].(string)
 	path := "/api/quote/pdf?id=" + id
 
@@ -446,7 +446,7 @@ func TestContractPDFErrors(t *testing.T) {
 func TestContractPDFLanguage(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)
-	input := validSubmission("s")
+	input := validLead("s")
 	delete(input, "locale")
 	id := s.through("REST", "submitQuote", object{"input": input}).data["submissionId"].(string)
 
@@ -521,7 +521,7 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		"CMS_WEBHOOK_SECRET": "sekret-hook",
 	})
 
-	id := s.through("REST", "submitQuote", object{"input": validSubmission("s")}).
+	id := s.through("REST", "submitQuote", object{"input": validLead("s")}).
 		data["submissionId"].(string)
 	s.through("REST", "trackQuote", object{"input": object{
 		"sessionId": "s",
@@ -542,7 +542,7 @@ func TestContractNothingPersonalIsLogged(t *testing.T) {
 		t.Fatal("the requests are not in the log")
 	}
 
-	// The id of a submission is all it takes to read its PDF.
+	// The id of a lead is all it takes to read its PDF.
 	for _, secret := range []string{"ana@", "Ana\"", "Ionescu", "721 000", "Țară", "sekret", id} {
 		if i := strings.Index(log, secret); i >= 0 {
 			t.Errorf("the log holds %q: …%s…", secret, log[max(0, i-80):min(len(log), i+80)])

@@ -88,7 +88,7 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, err
 	}
 
-	o.Load = tables.Submission
+	o.Load = tables.Lead
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
@@ -144,7 +144,7 @@ func openSQLite(
 	}
 	opened.add(tables.Close)
 
-	o.Load = tables.Submission
+	o.Load = tables.Lead
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ import (
 // cmsDriver is what every CMS driver offers.
 type cmsDriver interface {
 	cms.Content
-	cms.Submissions
+	cms.Leads
 	cms.Watcher
 	leads.CMS
 }
@@ -177,7 +177,7 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	}
 
 	return func(ctx context.Context, t *queue.Try) error {
-		return webhook.Announce(ctx, leadwebhook.Lead{
+		return webhook.Announce(ctx, leadwebhook.Announcement{
 			Lead:      *t.Lead,
 			Reference: lead.Reference(t.ID),
 			PDFURL:    s.SiteURL + t.PDFPath(),
@@ -185,18 +185,18 @@ func openLeadWebhook(s *config.Settings, m *telemetry.Metrics) (queue.Send, erro
 	}, nil
 }
 
-// senders returns the functions that deliver a submission to each target. The mails are
+// senders returns the functions that deliver a lead to each target. The mails are
 // sent by the resolvers, which are made before the first delivery begins.
 func (a *app) senders(
-	submissions cms.Submissions, contacts crm.Contacts, announce queue.Send,
+	leads cms.Leads, contacts crm.Contacts, announce queue.Send,
 ) map[queue.Target]queue.Send {
 	return map[queue.Target]queue.Send{
 		queue.Webhook: announce,
 		queue.CMS: func(ctx context.Context, t *queue.Try) error {
-			return submissions.Put(ctx, t.Lead)
+			return leads.Put(ctx, t.Lead)
 		},
 		queue.CRM: func(ctx context.Context, t *queue.Try) error {
-			return contacts.Upsert(ctx, crm.Lead{Submission: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
+			return contacts.Upsert(ctx, crm.Contact{Lead: t.Lead, PDFURL: a.settings.SiteURL + t.PDFPath()})
 		},
 		queue.VisitorMail: func(ctx context.Context, t *queue.Try) error {
 			return a.resolver.SendVisitorMail(ctx, t)
@@ -207,7 +207,7 @@ func (a *app) senders(
 	}
 }
 
-// targets returns how submissions are delivered to each target. A command that only lists
+// targets returns how leads are delivered to each target. A command that only lists
 // deliveries has no senders.
 func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.TargetConfig {
 	return []queue.TargetConfig{

@@ -119,7 +119,7 @@ func TestEqualContentChangesNothing(t *testing.T) {
 	before := size()
 
 	// Storing a lead is such an event, since its document has no language.
-	if got := s.through("REST", "submitQuote", map[string]any{"input": validSubmission("equal")}); got.status != 200 {
+	if got := s.through("REST", "submitQuote", map[string]any{"input": validLead("equal")}); got.status != 200 {
 		t.Fatalf("submit: %s", got.raw)
 	}
 	eventually(t, "the content is compared", func() bool {

@@ -131,7 +131,7 @@ func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	const noDocument = "default-src 'none'; frame-ancestors 'none'"
 	s := startService(t, nil)
-	in := s.through("REST", "submitQuote", object{"input": validSubmission("headers")})
+	in := s.through("REST", "submitQuote", object{"input": validLead("headers")})
 
 	for path, policy := range map[string]string{
 		"/api/cache/clear":  noDocument,

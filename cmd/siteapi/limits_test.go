@@ -15,12 +15,12 @@ func TestContractRateLimits(t *testing.T) {
 	s := startService(t, map[string]string{"RATE_LIMITS": "on", "TRUSTED_PROXIES": "::ffff:127.0.0.1"})
 
 	from := func(address string, i int) outcome {
-		return s.through("REST", "submitQuote", object{"input": validSubmission(fmt.Sprintf("s-%d", i))},
+		return s.through("REST", "submitQuote", object{"input": validLead(fmt.Sprintf("s-%d", i))},
 			"X-Forwarded-For: "+address)
 	}
 
 	began, accepted := time.Now(), 0
-	// The burst of 10 is accepted, and one more submission every 3 s.
+	// The burst of 10 is accepted, and one more lead every 3 s.
 	most := func() int { return 11 + int(time.Since(began)/(3*time.Second)) }
 
 	var refused outcome
@@ -67,7 +67,7 @@ func TestContractRateLimits(t *testing.T) {
 		var refused outcome
 		began = time.Now()
 		for i := 0; refused.code == ""; i++ {
-			input := object{"input": validSubmission(fmt.Sprintf("g-%s-%d", batch, i))}
+			input := object{"input": validLead(fmt.Sprintf("g-%s-%d", batch, i))}
 			refused = s.through("GraphQL", "submitQuote", input, "X-Forwarded-For: "+batch)
 			if i > most() {
 				t.Fatal("GraphQL is a way around the limit of submissions")
@@ -90,7 +90,7 @@ func TestContractRateLimits(t *testing.T) {
 	twice := func() response {
 		const document = `mutation($i: SubmitQuoteInput!) { a: submitQuote(input: $i) {success} ` +
 			`b: submitQuote(input: $i) {success} }`
-		return s.query(document, object{"i": validSubmission("twice")}, "X-Forwarded-For: 198.51.100.7")
+		return s.query(document, object{"i": validLead("twice")}, "X-Forwarded-For: 198.51.100.7")
 	}
 
 	answer := twice()

@@ -93,7 +93,7 @@ func TestLostCommit(t *testing.T) {
 	s := startService(t, map[string]string{"DATABASE_URL": address.String()})
 
 	p.after.Store("INSERT INTO submissions")
-	input := object{"input": validSubmission("s")}
+	input := object{"input": validLead("s")}
 	refused := s.through("REST", "submitQuote", input)
 	if refused.status != 503 || refused.code != "UPSTREAM_UNAVAILABLE" ||
 		!strings.Contains(refused.raw, "may have been") ||
@@ -110,7 +110,7 @@ func TestLostCommit(t *testing.T) {
 		}
 	})
 
-	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 1 {
+	if n, err := s.app.data.Archive.CountLeads(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d leads are stored, %v; want 1", n, err)
 	}
 

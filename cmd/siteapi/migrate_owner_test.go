@@ -53,7 +53,7 @@ func TestMigrateAsAnotherOwner(t *testing.T) {
 
 	dir := t.TempDir()
 	first := launch(t, dir, as("service"))
-	if status, answer := first.post("/api/quote/submit", validSubmission("owner")); status != 200 {
+	if status, answer := first.post("/api/quote/submit", validLead("owner")); status != 200 {
 		t.Fatalf("submitting: %d %v", status, answer)
 	}
 

@@ -202,7 +202,7 @@ func TestLoadMetrics(t *testing.T) {
 		s.query(settings, nil)
 	}
 
-	in := validSubmission("metered")
+	in := validLead("metered")
 	in["website"] = "x"
 	s.through("REST", "submitQuote", object{"input": in})
 

@@ -300,7 +300,7 @@ func TestUnseenNamesAndMinusZero(t *testing.T) {
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		s := startService(t, nil)
 		for _, name := range []string{"\u200b", "\u3164", " \ufe0f\u2800\u00ad", "\u2060\u115f"} {
-			in := validSubmission("unseen")
+			in := validLead("unseen")
 			in["contact"].(object)["firstName"] = name
 
 			got := s.through(endpoint, "submitQuote", object{"input": in})
@@ -309,7 +309,7 @@ func TestUnseenNamesAndMinusZero(t *testing.T) {
 			}
 		}
 
-		in := validSubmission("zero")
+		in := validLead("zero")
 		in["contact"].(object)["company"] = "\u3164"
 		in["estimate"].(object)["min"] = json.RawMessage("-0")
 		if got := s.through(endpoint, "submitQuote", object{"input": in}); got.data == nil {

@@ -107,15 +107,15 @@ func (s *site) submit(session string) (id string) {
 
 // listedDelivery is a delivery as the commands print it.
 type listedDelivery struct {
-	ID                        int64
-	Submission, Target, State string
-	Attempts                  int
-	NextAt                    time.Time
-	Paused                    string
-	Errors                    []struct{ Error string }
+	ID                  int64
+	Lead, Target, State string
+	Attempts            int
+	NextAt              time.Time
+	Paused              string
+	Errors              []struct{ Error string }
 }
 
-// deliveriesOf returns the latest deliveries of a submission, by target.
+// deliveriesOf returns the latest deliveries of a lead, by target.
 func (s *site) deliveriesOf(id string) map[string]listedDelivery {
 	s.t.Helper()
 	var list []listedDelivery
@@ -127,7 +127,7 @@ func (s *site) deliveriesOf(id string) map[string]listedDelivery {
 	return byTarget
 }
 
-// reaches waits until the delivery of a submission to a target has a state.
+// reaches waits until the delivery of a lead to a target has a state.
 func (s *site) reaches(id, target, state string) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("the delivery to the %s is %s", target, state), func() bool {
@@ -135,7 +135,7 @@ func (s *site) reaches(id, target, state string) {
 	})
 }
 
-// arrives waits until a submission has arrived everywhere.
+// arrives waits until a lead has arrived everywhere.
 func (s *site) arrives(id string) {
 	s.t.Helper()
 	s.reaches(id, "cms", "delivered")
@@ -145,7 +145,7 @@ func (s *site) arrives(id string) {
 	}
 }
 
-// pdf returns the status of a submission's PDF.
+// pdf returns the status of a lead's PDF.
 func (s *site) pdf(id string) int {
 	s.t.Helper()
 	resp, err := http.Get(s.base + "/api/quote/pdf?id=" + id)
@@ -169,8 +169,8 @@ func (s *site) damage(query string) {
 	}
 }
 
-// keep stores submissions and tracked states as they are given, while no service runs.
-func (s *site) keep(visits []lead.Visit, submissions ...lead.Lead) {
+// keep stores leads and tracked states as they are given, while no service runs.
+func (s *site) keep(visits []lead.Visit, leads ...lead.Lead) {
 	s.t.Helper()
 	settings, err := config.Read(func(name string) string {
 		return map[string]string{"ENVIRONMENT": "development", "DATA_DIR": s.dir}[name]
@@ -189,9 +189,9 @@ func (s *site) keep(visits []lead.Visit, submissions ...lead.Lead) {
 			s.t.Fatal(err)
 		}
 	}
-	for _, q := range submissions {
+	for _, q := range leads {
 		if _, _, err := db.Quotes.Submit(s.t.Context(),
-			store.NewSubmission{Submission: q, ContentKey: q.ID}); err != nil {
+			store.NewLead{Lead: q, ContentKey: q.ID}); err != nil {
 			s.t.Fatal(err)
 		}
 	}

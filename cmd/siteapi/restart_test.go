@@ -21,7 +21,7 @@ import (
 )
 
 // traffic is a steady stream of requests that counts those that fail. Nothing is
-// repeated: a visitor's browser would not repeat a submission either.
+// repeated: a visitor's browser would not repeat a lead either.
 type traffic struct {
 	t       *testing.T
 	base    string
@@ -92,7 +92,7 @@ func (f *traffic) send(i int) {
 	path, body := "/api/quote/track", any(object{"sessionId": fmt.Sprint("t-", i)})
 	switch i % 6 {
 	case 0, 1:
-		path, body = "/api/quote/submit", validSubmission(fmt.Sprint("lead-", i))
+		path, body = "/api/quote/submit", validLead(fmt.Sprint("lead-", i))
 	case 2, 3:
 		path, body = "/graphql", object{"query": `{ SiteSettings(id: "siteSettings") { contactEmail } }`}
 	}

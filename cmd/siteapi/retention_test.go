@@ -26,15 +26,15 @@ func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 	}
 
 	if _, _, err := s.app.data.Quotes.Submit(t.Context(),
-		store.NewSubmission{Submission: q, ContentKey: id}); err != nil {
+		store.NewLead{Lead: q, ContentKey: id}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// has reports whether a submission is stored.
+// has reports whether a lead is stored.
 func (s *service) has(t *testing.T, id string) bool {
 	t.Helper()
-	_, err := s.app.data.Quotes.Submission(t.Context(), id)
+	_, err := s.app.data.Quotes.Lead(t.Context(), id)
 	return err == nil
 }
 
@@ -125,7 +125,7 @@ func TestRetention(t *testing.T) {
 	eventually(t, "they are forgotten then", func() bool { return !s.has(t, "stuck") && !s.has(t, "review") })
 }
 
-// By default submissions stay.
+// By default leads stay.
 func TestRetentionIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil)

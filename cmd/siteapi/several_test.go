@@ -145,7 +145,7 @@ func TestSeveralDatabaseAway(t *testing.T) {
 	pg := pgserver.Start(t)
 	s := startService(t, map[string]string{"DATABASE_URL": pg.NewDatabase(t)})
 
-	first := s.through("REST", "submitQuote", object{"input": validSubmission("before")})
+	first := s.through("REST", "submitQuote", object{"input": validLead("before")})
 	if first.status != 200 {
 		t.Fatalf("got %s", first.raw)
 	}
@@ -153,7 +153,7 @@ func TestSeveralDatabaseAway(t *testing.T) {
 	pg.Stop(t)
 	bothEndpoints(t, func(t *testing.T, endpoint string) {
 		for name, vars := range map[string]object{
-			"submitQuote": {"input": validSubmission("away-" + endpoint)},
+			"submitQuote": {"input": validLead("away-" + endpoint)},
 			"trackQuote":  {"input": object{"sessionId": "away"}},
 		} {
 			if got := s.through(endpoint, name, vars); got.code != "UPSTREAM_UNAVAILABLE" ||
@@ -182,10 +182,10 @@ func TestSeveralDatabaseAway(t *testing.T) {
 
 	pg.Start(t)
 	eventually(t, "submissions are taken again", func() bool {
-		return s.through("REST", "submitQuote", object{"input": validSubmission("after")}).status == 200
+		return s.through("REST", "submitQuote", object{"input": validLead("after")}).status == 200
 	})
 
-	if n, err := s.app.data.Archive.CountSubmissions(t.Context()); err != nil || n != 2 {
+	if n, err := s.app.data.Archive.CountLeads(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d submissions are stored, want 2: nothing of those that were refused, %v", n, err)
 	}
 	eventually(t, "all deliveries arrive", func() bool { return len(s.files("cms")) == 2 })
@@ -201,7 +201,7 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 	var ids []any
 	for i := range 5 {
 		ids = append(ids, old.through("REST", "submitQuote",
-			object{"input": validSubmission(fmt.Sprintf("move-%d", i))},
+			object{"input": validLead(fmt.Sprintf("move-%d", i))},
 			fmt.Sprintf("Idempotency-Key: k-%d", i)).data["submissionId"])
 		old.through("REST", "trackQuote", object{"input": object{"sessionId": fmt.Sprintf("move-%d", i)}})
 	}
@@ -222,7 +222,7 @@ func TestSeveralMoveToPostgres(t *testing.T) {
 			t.Errorf("the PDF of a moved submission: %d", got.status)
 		}
 
-		again := validSubmission(fmt.Sprintf("move-%d", i))
+		again := validLead(fmt.Sprintf("move-%d", i))
 		if got := moved.through("REST", "submitQuote", object{"input": again},
 			fmt.Sprintf("Idempotency-Key: k-%d", i)); got.data["submissionId"] != id {
 			t.Errorf("an idempotency key was lost: %s", got.raw)

@@ -143,7 +143,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 					time.Sleep(5 * time.Millisecond)
 				}
 
-				in := validSubmission(session)
+				in := validLead(session)
 				in["selections"].(object)["features"] = []any{"blog"} // which has a price
 				maps.Copy(in, tt.change)
 				got := s.through(endpoint, "submitQuote", object{"input": in}, tt.headers...)
@@ -152,7 +152,7 @@ func TestSuspiciousLeadsAreReviewed(t *testing.T) {
 				}
 
 				id := got.data["submissionId"].(string)
-				stored, err := s.app.data.Quotes.Submission(t.Context(), id)
+				stored, err := s.app.data.Quotes.Lead(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,19 +181,19 @@ func TestLeadsInReviewLookLikeOthers(t *testing.T) {
 		return strings.ReplaceAll(got.raw, got.data["submissionId"].(string), "ID")
 	}
 
-	trapped := validSubmission("looks-2")
+	trapped := validLead("looks-2")
 	trapped["website"] = "x"
-	if a, b := shape(validSubmission("looks-1")), shape(trapped); a != b {
+	if a, b := shape(validLead("looks-1")), shape(trapped); a != b {
 		t.Errorf("answers differ:\n%s\n%s", a, b)
 	}
 }
 
-// A retry of a submission in review gets the same id and does not have it delivered; the
+// A retry of a lead in review gets the same id and does not have it delivered; the
 // same content without the trap is not another lead either.
 func TestLeadsInReviewStayThereWhenRepeated(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil, quick)
-	in := validSubmission("again")
+	in := validLead("again")
 	in["website"] = "x"
 	first := s.through("REST", "submitQuote", object{"input": in}).data["submissionId"].(string)
 

@@ -122,9 +122,9 @@ const (
 	traceparent = "Traceparent: 00-" + clientTrace + "-" + clientSpan + "-01"
 )
 
-// One submission, from the visitor's own span to both upstreams, is one trace without
+// One lead, from the visitor's own span to both upstreams, is one trace without
 // personal data.
-func TestTraceOfASubmission(t *testing.T) {
+func TestTraceOfALead(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"REST", "GraphQL"} {
 		t.Run(endpoint, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestTraceOfASubmission(t *testing.T) {
 				"HUBSPOT_API_URL":             listening(t, stubs.crm.URL(), &heard),
 			}), quick)
 
-			got := s.through(endpoint, "submitQuote", object{"input": validSubmission("traced")},
+			got := s.through(endpoint, "submitQuote", object{"input": validLead("traced")},
 				traceparent, "X-Request-Id: 0193a5c7-6b1e-7c3a-9f00-1234567890ab")
 			id := got.data["submissionId"].(string)
 			eventually(t, "the lead is delivered", func() bool {
@@ -257,8 +257,8 @@ func TestTracesOff(t *testing.T) {
 			t.Errorf("%s: requests are traced", name)
 		}
 
-		got := s.through("REST", "submitQuote", object{"input": validSubmission("off")}, traceparent)
-		stored, err := s.app.data.Quotes.Submission(t.Context(), got.data["submissionId"].(string))
+		got := s.through("REST", "submitQuote", object{"input": validLead("off")}, traceparent)
+		stored, err := s.app.data.Quotes.Lead(t.Context(), got.data["submissionId"].(string))
 		if err != nil || stored.Trace != "" {
 			t.Errorf("%s: stored with the trace %q, %v", name, stored.Trace, err)
 		}

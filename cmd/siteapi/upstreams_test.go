@@ -74,13 +74,13 @@ func (f *vendorStubs) recover() {
 	f.crm.Recover()
 }
 
-// documents returns the stored submissions of a session.
-func (f *vendorStubs) documents(session string) []cms.StoredSubmission {
+// documents returns the stored leads of a session.
+func (f *vendorStubs) documents(session string) []cms.LeadDocument {
 	f.t.Helper()
-	var found []cms.StoredSubmission
+	var found []cms.LeadDocument
 	for id, raw := range f.cms.Documents() {
-		var d cms.StoredSubmission
-		if !strings.HasPrefix(id, cms.SubmissionType+".") {
+		var d cms.LeadDocument
+		if !strings.HasPrefix(id, cms.LeadType+".") {
 			continue
 		}
 
@@ -120,9 +120,9 @@ func (f *vendorStubs) faults() (inCMS, inCRM int) {
 	return inCMS, inCRM
 }
 
-// newLead returns the submission of a session, with an e-mail address of its own.
+// newLead returns the lead of a session, with an e-mail address of its own.
 func newLead(session string) object {
-	o := validSubmission(session)
+	o := validLead(session)
 	o["contact"].(object)["email"] = session + "@example.com"
 	return o
 }
@@ -138,7 +138,7 @@ func (f *vendorStubs) checkLead(t *testing.T, session, id string) {
 	}
 
 	d := docs[0]
-	if d.ID != "quoteSubmission."+id || d.SubmissionID != id || d.Type != "quoteSubmission" ||
+	if d.ID != "quoteSubmission."+id || d.LeadID != id || d.Type != "quoteSubmission" ||
 		d.Contact.Email != session+"@example.com" || d.Contact.LastName != "Ionescu" ||
 		d.Contact.Company != "Țară SRL" || d.Estimate.Max != 20400.5 ||
 		d.Selections.Timeline != "3-months" || d.Locale != "ro" {
@@ -206,11 +206,11 @@ func (s *service) submit(t *testing.T, session string) string {
 	return id
 }
 
-// deliveries returns the deliveries of a submission, by target.
+// deliveries returns the deliveries of a lead, by target.
 func (s *service) deliveries(id string) map[queue.Target]queue.Delivery {
 	s.t.Helper()
 	list, err := s.app.data.Queue.List(context.WithoutCancel(s.t.Context()),
-		queue.Filter{Submissions: []string{id}})
+		queue.Filter{Leads: []string{id}})
 	if err != nil {
 		s.t.Error(err)
 	}

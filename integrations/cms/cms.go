@@ -38,9 +38,9 @@ type Query struct {
 }
 
 // Matches reports whether a query asks for a document. Drafts, versions, private
-// documents and submissions never match.
+// documents and leads never match.
 func (q Query) Matches(d Document) bool {
-	return IsPublic(d.ID) && d.Type != SubmissionType &&
+	return IsPublic(d.ID) && d.Type != LeadType &&
 		slices.Contains(q.Types, d.Type) && (d.Language == "" || d.Language == q.Locale)
 }
 
@@ -64,26 +64,26 @@ type Content interface {
 	Ping(ctx context.Context) error
 }
 
-// Submissions stores submitted quotes as documents. Every driver implements it.
-type Submissions interface {
-	// Put stores a submission under SubmissionID. Storing it again succeeds
+// Leads stores submitted quotes as documents. Every driver implements it.
+type Leads interface {
+	// Put stores a lead under LeadID. Storing it again succeeds
 	// and changes nothing.
 	Put(ctx context.Context, s *lead.Lead) error
 }
 
-// Lookup is a driver that can tell which submissions it has stored.
+// Lookup is a driver that can tell which leads it has stored.
 type Lookup interface {
-	// Missing returns the submission ids that are not stored, in the order given.
+	// Missing returns the lead ids that are not stored, in the order given.
 	Missing(ctx context.Context, ids []string) ([]string, error)
 
-	// Find returns the ids of the submissions made with an e-mail address, letter case
+	// Find returns the ids of the leads made with an e-mail address, letter case
 	// ignored, each once and in no particular order.
 	Find(ctx context.Context, email string) ([]string, error)
 }
 
-// Eraser is a driver that can remove stored submissions.
+// Eraser is a driver that can remove stored leads.
 type Eraser interface {
-	// Erase removes the documents of the submission ids. An id without a
+	// Erase removes the documents of the lead ids. An id without a
 	// document is not an error.
 	Erase(ctx context.Context, ids []string) error
 }

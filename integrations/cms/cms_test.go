@@ -101,18 +101,18 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestStoredSubmissionHasEveryField fails if the CMS document lacks a field of a lead.
-func TestStoredSubmissionHasEveryField(t *testing.T) {
+// TestLeadDocumentHasEveryField fails if the CMS document lacks a field of a lead.
+func TestLeadDocumentHasEveryField(t *testing.T) {
 	t.Parallel()
-	stored := cms.Stored(leadtest.Filled())
+	stored := cms.NewLeadDocument(leadtest.Filled())
 
 	for _, path := range leadtest.Missing(stored) {
 		if path != "id" { // the document calls it submissionId
-			t.Errorf("integrations/cms/submission.go: StoredSubmission or Stored leaves out %s", path)
+			t.Errorf("integrations/cms/lead.go: LeadDocument or NewLeadDocument leaves out %s", path)
 		}
 	}
 
-	if stored.ID != "quoteSubmission.id" || stored.SubmissionID != "id" ||
+	if stored.ID != "quoteSubmission.id" || stored.LeadID != "id" ||
 		stored.SubmittedAt != "2026-01-31T09:30:00.000Z" ||
 		stored.PDFPath != "/api/quote/pdf?id=id" {
 		t.Errorf("stored as %+v", stored)

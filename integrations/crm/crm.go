@@ -11,19 +11,19 @@ import (
 	"siteapi/integrations/lead"
 )
 
-// Lead is a submission and the address of its PDF, which is absolute if the site's
-// address is known, else relative.
-type Lead struct {
-	Submission *lead.Lead
-	PDFURL     string
+// Contact is a lead on its way to the CRM, and the address of its PDF, which is absolute
+// if the site's address is known, else relative.
+type Contact struct {
+	Lead   *lead.Lead
+	PDFURL string
 }
 
 // Contacts keeps one contact per e-mail address. Every driver implements it.
 type Contacts interface {
 	// Upsert creates or updates the contact with the lead's address. A property the lead
 	// does not know is left as it is, repeating it changes nothing, and an older
-	// submission never overwrites the quote properties of a newer one.
-	Upsert(ctx context.Context, lead Lead) error
+	// lead never overwrites the quote properties of a newer one.
+	Upsert(ctx context.Context, l Contact) error
 
 	// Ping makes one cheap round trip that proves address and credentials.
 	Ping(ctx context.Context) error

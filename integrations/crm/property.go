@@ -8,9 +8,9 @@ import (
 
 // These properties identify a contact and its latest quote. All values are strings.
 const (
-	PropEmail        = "email"
-	PropSubmissionID = "quote_submission_id"
-	PropSubmittedAt  = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
+	PropEmail       = "email"
+	PropLeadID      = "quote_submission_id"
+	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
 )
 
 // Kind is the type of a property's values.
@@ -27,14 +27,14 @@ const (
 // Property is a property of a contact, and where its value comes from.
 type Property struct {
 	Name string
-	// Field is the path of the value in the JSON of a submission, such as
-	// "contact.email". It is empty if the value is not one field of the submission.
+	// Field is the path of the value in the JSON of a lead, such as
+	// "contact.email". It is empty if the value is not one field of the lead.
 	Field string
 	Kind  Kind
 	// Label is empty for a property that every CRM has.
 	Label       string
 	Description string
-	value       func(Lead) string
+	value       func(Contact) string
 }
 
 // Quote reports whether the property belongs to the latest quote rather
@@ -42,86 +42,86 @@ type Property struct {
 func (p Property) Quote() bool { return p.Label != "" }
 
 // Properties lists the properties of a contact that a lead fills. A test compares it with
-// the fields of a submission.
+// the fields of a lead.
 func Properties() []Property {
 	return []Property{
 		{
 			PropEmail, "contact.email", Text, "", "",
-			func(l Lead) string { return Address(l.Submission.Contact.Email) },
+			func(l Contact) string { return Address(l.Lead.Contact.Email) },
 		},
 		{
 			"firstname", "contact.firstName", Text, "", "",
-			func(l Lead) string { return l.Submission.Contact.FirstName },
+			func(l Contact) string { return l.Lead.Contact.FirstName },
 		},
 		{
 			"lastname", "contact.lastName", Text, "", "",
-			func(l Lead) string { return l.Submission.Contact.LastName },
+			func(l Contact) string { return l.Lead.Contact.LastName },
 		},
 		{
 			"phone", "contact.phone", Text, "", "",
-			func(l Lead) string { return l.Submission.Contact.Phone },
+			func(l Contact) string { return l.Lead.Contact.Phone },
 		},
 		{
 			"company", "contact.company", Text, "", "",
-			func(l Lead) string { return l.Submission.Contact.Company },
+			func(l Contact) string { return l.Lead.Contact.Company },
 		},
 
 		{
 			"quote_project_type", "selections.projectType", Text,
 			"Quote: project type", "Project type chosen in the calculator, as a slug.",
-			func(l Lead) string { return l.Submission.Selections.ProjectType },
+			func(l Contact) string { return l.Lead.Selections.ProjectType },
 		},
 		{
 			"quote_features", "selections.features", LongText,
 			"Quote: features", "Features chosen, as slugs joined by semicolons.",
-			func(l Lead) string { return strings.Join(l.Submission.Selections.Features, ";") },
+			func(l Contact) string { return strings.Join(l.Lead.Selections.Features, ";") },
 		},
 		{
 			"quote_complexity", "selections.complexity", Text,
 			"Quote: complexity", "Complexity chosen, as a slug.",
-			func(l Lead) string { return l.Submission.Selections.Complexity },
+			func(l Contact) string { return l.Lead.Selections.Complexity },
 		},
 		{
 			"quote_timeline", "selections.timeline", Text,
 			"Quote: timeline", "Timeline chosen, as a slug.",
-			func(l Lead) string { return l.Submission.Selections.Timeline },
+			func(l Contact) string { return l.Lead.Selections.Timeline },
 		},
 		{
 			"quote_min", "estimate.min", Number,
 			"Quote: estimate from", "Lower bound of the estimate, in the quote's currency.",
-			func(l Lead) string { return decimal(l.Submission.Estimate.Min) },
+			func(l Contact) string { return decimal(l.Lead.Estimate.Min) },
 		},
 		{
 			"quote_max", "estimate.max", Number,
 			"Quote: estimate to", "Upper bound of the estimate, in the quote's currency.",
-			func(l Lead) string { return decimal(l.Submission.Estimate.Max) },
+			func(l Contact) string { return decimal(l.Lead.Estimate.Max) },
 		},
 		{
 			"quote_currency", "estimate.currency", Text,
 			"Quote: currency", "Currency of the estimate (ISO 4217).",
-			func(l Lead) string { return l.Submission.Estimate.Currency },
+			func(l Contact) string { return l.Lead.Estimate.Currency },
 		},
 		{
 			"quote_price_status", "priceStatus", Text,
 			"Quote: price status", "Whose price the estimate is: VERIFIED, HONOURED, UNPRICED or NOT_VERIFIED.",
-			func(l Lead) string { return string(l.Submission.PriceStatus) },
+			func(l Contact) string { return string(l.Lead.PriceStatus) },
 		},
 		{
-			PropSubmissionID, "id", Text,
+			PropLeadID, "id", Text,
 			"Quote: reference", "Identifier of the latest quote request.",
-			func(l Lead) string { return l.Submission.ID },
+			func(l Contact) string { return l.Lead.ID },
 		},
 		{
 			PropSubmittedAt, "submittedAt", Time,
 			"Quote: submitted at", "When the latest quote was requested.",
-			func(l Lead) string {
-				return l.Submission.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+			func(l Contact) string {
+				return l.Lead.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 			},
 		},
 		{
 			"quote_pdf_url", "", Text,
 			"Quote: PDF", "Address of the quote's PDF summary.",
-			func(l Lead) string { return l.PDFURL },
+			func(l Contact) string { return l.PDFURL },
 		},
 	}
 }
@@ -130,10 +130,10 @@ func Properties() []Property {
 // current are the properties it has. A property that the lead does not know is never
 // among them, and no value is empty, which would clear it.
 //
-// If the contact shows a newer submission, its quote properties stay, and the older lead
+// If the contact shows a newer lead, its quote properties stay, and the older lead
 // only fills empty properties of the person. The address is written to a new contact
 // only: writing it again could turn a secondary address into the primary one.
-func Changes(l Lead, current map[string]string) map[string]string {
+func Changes(l Contact, current map[string]string) map[string]string {
 	changes := map[string]string{}
 	newer := supersedes(l, current)
 	for _, p := range Properties() {
@@ -148,19 +148,19 @@ func Changes(l Lead, current map[string]string) map[string]string {
 	return changes
 }
 
-// supersedes reports whether the lead is at least as new as the submission a
+// supersedes reports whether the lead is at least as new as the lead a
 // contact shows. It compares by time, then by id, so that every order of arrival
 // has the same outcome.
-func supersedes(l Lead, current map[string]string) bool {
+func supersedes(l Contact, current map[string]string) bool {
 	at, err := parseTime(current[PropSubmittedAt])
 	if err != nil {
 		return true // the contact shows no time, or not in our format
 	}
 
-	if c := l.Submission.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
+	if c := l.Lead.SubmittedAt.Truncate(time.Millisecond).Compare(at); c != 0 {
 		return c > 0
 	}
-	return l.Submission.ID >= current[PropSubmissionID]
+	return l.Lead.ID >= current[PropLeadID]
 }
 
 // decimal formats a number for a CRM: without an exponent or trailing zeros.

@@ -33,7 +33,7 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 		if p.Field != "" && !slices.Contains(leadtest.Fields(), p.Field) {
 			t.Errorf("%s comes from the field %s, which a submission does not have", p.Name, p.Field)
 		}
-		if got := crm.Changes(crm.Lead{Submission: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
+		if got := crm.Changes(crm.Contact{Lead: leadtest.Filled(), PDFURL: "/"}, nil); got[p.Name] == "" {
 			t.Errorf("%s has no value for a complete lead", p.Name)
 		}
 	}
@@ -41,7 +41,7 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	complete := crm.Changes(crmtest.Lead(crmtest.Ana, nil), nil)
+	complete := crm.Changes(crmtest.Contact(crmtest.Ana, nil), nil)
 	if complete["quote_submitted_at"] != "2026-01-31T09:30:00.000Z" || complete["quote_max"] != "1000000000" {
 		t.Errorf("a new contact gets %v", complete)
 	}
@@ -86,7 +86,7 @@ func TestChanges(t *testing.T) {
 			map[string]string{"quote_submitted_at": "2026-01-31T09:30:00.000Z"},
 		},
 	} {
-		if got := crm.Changes(crmtest.Lead(crmtest.Ana, tc.change), tc.current); !maps.Equal(got, tc.want) {
+		if got := crm.Changes(crmtest.Contact(crmtest.Ana, tc.change), tc.current); !maps.Equal(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}

@@ -69,7 +69,7 @@ type Lead struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// Personal lists the personal data of the submission, which must not appear in logs or
+// Personal lists the personal data of the lead, which must not appear in logs or
 // errors.
 func (s *Lead) Personal() []string {
 	return []string{
@@ -93,7 +93,7 @@ const (
 	NotVerified PriceStatus = "NOT_VERIFIED" // the client's
 )
 
-// Price is how the service priced the choices of a submission.
+// Price is how the service priced the choices of a lead.
 type Price struct {
 	Revision   string      `json:"revision,omitempty"`   // identifies the rules
 	ValidUntil string      `json:"validUntil,omitempty"` // last day, in UTC: 2006-01-02
@@ -116,7 +116,7 @@ const (
 	LineRounding = "rounding"
 )
 
-// Signal is something unusual about a submission, such as a sign that a program may have
+// Signal is something unusual about a lead, such as a sign that a program may have
 // filled in the form.
 type Signal string
 

@@ -48,8 +48,8 @@ type Webhook struct {
 	slack  bool
 }
 
-// Lead is a submission with the reference and links that receivers show.
-type Lead struct {
+// Announcement is a lead with the reference and links that receivers show.
+type Announcement struct {
 	lead.Lead
 	Reference string `json:"reference"` // the reference printed on the PDF
 	PDFURL    string `json:"pdfUrl"`
@@ -94,7 +94,7 @@ func New(o Options) (*Webhook, error) {
 }
 
 // Announce posts a lead. The id of its event is the same at every attempt.
-func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
+func (h *Webhook) Announce(ctx context.Context, lead Announcement) error {
 	lead.Trace = "" // It belongs to the request, not to the lead.
 
 	request := h.target
@@ -130,7 +130,7 @@ func (h *Webhook) Announce(ctx context.Context, lead Lead) error {
 
 // message returns the text of a message. Escaping prevents the visitor's texts from
 // becoming mentions, or links that hide their addresses.
-func message(lead *Lead) string {
+func message(lead *Announcement) string {
 	c, s, e := lead.Contact, lead.Selections, lead.Estimate
 	who := []string{oneLine(c.FirstName) + " " + oneLine(c.LastName)}
 	for _, more := range []string{c.Company, c.Email, c.Phone} {

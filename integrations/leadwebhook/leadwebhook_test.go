@@ -61,8 +61,8 @@ func webhook(t *testing.T, o leadwebhook.Options) *leadwebhook.Webhook {
 	return h
 }
 
-func newLead() leadwebhook.Lead {
-	return leadwebhook.Lead{
+func newLead() leadwebhook.Announcement {
+	return leadwebhook.Announcement{
 		Reference: "LR4LB5AK",
 		PDFURL:    "https://example.com/api/quote/pdf?id=lr4lb5ak9",
 		Lead: lead.Lead{

@@ -10,7 +10,7 @@ import (
 )
 
 // longest is the maximum length in characters of a text of the CMS, such as a label.
-// Where a longer text is cut off, it is marked with "…". Values of a submission have far
+// Where a longer text is cut off, it is marked with "…". Values of a lead have far
 // lower limits of their own.
 const longest = 400
 

@@ -97,7 +97,7 @@ func (w *Words) Range(e lead.Estimate, shown func(rune) bool) string {
 // amounts returns the texts that stand beside the choices, by field and slug; nil where
 // the service did not price them.
 func (s *sheet) amounts() map[[2]string]string {
-	price := s.doc.Submission.Price
+	price := s.doc.Lead.Price
 	if price == nil || len(price.Lines)+len(price.Unpriced) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (s *sheet) amounts() map[[2]string]string {
 		values = append(values, line.Amount)
 	}
 
-	m, texts := s.money(s.doc.Submission.Estimate.Currency, values...), map[[2]string]string{}
+	m, texts := s.money(s.doc.Lead.Estimate.Currency, values...), map[[2]string]string{}
 	for _, line := range price.Lines {
 		texts[[2]string{line.Field, line.Slug}] = m.text(line.Amount)
 		if line.Amount == 0 {

@@ -146,7 +146,7 @@ func layOut(d *Document, family func() (*font.Family, error)) (*sheet, error) {
 	p := newPalette(d.Company.Accent)
 	s := &sheet{
 		doc:       d,
-		reference: lead.Reference(d.Submission.ID),
+		reference: lead.Reference(d.Lead.ID),
 		words:     words,
 		family:    f,
 		palette:   p,

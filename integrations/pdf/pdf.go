@@ -33,11 +33,11 @@ type Line struct {
 
 // Document is everything that is printed. The same document gives the same bytes.
 type Document struct {
-	Submission lead.Lead
-	Locale     string // en, es or ro; any other is printed in English
-	Company    Company
-	Labels     map[string]string // texts for slugs in the locale; a slug without one is spelled out
-	CreatedAt  time.Time         // date of the submission
+	Lead      lead.Lead
+	Locale    string // en, es or ro; any other is printed in English
+	Company   Company
+	Labels    map[string]string // texts for slugs in the locale; a slug without one is spelled out
+	CreatedAt time.Time         // date of the lead
 }
 
 // Label returns the content's text for a slug, or else the slug spelled out: "web-app"

@@ -216,13 +216,13 @@ func TestRomanianExtractsWithCommaBelow(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfALeadIsPrinted reports a field of the submission that the document
+// TestEveryFieldOfALeadIsPrinted reports a field of the lead that the document
 // lacks.
 func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 	t.Parallel()
 	d := pdftest.Sample("en", "minimal")
-	d.Submission = *leadtest.Filled()
-	d.Submission.Price = nil // Amounts would leave less room for the paths.
+	d.Lead = *leadtest.Filled()
+	d.Lead.Price = nil // Amounts would leave less room for the paths.
 	text := tool(t, render(t, renderer(t), d), "pdftotext", "FILE", "-")
 
 	for _, path := range leadtest.Fields() {
@@ -244,7 +244,7 @@ func TestFourteenFeaturesFitOnOnePage(t *testing.T) {
 	r := renderer(t)
 	for _, locale := range []string{"en", "es", "ro"} {
 		d := pdftest.Sample(locale, "typical")
-		features := &d.Submission.Selections.Features
+		features := &d.Lead.Selections.Features
 		for i := len(*features); i < 14; i++ {
 			*features = append(*features, "another-feature-"+strconv.Itoa(i))
 		}
@@ -262,8 +262,8 @@ func TestTheNoteIsNeverAlone(t *testing.T) {
 	r := renderer(t)
 	for n := 8; n <= 50; n += 3 {
 		d := pdftest.Sample("ro", "typical")
-		for i := len(d.Submission.Selections.Features); i < n; i++ {
-			d.Submission.Selections.Features = append(d.Submission.Selections.Features,
+		for i := len(d.Lead.Selections.Features); i < n; i++ {
+			d.Lead.Selections.Features = append(d.Lead.Selections.Features,
 				"feature-"+strconv.Itoa(i))
 		}
 
@@ -293,7 +293,7 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 	var log bytes.Buffer
 	r := pdf.New(zerolog.New(&log))
 	d := pdftest.Sample("en", "minimal")
-	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "李小龍", "محمد Ω"
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "李小龍", "محمد Ω"
 
 	text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□□□ □□□□ Ω") {
@@ -304,7 +304,7 @@ func TestLettersThatTheTypefaceLacksAreShownAndLogged(t *testing.T) {
 		t.Errorf("the log says %s", got)
 	}
 
-	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = "🦄", "★"
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = "🦄", "★"
 	text = tool(t, render(t, r, d), "pdftotext", "FILE", "-")
 	if !strings.Contains(text, "□") || !strings.Contains(log.String(), `"scripts":["Symbols"]`) {
 		t.Errorf("a name of pictographs is not there, or not logged:\n%s", text)
@@ -337,10 +337,10 @@ func TestHostileTextIsHarmless(t *testing.T) {
 				{Text: text, Link: "https://example.com/" + text},
 				{Text: text},
 			}
-			c := &d.Submission.Contact
+			c := &d.Lead.Contact
 			c.FirstName, c.LastName, c.Company, c.Email, c.Phone = text, text, text, text, text
 			d.Labels = map[string]string{"blog": text, "online-shop": text, "moderate": text}
-			d.Submission.Estimate.Currency = text
+			d.Lead.Estimate.Currency = text
 
 			file := render(t, r, d)
 			checkSyntax(t, file)
@@ -405,7 +405,7 @@ func TestPricedQuotes(t *testing.T) {
 	for _, locale := range []string{"en", "es", "ro"} {
 		for _, kind := range pdftest.Kinds() {
 			d := pdftest.Sample(locale, kind)
-			selections := d.Submission.Selections
+			selections := d.Lead.Selections
 			price := &lead.Price{ValidUntil: "2026-04-03", Unpriced: []string{selections.Complexity}}
 			price.Lines = []lead.PriceLine{
 				{Field: "projectType", Slug: selections.ProjectType, Amount: 12000.5},
@@ -416,7 +416,7 @@ func TestPricedQuotes(t *testing.T) {
 			for _, slug := range selections.Features {
 				price.Lines = append(price.Lines, lead.PriceLine{Field: "features", Slug: slug, Amount: 1800})
 			}
-			d.Submission.Price, d.Submission.PriceStatus = price, lead.Unpriced
+			d.Lead.Price, d.Lead.PriceStatus = price, lead.Unpriced
 
 			file := render(t, r, d)
 			checkSyntax(t, file)

@@ -144,10 +144,10 @@ func (s *sheet) price() (b block) {
 
 	x, y := pad+stripe, pad-1.5
 	limit := textWidth - pad - x
-	span := s.span(s.doc.Submission.Estimate)
+	span := s.span(s.doc.Lead.Estimate)
 	figure.size = figure.fit(span, 15, limit)
 	lines := figure.wrap(span, limit)
-	guide := small.wrap(s.words.Guidance(&s.doc.Submission), limit)
+	guide := small.wrap(s.words.Guidance(&s.doc.Lead), limit)
 	panel := heading.leading + figure.height(len(lines)) + small.height(len(guide)) + 2*pad - 0.5
 
 	b.bar(0, 0, textWidth, panel, s.palette.tint)
@@ -165,7 +165,7 @@ func (s *sheet) price() (b block) {
 
 func (s *sheet) recipient() []block {
 	name, body, label := s.scale.name, s.scale.body, s.scale.label
-	contact := s.doc.Submission.Contact
+	contact := s.doc.Lead.Contact
 
 	var b block
 	add := func(st style, text string) {
@@ -184,7 +184,7 @@ func (s *sheet) recipient() []block {
 func (s *sheet) project() []block {
 	const key = 38.0
 	body, label := s.scale.body, s.scale.label
-	chosen := s.doc.Submission.Selections
+	chosen := s.doc.Lead.Selections
 
 	var b block
 	for _, row := range [][3]string{
@@ -224,7 +224,7 @@ func (s *sheet) features() []block {
 	body := s.scale.body
 
 	var names, amounts []string
-	for _, slug := range s.doc.Submission.Selections.Features {
+	for _, slug := range s.doc.Lead.Selections.Features {
 		if name := s.label(slug); name != "" {
 			names, amounts = append(names, name), append(amounts, s.amount("features", slug))
 		}

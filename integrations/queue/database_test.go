@@ -226,7 +226,7 @@ func newSubject[TTx any](
 
 // untagged is a delivery as earlier releases inserted it.
 type untagged struct {
-	Submission string `json:"submission"`
+	Lead string `json:"submission"`
 }
 
 func (untagged) Kind() string { return "delivery" }
@@ -281,12 +281,12 @@ func (s *subject) stop(t *testing.T, patience time.Duration) {
 	}
 }
 
-// the returns the one delivery of a submission to the CMS.
+// the returns the one delivery of a lead to the CMS.
 func (s *subject) the(t *testing.T, id string) queue.Delivery {
 	t.Helper()
 	list, err := s.List(context.WithoutCancel(t.Context()), queue.Filter{
-		Submissions: []string{id},
-		Target:      queue.CMS,
+		Leads:  []string{id},
+		Target: queue.CMS,
 	})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("deliveries of %s: %+v, %v", id, list, err)

@@ -18,10 +18,10 @@ var (
 	ErrUnknownTarget = errors.New("unknown delivery target")
 )
 
-// Target names a system that submissions are delivered to, and its River queue.
+// Target names a system that leads are delivered to, and its River queue.
 type Target string
 
-// The systems that submissions can be delivered to.
+// The systems that leads can be delivered to.
 const (
 	CMS     Target = "cms"
 	CRM     Target = "crm"
@@ -58,12 +58,12 @@ const (
 // States lists all states, in the order a delivery passes through them.
 func States() []State { return []State{Pending, Running, Retrying, Delivered, NotSent, Failed} }
 
-// Delivery is one submission on its way to one target, as operators see it.
+// Delivery is one lead on its way to one target, as operators see it.
 type Delivery struct {
-	ID           int64  `json:"id"`
-	SubmissionID string `json:"submission"`
-	Target       Target `json:"target"`
-	State        State  `json:"state"`
+	ID     int64  `json:"id"`
+	LeadID string `json:"submission"`
+	Target Target `json:"target"`
+	State  State  `json:"state"`
 
 	Attempts    int       `json:"attempts"` // tries so far, including one that is running
 	MaxAttempts int       `json:"maxAttempts"`
@@ -85,28 +85,28 @@ type Attempt struct {
 
 // args are the arguments of a delivery's job. River's tables contain no personal data.
 type args struct {
-	Submission string `json:"submission"`
+	Lead string `json:"submission"`
 }
 
 // Kind is River's name for deliveries.
 func (args) Kind() string { return "delivery" }
 
 // insertOpts puts a job into its target's queue, which has at most one for each
-// submission.
-func (t *target) insertOpts(submissionID string) *river.InsertOpts {
+// lead.
+func (t *target) insertOpts(leadID string) *river.InsertOpts {
 	return &river.InsertOpts{
 		Queue:       string(t.Name),
 		MaxAttempts: t.MaxAttempts,
-		Tags:        tagsOf([]string{submissionID}),
+		Tags:        tagsOf([]string{leadID}),
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: rivertype.JobStates()},
 	}
 }
 
-// tagsOf returns the tags by which River lists the deliveries of submissions. The prefix
+// tagsOf returns the tags by which River lists the deliveries of leads. The prefix
 // makes even the shortest id a valid tag.
-func tagsOf(submissionIDs []string) []string {
-	tags := make([]string, len(submissionIDs))
-	for i, id := range submissionIDs {
+func tagsOf(leadIDs []string) []string {
+	tags := make([]string, len(leadIDs))
+	for i, id := range leadIDs {
 		tags[i] = "submission-" + id
 	}
 	return tags
@@ -151,14 +151,14 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 	}
 
 	d := Delivery{
-		ID:           job.ID,
-		SubmissionID: a.Submission,
-		Target:       Target(job.Queue),
-		State:        stateOf(job.State, job.Attempt),
-		Attempts:     job.Attempt,
-		MaxAttempts:  job.MaxAttempts,
-		CreatedAt:    job.CreatedAt.UTC(),
-		Errors:       []Attempt{},
+		ID:          job.ID,
+		LeadID:      a.Lead,
+		Target:      Target(job.Queue),
+		State:       stateOf(job.State, job.Attempt),
+		Attempts:    job.Attempt,
+		MaxAttempts: job.MaxAttempts,
+		CreatedAt:   job.CreatedAt.UTC(),
+		Errors:      []Attempt{},
 	}
 
 	for _, e := range job.Errors {

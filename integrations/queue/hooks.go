@@ -17,12 +17,12 @@ type inTx[TTx any] struct {
 	tx     TTx
 }
 
-// Enqueue creates the deliveries of new submissions. Any process may call it.
-func (h inTx[TTx]) Enqueue(ctx context.Context, submissionIDs []string) error {
+// Enqueue creates the deliveries of new leads. Any process may call it.
+func (h inTx[TTx]) Enqueue(ctx context.Context, leadIDs []string) error {
 	var list []store.Delivery
 	for _, c := range h.queue.Targets {
-		for _, id := range submissionIDs {
-			list = append(list, store.Delivery{SubmissionID: id, Target: string(c.Name)})
+		for _, id := range leadIDs {
+			list = append(list, store.Delivery{LeadID: id, Target: string(c.Name)})
 		}
 	}
 	return h.Restore(ctx, list)
@@ -34,8 +34,8 @@ func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) error {
 	for _, d := range list {
 		if t := h.queue.targets[Target(d.Target)]; t != nil && !t.Off {
 			params = append(params, river.InsertManyParams{
-				Args:       args{d.SubmissionID},
-				InsertOpts: t.insertOpts(d.SubmissionID),
+				Args:       args{d.LeadID},
+				InsertOpts: t.insertOpts(d.LeadID),
 			})
 		}
 	}
@@ -49,22 +49,22 @@ func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) error {
 	return nil
 }
 
-// Unfinished returns the given submissions with a delivery that is under way or has
+// Unfinished returns the given leads with a delivery that is under way or has
 // failed. It reads all such deliveries, since those of earlier releases have no tag.
-func (h inTx[TTx]) Unfinished(ctx context.Context, submissionIDs []string) (ids []string, err error) {
+func (h inTx[TTx]) Unfinished(ctx context.Context, leadIDs []string) (ids []string, err error) {
 	found, err := list(ctx, h.jobs, Filter{States: []State{Pending, Running, Retrying, Failed}})
 	for _, d := range found {
-		if !d.Target.BestEffort() && slices.Contains(submissionIDs, d.SubmissionID) {
-			ids = append(ids, d.SubmissionID)
+		if !d.Target.BestEffort() && slices.Contains(leadIDs, d.LeadID) {
+			ids = append(ids, d.LeadID)
 		}
 	}
 	return ids, err
 }
 
-// Remove removes the deliveries of submissions that are being erased. A delivery that is
+// Remove removes the deliveries of leads that are being erased. A delivery that is
 // running ends with its try.
-func (h inTx[TTx]) Remove(ctx context.Context, submissionIDs []string) error {
-	found, err := list(ctx, h.jobs, Filter{Submissions: submissionIDs})
+func (h inTx[TTx]) Remove(ctx context.Context, leadIDs []string) error {
+	found, err := list(ctx, h.jobs, Filter{Leads: leadIDs})
 	if err != nil || len(found) == 0 {
 		return err
 	}

@@ -55,9 +55,9 @@ func (s *subject) mailOf(t *testing.T, id string, target queue.Target, want queu
 	t.Helper()
 	eventually(t, id+" is "+string(want), func() bool {
 		list, err := s.List(context.WithoutCancel(t.Context()), queue.Filter{
-			Submissions: []string{id},
-			Target:      target,
-			States:      []queue.State{want},
+			Leads:  []string{id},
+			Target: target,
+			States: []queue.State{want},
 		})
 		if err != nil || len(list) > 1 {
 			t.Fatalf("deliveries of %s: %+v, %v", id, list, err)

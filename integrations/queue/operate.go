@@ -16,13 +16,13 @@ import (
 
 // Filter narrows a listing. Zero fields don't narrow.
 type Filter struct {
-	ID          int64
-	States      []State
-	Target      Target
-	Submissions []string
-	Newest      bool  // newest first, else oldest first
-	After       int64 // only deliveries after the one with this ID; 0: from the first
-	Limit       int   // 0: all
+	ID     int64
+	States []State
+	Target Target
+	Leads  []string
+	Newest bool  // newest first, else oldest first
+	After  int64 // only deliveries after the one with this ID; 0: from the first
+	Limit  int   // 0: all
 }
 
 // pageSize is how many jobs are read at a time, the most that River allows.
@@ -31,21 +31,21 @@ const pageSize = 10_000
 // List returns deliveries in the order that the filter asks for.
 func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
 	found, err := list(ctx, q.client.JobList, f)
-	if err != nil || len(found) > 0 || len(f.Submissions) == 0 {
+	if err != nil || len(found) > 0 || len(f.Leads) == 0 {
 		return found, err
 	}
 
 	// Deliveries created by earlier releases have no tags. Among these, only the ones
 	// that have not arrived are looked for.
-	submissions := f.Submissions
-	f.Submissions, f.Limit = nil, 0
+	leads := f.Leads
+	f.Leads, f.Limit = nil, 0
 	if len(f.States) == 0 {
 		f.States = []State{Pending, Running, Retrying, Failed}
 	}
 
 	found, err = list(ctx, q.client.JobList, f)
 	return slices.DeleteFunc(found, func(d Delivery) bool {
-		return d.State == Delivered || !slices.Contains(submissions, d.SubmissionID)
+		return d.State == Delivered || !slices.Contains(leads, d.LeadID)
 	}), err
 }
 
@@ -66,8 +66,8 @@ func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err err
 	if f.ID != 0 {
 		params = params.IDs(f.ID)
 	}
-	if len(f.Submissions) > 0 {
-		params = params.TagsAny(tagsOf(f.Submissions)...)
+	if len(f.Leads) > 0 {
+		params = params.TagsAny(tagsOf(f.Leads)...)
 	}
 	if f.Newest {
 		params = params.OrderBy(river.JobListOrderByID, river.SortOrderDesc)
@@ -118,23 +118,23 @@ func (q *Queue) Retry(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Resend delivers a stored submission again. It returns [ErrUnderWay] if a delivery of it
-// to the target is under way, store.ErrNotFound if the submission is unknown, or
+// Resend delivers a stored lead again. It returns [ErrUnderWay] if a delivery of it
+// to the target is under way, store.ErrNotFound if the lead is unknown, or
 // [ErrUnknownTarget].
-func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) error {
+func (q *Queue) Resend(ctx context.Context, leadID string, name Target) error {
 	t, ok := q.targets[name]
 	if !ok || t.Off {
 		return fmt.Errorf("%w %q", ErrUnknownTarget, name)
 	}
-	if _, err := q.Load(ctx, submissionID); err != nil {
+	if _, err := q.Load(ctx, leadID); err != nil {
 		return fmt.Errorf("reading the submission: %w", err)
 	}
 
-	opts := t.insertOpts(submissionID)
+	opts := t.insertOpts(leadID)
 	if name.Mail() { // an earlier delivery may have been deleted, with the number of its sendings
 		opts.Metadata = fmt.Appendf(nil, `{%q: {"sending": %d}}`, rivertype.MetadataKeyOutput, time.Now().Unix())
 	}
-	inserted, err := q.client.Insert(ctx, args{submissionID}, opts)
+	inserted, err := q.client.Insert(ctx, args{leadID}, opts)
 	switch {
 	case err != nil:
 		return fmt.Errorf("enqueueing a delivery: %w", err)
@@ -146,10 +146,10 @@ func (q *Queue) Resend(ctx context.Context, submissionID string, name Target) er
 	return ErrUnderWay
 }
 
-// Withdraw removes the deliveries of a submission and returns their number. Running
+// Withdraw removes the deliveries of a lead and returns their number. Running
 // deliveries are left alone; it returns their number, too.
-func (q *Queue) Withdraw(ctx context.Context, submissionID string) (removed, running int, err error) {
-	found, err := q.List(ctx, Filter{Submissions: []string{submissionID}})
+func (q *Queue) Withdraw(ctx context.Context, leadID string) (removed, running int, err error) {
+	found, err := q.List(ctx, Filter{Leads: []string{leadID}})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,7 +1,7 @@
-// Package queue brings submissions to the CMS, the CRM and the site's webhook. Deliveries
+// Package queue brings leads to the CMS, the CRM and the site's webhook. Deliveries
 // are jobs of River in the store's database: each is inserted in the transaction of its
-// submission and retried until its target accepts or rejects it. A target may receive a
-// submission more than once and must be idempotent. Each target has a River queue of its
+// lead and retried until its target accepts or rejects it. A target may receive a
+// lead more than once and must be idempotent. Each target has a River queue of its
 // own.
 //
 // A failed delivery is retried with backoff and does not delay others. A delivery that
@@ -52,9 +52,9 @@ const KeptFor = 30 * 24 * time.Hour
 
 // Options are the parameters of [New].
 type Options struct {
-	// Load returns a stored submission, or store.ErrNotFound after it was erased.
-	Load func(ctx context.Context, submissionID string) (lead.Lead, error)
-	// Targets are the systems that each submission is delivered to.
+	// Load returns a stored lead, or store.ErrNotFound after it was erased.
+	Load func(ctx context.Context, leadID string) (lead.Lead, error)
+	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
 	// Receivers are told of changed content, none in a process that only lists.
 	Receivers []Receiver
@@ -68,7 +68,7 @@ type Options struct {
 	Log     zerolog.Logger
 }
 
-// TargetConfig says how submissions are delivered to one target.
+// TargetConfig says how leads are delivered to one target.
 type TargetConfig struct {
 	Name        Target
 	Send        Send    // nil in a process that only enqueues and lists
@@ -78,7 +78,7 @@ type TargetConfig struct {
 	PerSecond   float64 // tries per second; 0: no limit
 }
 
-// Send delivers a submission to a target, which may have it already. The kind of an
+// Send delivers a lead to a target, which may have it already. The kind of an
 // *upstream.Error decides whether and when the delivery is tried again; any other error
 // is tried again.
 type Send func(ctx context.Context, t *Try) error
@@ -96,7 +96,7 @@ const (
 	OutcomeRejected            = Outcome(upstream.Rejected)
 )
 
-// Queue delivers submissions, and lists and retries deliveries for operators.
+// Queue delivers leads, and lists and retries deliveries for operators.
 type Queue struct {
 	Options
 	targets   map[Target]*target

@@ -21,7 +21,7 @@ func trouble(kind upstream.Kind) *upstream.Error {
 	return &upstream.Error{System: "fake", Op: "storing", Kind: kind, Status: 500}
 }
 
-// times fails the first n calls of each submission.
+// times fails the first n calls of each lead.
 func times(n int, err error) func(context.Context, string, int) error {
 	return func(_ context.Context, _ string, call int) error {
 		if call <= n {
@@ -33,7 +33,7 @@ func times(n int, err error) func(context.Context, string, int) error {
 
 const always = 1 << 30
 
-// One transaction creates the deliveries of submissions, or none. The first try follows
+// One transaction creates the deliveries of leads, or none. The first try follows
 // soon: PostgreSQL is polled for new deliveries once a second.
 func TestEnqueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
@@ -70,7 +70,7 @@ func TestEnqueue(t *testing.T) {
 			t.Errorf("%d calls, %d taken, want 20", calls, taken)
 		}
 
-		if list, err := q.List(t.Context(), queue.Filter{Submissions: []string{"never"}}); err != nil ||
+		if list, err := q.List(t.Context(), queue.Filter{Leads: []string{"never"}}); err != nil ||
 			len(list) != 0 {
 			t.Errorf("rolled back: %+v, %v", list, err)
 		}
@@ -354,7 +354,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// Erasing a submission removes its deliveries. A delivery that is running ends with its
+// Erasing a lead removes its deliveries. A delivery that is running ends with its
 // try.
 func TestErase(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
@@ -418,8 +418,8 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 			t.Errorf("unfinished: %v", found)
 		}
 		if list, err := q.List(t.Context(), queue.Filter{
-			Submissions: []string{"old", "other"},
-		}); err != nil || len(list) != 1 || list[0].SubmissionID != "old" {
+			Leads: []string{"old", "other"},
+		}); err != nil || len(list) != 1 || list[0].LeadID != "old" {
 			t.Errorf("of its submission are listed: %+v, %v", list, err)
 		}
 

@@ -76,7 +76,7 @@ func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 // jitter returns a random fraction of a duration.
 func jitter(d time.Duration) time.Duration { return time.Duration(rand.Float64() * float64(d)) }
 
-// send reads a submission and sends it, unless it was erased in the meantime: then there
+// send reads a lead and sends it, unless it was erased in the meantime: then there
 // is no attempt.
 func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try *Try, err error) {
 	defer func() {
@@ -97,7 +97,7 @@ func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try
 		}
 	}()
 
-	s, err := w.Load(ctx, job.Args.Submission)
+	s, err := w.Load(ctx, job.Args.Lead)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil //nolint:nilnil // as described
 	}
@@ -214,7 +214,7 @@ func describe(err error) string {
 }
 
 // log writes a line for each try. It contains the id of the delivery rather than that of
-// the submission, because the latter gives access to its PDF.
+// the lead, because the latter gives access to its PDF.
 func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
 	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
 	switch {

@@ -19,23 +19,23 @@ var (
 
 	// ErrUnavailable means that the database can't take the request now (away, busy,
 	// full, read-only). If the connection broke during the commit, the whole request may
-	// have been stored all the same: a submission that is sent again finds the first one.
+	// have been stored all the same: a lead that is sent again finds the first one.
 	ErrUnavailable = errors.New("database unavailable")
 
 	// ErrKeyReused means that the idempotency key was first sent with other content.
 	ErrKeyReused = errors.New("the idempotency key stands for other content")
 )
 
-// NewSubmission is a submission with the keys by which a repetition is recognized.
-type NewSubmission struct {
-	Submission lead.Lead
-	// ContentKey is a digest of session and content. A second submission with the same
+// NewLead is a lead with the keys by which a repetition is recognized.
+type NewLead struct {
+	Lead lead.Lead
+	// ContentKey is a digest of session and content. A second lead with the same
 	// key is a repetition of the first.
 	ContentKey string
 	// IdempotencyKey is a digest of session and Idempotency-Key header, empty if the
 	// client sent none. It belongs to the content that it was first sent with.
 	IdempotencyKey string
-	// Network is a keyed hash of the network that the submission came from, by which the
+	// Network is a keyed hash of the network that the lead came from, by which the
 	// mails to visitors are limited. It is empty if none are sent.
 	Network string
 }
@@ -46,14 +46,14 @@ type Quotes interface {
 	// late, up to a minute older than the stored one, is counted but not kept.
 	Track(ctx context.Context, v lead.Visit) error
 
-	// Submit stores a submission together with its pending deliveries in one transaction;
-	// a submission in review gets no deliveries yet. A repetition returns the stored
-	// submission and false, and remembers a new idempotency key. If the key was first
+	// Submit stores a lead together with its pending deliveries in one transaction;
+	// a lead in review gets no deliveries yet. A repetition returns the stored
+	// lead and false, and remembers a new idempotency key. If the key was first
 	// sent with other content, Submit stores nothing and returns ErrKeyReused.
-	Submit(ctx context.Context, n NewSubmission) (s lead.Lead, created bool, err error)
+	Submit(ctx context.Context, n NewLead) (s lead.Lead, created bool, err error)
 
-	// Submission returns a stored submission, or ErrNotFound.
-	Submission(ctx context.Context, id string) (lead.Lead, error)
+	// Lead returns a stored lead, or ErrNotFound.
+	Lead(ctx context.Context, id string) (lead.Lead, error)
 
 	// Session returns the latest state of a session, or ErrNotFound.
 	Session(ctx context.Context, id string) (lead.Session, error)
@@ -72,28 +72,28 @@ type Invalidations interface {
 	Generations(ctx context.Context) (map[string]int64, error)
 }
 
-// Filter narrows a listing of submissions. Zero fields don't narrow.
+// Filter narrows a listing of leads. Zero fields don't narrow.
 type Filter struct {
 	Email     string    // exact address, letter case ignored
 	Reference string    // beginning of the id, letter case ignored
 	Since     time.Time // submitted at this time or later
 	Until     time.Time // submitted before this time
-	InReview  bool      // only submissions in review
-	Rejected  bool      // only rejected submissions
+	InReview  bool      // only leads in review
+	Rejected  bool      // only rejected leads
 
 	// Search lists words. Each has to be the beginning of a first name, last name, e-mail
 	// address or id.
 	Search string
 
-	Locale string   // only submissions in this language
-	IDs    []string // only these submissions
+	Locale string   // only leads in this language
+	IDs    []string // only these leads
 
 	Newest bool      // newest first, else oldest first
-	After  *Position // only submissions after this one in the order of the listing
-	Limit  int       // number of submissions the caller is going to read; 0: all
+	After  *Position // only leads after this one in the order of the listing
+	Limit  int       // number of leads the caller is going to read; 0: all
 }
 
-// Position is the place of a submission in the order of a listing.
+// Position is the place of a lead in the order of a listing.
 type Position struct {
 	SubmittedAt time.Time
 	ID          string
@@ -101,39 +101,39 @@ type Position struct {
 
 // Archive is the part of the store that operators' commands and fields need.
 type Archive interface {
-	// Submissions yields stored submissions in the order that the filter asks for.
-	Submissions(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
+	// Leads yields stored leads in the order that the filter asks for.
+	Leads(ctx context.Context, f Filter) iter.Seq2[lead.Lead, error]
 
 	// Sessions yields the latest state of each session, in no particular order. Sessions
 	// that appear or change meanwhile may or may not be seen.
 	Sessions(ctx context.Context) iter.Seq2[lead.Session, error]
 
-	// CountSubmissions returns the number of stored submissions.
-	CountSubmissions(ctx context.Context) (int64, error)
+	// CountLeads returns the number of stored leads.
+	CountLeads(ctx context.Context) (int64, error)
 
-	// InReview returns the number of submissions in review and the time the oldest of
+	// InReview returns the number of leads in review and the time the oldest of
 	// them was submitted, or the zero time if there are none.
 	InReview(ctx context.Context) (number int64, oldest time.Time, err error)
 
-	// Reject ends the review of a submission so that it is never delivered, unless it is
-	// released after all. It returns false, and changes nothing, if the submission was
+	// Reject ends the review of a lead so that it is never delivered, unless it is
+	// released after all. It returns false, and changes nothing, if the lead was
 	// not in review, and ErrNotFound if the id is unknown.
 	Reject(ctx context.Context, id string) (rejected bool, err error)
 
-	// Release ends the review of a submission, or revokes its rejection, and creates its
+	// Release ends the review of a lead, or revokes its rejection, and creates its
 	// deliveries in one transaction. It returns false, and changes nothing, if the
-	// submission was neither in review nor rejected, and ErrNotFound if the id is
+	// lead was neither in review nor rejected, and ErrNotFound if the id is
 	// unknown.
 	Release(ctx context.Context, id string) (released bool, err error)
 
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
 
-	// PruneSubmissions erases the submissions made before a time and returns their
-	// number. Submissions in review or with unfinished deliveries stay.
-	PruneSubmissions(ctx context.Context, before time.Time) (int64, error)
+	// PruneLeads erases the leads made before a time and returns their
+	// number. Leads in review or with unfinished deliveries stay.
+	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
-	// Erase removes a submission with its deliveries, and the contact form entries from
+	// Erase removes a lead with its deliveries, and the contact form entries from
 	// its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string) error
 
@@ -152,19 +152,19 @@ type Queue[TX any] func(tx TX) Deliveries
 
 // Deliveries is the delivery queue within a transaction.
 type Deliveries interface {
-	// Enqueue creates the deliveries of submissions.
-	Enqueue(ctx context.Context, submissionIDs []string) error
-	// Restore creates single deliveries again, of submissions from another database.
+	// Enqueue creates the deliveries of leads.
+	Enqueue(ctx context.Context, leadIDs []string) error
+	// Restore creates single deliveries again, of leads from another database.
 	Restore(ctx context.Context, deliveries []Delivery) error
-	// Unfinished returns the given submissions that have a delivery which has not
+	// Unfinished returns the given leads that have a delivery which has not
 	// arrived.
-	Unfinished(ctx context.Context, submissionIDs []string) ([]string, error)
-	// Remove removes all deliveries of submissions that are being erased.
-	Remove(ctx context.Context, submissionIDs []string) error
+	Unfinished(ctx context.Context, leadIDs []string) ([]string, error)
+	// Remove removes all deliveries of leads that are being erased.
+	Remove(ctx context.Context, leadIDs []string) error
 }
 
-// Delivery names one delivery of a submission.
-type Delivery struct{ SubmissionID, Target string }
+// Delivery names one delivery of a lead.
+type Delivery struct{ LeadID, Target string }
 
 // Load is how busy a driver is.
 type Load struct {

@@ -30,7 +30,7 @@ type Options struct {
 
 // Request is one call.
 type Request struct {
-	// Op names the purpose in errors and observations, such as "storing the submission".
+	// Op names the purpose in errors and observations, such as "storing the lead".
 	Op     string
 	Method string      // empty for GET
 	Path   string      // appended to the base address; begins with a slash and is already escaped

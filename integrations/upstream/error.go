@@ -39,7 +39,7 @@ const (
 // credentials, so it may be logged and stored.
 type Error struct {
 	System     string        // "sanity", "hubspot", "file"
-	Op         string        // the attempted operation, such as "storing the submission"
+	Op         string        // the attempted operation, such as "storing the lead"
 	Kind       Kind          //
 	Status     int           // HTTP status, or 0 if there was none
 	RetryAfter time.Duration // the wait that the system asked for, or 0

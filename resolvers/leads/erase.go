@@ -73,7 +73,7 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	mails := e.search(ctx, "mail", "files", func(context.Context) (int, error) {
 		return s.Mails.Count(e.known)
 	})
-	submissions := e.search(ctx, "database", "submissions",
+	leads := e.search(ctx, "database", "submissions",
 		func(context.Context) (int, error) { return len(e.stored), nil })
 	sessions := e.search(ctx, "database", "sessions", func(ctx context.Context) (int, error) {
 		n, err := s.Archive.CountHints(ctx, e.email)
@@ -100,17 +100,17 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	}
 
 	if e.failed() {
-		submissions.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
+		leads.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
 		return e.receipt, nil
 	}
 
 	removed, err = e.eraseLeads(ctx)
-	e.erased(submissions, removed, err)
+	e.erased(leads, removed, err)
 
 	// The log of the database holds the erased data until it is truncated.
 	n, err := s.Archive.EraseHints(ctx, e.email)
 	err = errors.Join(err, e.Truncate(ctx))
-	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their submissions
+	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their leads
 
 	removed, err = s.ClearPDFs(ctx, pdfPattern(e.known))
 	e.erased(pdfs, removed, err)
@@ -170,7 +170,7 @@ func (e *erasure) failed() bool {
 }
 
 func (e *erasure) findLeads(ctx context.Context) (ids []string, err error) {
-	for s, err := range e.Archive.Submissions(ctx, store.Filter{Email: e.email}) {
+	for s, err := range e.Archive.Leads(ctx, store.Filter{Email: e.email}) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for submissions: %w", err)
 		}
@@ -183,7 +183,7 @@ func (e *erasure) findDeliveries(ctx context.Context) (int, error) {
 	if len(e.stored) == 0 {
 		return 0, nil
 	}
-	list, err := e.Deliveries.List(ctx, queue.Filter{Submissions: e.stored})
+	list, err := e.Deliveries.List(ctx, queue.Filter{Leads: e.stored})
 	return len(list), err
 }
 

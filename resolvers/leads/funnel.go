@@ -60,14 +60,14 @@ func (s *Service) Funnel(
 		f.Locale = string(*locale)
 	}
 
-	for submission, err := range s.Archive.Submissions(ctx, f) {
+	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
 		}
-		r.addLead(submission)
+		r.addLead(l)
 	}
 
-	// A submission counts as untracked until its session is read.
+	// A lead counts as untracked until its session is read.
 	r.Untracked = r.Submissions
 	for session, err := range s.Archive.Sessions(ctx) {
 		if err != nil {

@@ -89,18 +89,18 @@ func (s *Service) Leads(
 
 	var found []lead.Lead
 	most := f.Limit
-	for submission, err := range s.Archive.Submissions(ctx, f) {
+	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
-		if states != nil && leadState(submission, states) != state {
+		if states != nil && leadState(l, states) != state {
 			continue
 		}
 
 		if more = most > 0 && len(found) == most; more {
 			break
 		}
-		found = append(found, submission)
+		found = append(found, l)
 	}
 
 	if states == nil {
@@ -110,8 +110,8 @@ func (s *Service) Leads(
 	}
 
 	leads = make([]*schema.Lead, len(found))
-	for i, submission := range found {
-		leads[i] = New(submission, leadState(submission, states))
+	for i, l := range found {
+		leads[i] = New(l, leadState(l, states))
 	}
 	return leads, more, nil
 }
@@ -122,8 +122,8 @@ func (s *Service) undelivered(
 	ctx context.Context, of []lead.Lead,
 ) (map[string]schema.LeadState, error) {
 	f := queue.Filter{States: Undelivered()}
-	for _, submission := range of {
-		f.Submissions = append(f.Submissions, submission.ID)
+	for _, l := range of {
+		f.Leads = append(f.Leads, l.ID)
 	}
 
 	states := map[string]schema.LeadState{}
@@ -133,9 +133,9 @@ func (s *Service) undelivered(
 			continue
 		}
 		if d.State == queue.Failed {
-			states[d.SubmissionID] = schema.LeadStateFailed
-		} else if states[d.SubmissionID] == "" {
-			states[d.SubmissionID] = schema.LeadStateUnderWay
+			states[d.LeadID] = schema.LeadStateFailed
+		} else if states[d.LeadID] == "" {
+			states[d.LeadID] = schema.LeadStateUnderWay
 		}
 	}
 
@@ -177,7 +177,7 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 	byID, f := map[string]*schema.Lead{}, queue.Filter{}
 	for _, lead := range leads {
 		if lead != nil && byID[lead.ID] == nil {
-			byID[lead.ID], f.Submissions = lead, append(f.Submissions, lead.ID)
+			byID[lead.ID], f.Leads = lead, append(f.Leads, lead.ID)
 		}
 	}
 	if len(byID) == 0 {
@@ -186,7 +186,7 @@ func (s *Service) AddDeliveries(ctx context.Context, leads ...*schema.Lead) erro
 
 	list, err := s.Deliveries.List(ctx, f)
 	for _, d := range list {
-		lead := byID[d.SubmissionID]
+		lead := byID[d.LeadID]
 		lead.Deliveries = append(lead.Deliveries, newDelivery(d, lead))
 	}
 	for _, lead := range byID {
@@ -269,7 +269,7 @@ func (s *Service) DeliveryPage(
 
 	var of store.Filter
 	for _, d := range list {
-		of.IDs = append(of.IDs, d.SubmissionID)
+		of.IDs = append(of.IDs, d.LeadID)
 	}
 	leads, _, err := s.Leads(ctx, of, "")
 
@@ -278,12 +278,12 @@ func (s *Service) DeliveryPage(
 		byID[lead.ID] = lead
 	}
 	for _, d := range list {
-		page = append(page, newDelivery(d, byID[d.SubmissionID]))
+		page = append(page, newDelivery(d, byID[d.LeadID]))
 	}
 	return page, more, err
 }
 
-// New returns a submission as operators see it, without its deliveries.
+// New returns a lead as operators see it, without its deliveries.
 func New(s lead.Lead, state schema.LeadState) *schema.Lead {
 	lead := &schema.Lead{
 		ID:          s.ID,

@@ -20,8 +20,8 @@ const (
 
 // Verification compares stored leads with what the CMS and the CRM hold.
 type Verification struct {
-	Submissions int               `json:"submissions"` // number of leads compared
-	Targets     []*VerifiedTarget `json:"targets"`
+	Leads   int               `json:"submissions"` // number of leads compared
+	Targets []*VerifiedTarget `json:"targets"`
 
 	rules *Service
 	fix   bool
@@ -79,20 +79,20 @@ func (s *Service) Verify(
 			}
 		}
 
-		v.Submissions += len(batch)
+		v.Leads += len(batch)
 		batch = batch[:0]
 		return ctx.Err()
 	}
 
-	for submission, err := range s.Archive.Submissions(ctx, store.Filter{Since: since}) {
+	for l, err := range s.Archive.Leads(ctx, store.Filter{Since: since}) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
 		}
-		if submission.InReview || submission.Rejected {
+		if l.InReview || l.Rejected {
 			continue // it has no deliveries until it is released
 		}
 
-		if batch = append(batch, submission); len(batch) == verifyBatch {
+		if batch = append(batch, l); len(batch) == verifyBatch {
 			if err := compare(); err != nil {
 				return nil, err
 			}
@@ -137,7 +137,7 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 func (v *Verification) countMails(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
 	f := queue.Filter{Target: t.Target}
 	for _, s := range batch {
-		f.Submissions = append(f.Submissions, s.ID)
+		f.Leads = append(f.Leads, s.ID)
 	}
 
 	list, err := v.rules.Deliveries.List(ctx, f)
@@ -159,11 +159,11 @@ func (v *Verification) countMails(ctx context.Context, t *VerifiedTarget, batch 
 // absent decides what to do about a lead that a target does not have. A lead with a
 // delivery under way is left alone.
 func (v *Verification) absent(
-	ctx context.Context, t *VerifiedTarget, submission string, asked time.Time,
+	ctx context.Context, t *VerifiedTarget, leadID string, asked time.Time,
 ) error {
 	list, err := v.rules.Deliveries.List(ctx, queue.Filter{
-		Submissions: []string{submission},
-		Target:      t.Target,
+		Leads:  []string{leadID},
+		Target: t.Target,
 	})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (v *Verification) absent(
 	if failed != 0 {
 		err = v.rules.Deliveries.Retry(ctx, failed)
 	} else {
-		err = v.rules.Deliveries.Resend(ctx, submission, t.Target)
+		err = v.rules.Deliveries.Resend(ctx, leadID, t.Target)
 	}
 
 	switch {

@@ -22,7 +22,7 @@ import (
 // only if the driver implements them, too.
 type Driver interface {
 	cms.Content
-	cms.Submissions
+	cms.Leads
 }
 
 // Subject is a driver with a way into its CMS. Each case gets a fresh one.
@@ -31,7 +31,7 @@ type Subject struct {
 
 	// Replace makes these documents, drafts included, the whole content of the CMS.
 	Replace func(t testing.TB, docs ...string)
-	// Stored returns the submissions that the CMS holds, by _id.
+	// Stored returns the leads that the CMS holds, by _id.
 	Stored func(t testing.TB) map[string]json.RawMessage
 }
 
@@ -58,9 +58,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	})
 }
 
-// Submission returns a submission with every field set. Its values make mistakes in
+// Lead returns a lead with every field set. Its values make mistakes in
 // quoting or escaping visible.
-func Submission(id string) *lead.Lead {
+func Lead(id string) *lead.Lead {
 	return &lead.Lead{
 		ID:          id,
 		SessionID:   "sess:" + id,
@@ -128,10 +128,10 @@ func fetch(t *testing.T, s Subject) {
 			[]string{},
 		},
 		"submissions asked for": {
-			cms.Query{Types: []string{cms.SubmissionType, "siteSettings"}, Locale: "en"},
+			cms.Query{Types: []string{cms.LeadType, "siteSettings"}, Locale: "en"},
 			[]string{"siteSettings"},
 		},
-		"only submissions": {cms.Query{Types: []string{cms.SubmissionType}, Locale: "en"}, []string{}},
+		"only submissions": {cms.Query{Types: []string{cms.LeadType}, Locale: "en"}, []string{}},
 	} {
 		docs, err := s.Fetch(t.Context(), tc.q)
 		ok(t, name, err)
@@ -168,7 +168,7 @@ func fetchChanges(t *testing.T, s Subject) {
 }
 
 func put(t *testing.T, s Subject) {
-	full := Submission("0b5bd1f2-full")
+	full := Lead("0b5bd1f2-full")
 	bare := &lead.Lead{
 		ID:          "0b5bd1f2-bare",
 		SessionID:   "s",
@@ -178,18 +178,18 @@ func put(t *testing.T, s Subject) {
 		Estimate:    lead.Estimate{Currency: "EUR"},
 	}
 
-	for _, submission := range []*lead.Lead{full, bare} {
-		ok(t, "Put", s.Put(t.Context(), submission))
-		var got cms.StoredSubmission
-		ok(t, "reading the document", json.Unmarshal(s.Stored(t)["quoteSubmission."+submission.ID], &got))
+	for _, l := range []*lead.Lead{full, bare} {
+		ok(t, "Put", s.Put(t.Context(), l))
+		var got cms.LeadDocument
+		ok(t, "reading the document", json.Unmarshal(s.Stored(t)["quoteSubmission."+l.ID], &got))
 
-		if want := cms.Stored(submission); !reflect.DeepEqual(got, want) {
+		if want := cms.NewLeadDocument(l); !reflect.DeepEqual(got, want) {
 			t.Errorf("stored\n%+v, want\n%+v", got, want)
 		}
 	}
 }
 
-// putRepeated stores the same submissions at the same time and again later, changed.
+// putRepeated stores the same leads at the same time and again later, changed.
 func putRepeated(t *testing.T, s Subject) {
 	const ids, each = 4, 8
 
@@ -197,7 +197,7 @@ func putRepeated(t *testing.T, s Subject) {
 	for i := range ids * each {
 		all.Go(func() {
 			if err := s.Put(
-				context.WithoutCancel(t.Context()), Submission(fmt.Sprintf("c%d", i%ids)),
+				context.WithoutCancel(t.Context()), Lead(fmt.Sprintf("c%d", i%ids)),
 			); err != nil {
 				t.Errorf("Put: %v", err)
 			}
@@ -206,7 +206,7 @@ func putRepeated(t *testing.T, s Subject) {
 	all.Wait()
 
 	before := s.Stored(t)
-	changed := Submission("c0")
+	changed := Lead("c0")
 	changed.Contact.FirstName = "Someone else"
 	ok(t, "Put again", s.Put(t.Context(), changed))
 
@@ -219,7 +219,7 @@ func putOddIDs(t *testing.T, s Subject) {
 	for _, id := range []string{
 		"", "../x", "a/b", "a b", "a\x00b", "ș", "..", "a..b", strings.Repeat("x", 200),
 	} {
-		if err := s.Put(t.Context(), Submission(id)); upstream.KindOf(err) != upstream.Rejected {
+		if err := s.Put(t.Context(), Lead(id)); upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("Put %q: %v", id, err)
 		}
 	}
@@ -245,7 +245,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	}
 
 	for id, email := range addresses {
-		q := Submission(id)
+		q := Lead(id)
 		q.Contact.Email = email
 		ok(t, "Put", s.Put(t.Context(), q))
 	}
@@ -283,7 +283,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 	ok(t, "Erase of none", eraser.Erase(t.Context(), nil))
 	find("ana@example.com")
 
-	ok(t, "Put after Erase", s.Put(t.Context(), Submission("f1")))
+	ok(t, "Put after Erase", s.Put(t.Context(), Lead("f1")))
 	if n := len(s.Stored(t)); n != 3 {
 		t.Errorf("%d documents stored, want 3", n)
 	}
@@ -298,7 +298,7 @@ func cancelled(t *testing.T, s Subject) {
 	for op, err := range map[string]error{
 		"Fetch": fetchErr,
 		"Ping":  s.Ping(ctx),
-		"Put":   s.Put(ctx, Submission("gone")),
+		"Put":   s.Put(ctx, Lead("gone")),
 	} {
 		var e *upstream.Error
 		if !errors.As(err, &e) || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {

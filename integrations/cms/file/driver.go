@@ -1,5 +1,5 @@
 // Package file is the CMS of a site that has none yet: content comes from a JSON file in
-// Sanity's document shapes, and submissions are stored as files.
+// Sanity's document shapes, and leads are stored as files.
 //
 // The content file holds an array of documents, a single one, or one per line as
 // `sanity dataset export` writes them. It is read again whenever it changes. A file
@@ -24,12 +24,12 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Options says where content and submissions are.
+// Options says where content and leads are.
 type Options struct {
 	// Path is the content file. With Sample it is written if it does not exist.
 	Path   string
 	Sample bool
-	// Dir is the data folder. Submissions go to its sub-folder "cms".
+	// Dir is the data folder. Leads go to its sub-folder "cms".
 	Dir string
 	// Log receives the errors of the content file.
 	Log zerolog.Logger
@@ -38,10 +38,10 @@ type Options struct {
 // Driver implements every interface of package cms but cms.WebhookSetup.
 type Driver struct {
 	path string // the content file
-	dir  string // the folder of submissions
+	dir  string // the folder of leads
 	log  zerolog.Logger
 
-	putting sync.Mutex // held while a submission is written
+	putting sync.Mutex // held while a lead is written
 
 	mu     sync.Mutex        // guards the fields below
 	docs   []cms.Document    // documents of the last usable content file
@@ -49,7 +49,7 @@ type Driver struct {
 	broken string            // error of the latest read, empty if it succeeded
 }
 
-// Open reads the content and makes the folder of submissions. A content file that cannot
+// Open reads the content and makes the folder of leads. A content file that cannot
 // be used is an error.
 func Open(opts Options) (*Driver, error) {
 	if opts.Dir == "" {
@@ -85,7 +85,7 @@ func (d *Driver) writeSample() error {
 }
 
 // Ping checks that the content file can be used as it is now and the folder of
-// submissions can be written.
+// leads can be written.
 func (d *Driver) Ping(ctx context.Context) error {
 	const op = "checking content file and folder"
 	if err := ctx.Err(); err != nil {

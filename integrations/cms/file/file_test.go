@@ -288,11 +288,11 @@ func TestAssetsOfAnExport(t *testing.T) {
 	}
 }
 
-func TestSubmissionFiles(t *testing.T) {
+func TestLeadFiles(t *testing.T) {
 	t.Parallel()
 	d, path, _ := open(t, "[]")
 	dir := filepath.Dir(path)
-	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
+	if err := d.Put(t.Context(), cmstest.Lead("abc")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -314,7 +314,7 @@ func TestSubmissionFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"Put":   d.Put(t.Context(), cmstest.Submission("abc")),
+		"Put":   d.Put(t.Context(), cmstest.Lead("abc")),
 		"Erase": d.Erase(t.Context(), []string{"abc"}),
 		"Ping":  d.Ping(t.Context()),
 	} {
@@ -326,7 +326,7 @@ func TestSubmissionFiles(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "cms"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
+	if err := d.Put(t.Context(), cmstest.Lead("abc")); err != nil {
 		t.Error(err)
 	}
 }

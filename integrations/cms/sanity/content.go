@@ -41,7 +41,7 @@ type groqQuery struct {
 // Fetch returns the documents of a locale. If Sanity refuses the token, a public dataset
 // is read without it, so that an expired token does not affect visitors.
 func (d *Driver) Fetch(ctx context.Context, q cms.Query) ([]cms.Document, error) {
-	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.SubmissionType })
+	types := slices.DeleteFunc(slices.Clone(q.Types), func(t string) bool { return t == cms.LeadType })
 	query := groqQuery{
 		op:          "fetching content",
 		text:        contentQuery,

@@ -1,5 +1,5 @@
 // Package sanity is the driver for Sanity's content lake: content by one GROQ query per
-// locale, submissions as documents with deterministic ids. Only the live API is asked,
+// locale, leads as documents with deterministic ids. Only the live API is asked,
 // never the CDN, whose answers may be a minute old. References are not followed, except
 // that the addresses of images and files are derived from their ids.
 //
@@ -47,7 +47,7 @@ type Options struct {
 	// APIVersion is a date from 2021-03-25 on, with or without a leading v.
 	APIVersion string
 	// Token needs the right to read and write documents of type quoteSubmission. If it is
-	// empty, the content of a public dataset can be read and submissions are refused.
+	// empty, the content of a public dataset can be read and leads are refused.
 	Token string
 	// APIURL replaces https://<ProjectID>.api.sanity.io.
 	APIURL string

@@ -122,7 +122,7 @@ func TestRequests(t *testing.T) {
 		Token:      "t",
 		Transport:  r,
 	})
-	_ = d.Put(t.Context(), cmstest.Submission("a"))
+	_ = d.Put(t.Context(), cmstest.Lead("a"))
 	if want := "https://abc123.api.sanity.io/" +
 		"v2025-02-19/data/mutate/production"; !slices.Equal(r.seen, []string{want}) {
 		t.Errorf("asked %q", r.seen)
@@ -130,7 +130,7 @@ func TestRequests(t *testing.T) {
 
 	stub := start(t, sanitytest.Options{})
 	d = driver(t, stub, sanity.Options{APIVersion: "v2023-05-05"})
-	if err := d.Put(t.Context(), cmstest.Submission("abc")); err != nil {
+	if err := d.Put(t.Context(), cmstest.Lead("abc")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -258,15 +258,15 @@ func TestOutcomes(t *testing.T) {
 			impatient := driver(t, stub, sanity.Options{Timeout: patience})
 			fault.On, fault.RetryAfter = "mutate", "7"
 			stub.Fail(fault)
-			submission := cmstest.Submission("abc")
+			l := cmstest.Lead("abc")
 
-			e := check(t, impatient.Put(t.Context(), submission), o.put)
+			e := check(t, impatient.Put(t.Context(), l), o.put)
 			if e != nil && e.Kind == upstream.Limited && e.RetryAfter != 7*time.Second {
 				t.Errorf("Retry-After is %s", e.RetryAfter)
 			}
 
 			stub.Recover()
-			check(t, driver(t, stub, sanity.Options{}).Put(t.Context(), submission), "")
+			check(t, driver(t, stub, sanity.Options{}).Put(t.Context(), l), "")
 			if docs := stub.Documents(); len(docs) != 2 || docs["quoteSubmission.abc"] == nil {
 				t.Errorf("%d documents", len(docs))
 			}
@@ -289,7 +289,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("%d documents, %v", len(docs), err)
 		}
 		check(t, d.Ping(t.Context()), upstream.Refused)
-		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
 	})
 
 	t.Run("content is private, the token wrong", func(t *testing.T) {
@@ -302,14 +302,14 @@ func TestToken(t *testing.T) {
 	t.Run("may only read", func(t *testing.T) {
 		t.Parallel()
 		d := driver(t, start(t, sanitytest.Options{ReadToken: "reader"}), sanity.Options{Token: "reader"})
-		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
 	})
 
 	t.Run("there is none", func(t *testing.T) {
 		t.Parallel()
 		stub := start(t, sanitytest.Options{}, `{"_id":"p","_type":"page"}`)
 		d := driver(t, stub, sanity.Options{Token: "none"})
-		check(t, d.Put(t.Context(), cmstest.Submission("a")), upstream.Refused)
+		check(t, d.Put(t.Context(), cmstest.Lead("a")), upstream.Refused)
 		check(t, d.Erase(t.Context(), []string{"a"}), upstream.Refused)
 		check(t, d.Ping(t.Context()), "")
 
@@ -369,7 +369,7 @@ func TestErase(t *testing.T) {
 	}
 
 	// A success that erased nothing is noticed.
-	check(t, d.Put(t.Context(), cmstest.Submission("a")), "")
+	check(t, d.Put(t.Context(), cmstest.Lead("a")), "")
 	stub.Fail(sanitytest.Fault{Mode: sanitytest.Partial, On: "mutate"})
 	check(t, d.Erase(t.Context(), []string{"a"}), upstream.Unavailable)
 

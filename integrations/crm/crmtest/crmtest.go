@@ -48,8 +48,8 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 // Ana is the address of most leads of the suite.
 const Ana = "ana.pop@example.com"
 
-// Lead returns a lead with every field set, after change if that is not nil.
-func Lead(email string, change func(*lead.Lead)) crm.Lead {
+// Contact returns a lead with every field set, after change if that is not nil.
+func Contact(email string, change func(*lead.Lead)) crm.Contact {
 	s := &lead.Lead{
 		ID:        "5f0c2d34-6c1b-4a27-9d10-0c9a3f6c2b01",
 		SessionID: "session-1",
@@ -74,7 +74,7 @@ func Lead(email string, change func(*lead.Lead)) crm.Lead {
 	if change != nil {
 		change(s)
 	}
-	return crm.Lead{Submission: s, PDFURL: "https://site.example" + s.PDFPath()}
+	return crm.Contact{Lead: s, PDFURL: "https://site.example" + s.PDFPath()}
 }
 
 // Want returns the properties a new contact has after the unchanged lead, except
@@ -99,7 +99,7 @@ func Want(email string) map[string]string {
 }
 
 // Expect compares the contact with this address with want, except for the
-// time of submission.
+// time of lead.
 func (s Subject) Expect(t *testing.T, email string, want map[string]string) {
 	t.Helper()
 	got, ok := s.Contact(email)
@@ -119,12 +119,12 @@ func (s Subject) Expect(t *testing.T, email string, want map[string]string) {
 
 func (s Subject) upsert(t *testing.T, email string, change func(*lead.Lead)) {
 	t.Helper()
-	if err := s.Upsert(context.WithoutCancel(t.Context()), Lead(email, change)); err != nil {
+	if err := s.Upsert(context.WithoutCancel(t.Context()), Contact(email, change)); err != nil {
 		t.Errorf("upserting: %v", err)
 	}
 }
 
-// bare removes everything optional from a submission.
+// bare removes everything optional from a lead.
 func bare(q *lead.Lead) {
 	q.Contact.Phone, q.Contact.Company = "", "  "
 	q.Selections.Features, q.Selections.Complexity, q.Selections.Timeline = nil, "", ""
@@ -171,7 +171,7 @@ func upsertCreatesAndUpdates(t *testing.T, s Subject) {
 func orderOfArrival(t *testing.T, s Subject) {
 	s.upsert(t, Ana, func(q *lead.Lead) { q.Contact.Company = "" })
 
-	// An older submission only fills gaps of the person.
+	// An older lead only fills gaps of the person.
 	s.upsert(t, Ana, func(q *lead.Lead) {
 		q.SubmittedAt = q.SubmittedAt.Add(-time.Millisecond)
 		q.ID, q.Contact.FirstName, q.Selections.ProjectType, q.Estimate.Min =
@@ -205,14 +205,14 @@ func oddAddresses(t *testing.T, s Subject) {
 	}
 
 	for _, email := range []string{"", " ", "ana", "@example.com", "ana@"} {
-		if err := s.Upsert(t.Context(), Lead(email, nil)); err == nil ||
+		if err := s.Upsert(t.Context(), Contact(email, nil)); err == nil ||
 			upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("upserting %q: %v, want rejected", email, err)
 		}
 	}
 }
 
-// concurrent stores 20 submissions of one address and of 20 addresses at the same time.
+// concurrent stores 20 leads of one address and of 20 addresses at the same time.
 func concurrent(t *testing.T, s Subject) {
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -277,7 +277,7 @@ func lookupAndErasure(t *testing.T, s Subject) {
 func cancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for op, err := range map[string]error{"Upsert": s.Upsert(ctx, Lead(Ana, nil)), "Ping": s.Ping(ctx)} {
+	for op, err := range map[string]error{"Upsert": s.Upsert(ctx, Contact(Ana, nil)), "Ping": s.Ping(ctx)} {
 		var e *upstream.Error
 		if !errors.As(err, &e) || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want an *upstream.Error, unavailable, with the context's error", op, err)

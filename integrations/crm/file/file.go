@@ -44,9 +44,9 @@ func Open(dir string) (*Driver, error) {
 }
 
 // Upsert merges the lead into the contact with its address.
-func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
+func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 	const op = "storing the contact"
-	email := l.Submission.Contact.Email
+	email := l.Lead.Contact.Email
 	if !crm.Addressable(email) {
 		return &upstream.Error{
 			System: "file",

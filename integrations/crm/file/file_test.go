@@ -31,7 +31,7 @@ func open(t *testing.T, dir string) *file.Driver {
 
 func upsert(t *testing.T, d *file.Driver) {
 	t.Helper()
-	if err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)); err != nil {
+	if err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +121,7 @@ func TestDamagedContact(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil))
+			err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil))
 			if err == nil || upstream.KindOf(err) != upstream.Rejected ||
 				strings.Contains(err.Error(), "ana@") {
 				t.Errorf("upserting: %v", err)
@@ -143,7 +143,7 @@ func TestFolderLost(t *testing.T) {
 	}
 
 	for op, err := range map[string]error{
-		"Upsert": d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, nil)),
+		"Upsert": d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, nil)),
 		"Ping":   d.Ping(t.Context()),
 		"Erase":  d.Erase(t.Context(), crmtest.Ana),
 	} {
@@ -171,7 +171,7 @@ func TestLockIsHeldElsewhere(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	err := d.Upsert(ctx, crmtest.Lead(crmtest.Ana, nil))
+	err := d.Upsert(ctx, crmtest.Contact(crmtest.Ana, nil))
 	if !errors.Is(err, context.DeadlineExceeded) || upstream.KindOf(err) != upstream.Unavailable {
 		t.Errorf("upserting: %v", err)
 	}
@@ -221,7 +221,7 @@ func TestWorker(t *testing.T) {
 	d := open(t, os.Getenv("CRM_FILE_DIR"))
 	for i := 19; i >= 0; i-- { // newest first, so that a lost guard shows
 		n := i*3 + p
-		if err := d.Upsert(t.Context(), crmtest.Lead(crmtest.Ana, func(q *lead.Lead) {
+		if err := d.Upsert(t.Context(), crmtest.Contact(crmtest.Ana, func(q *lead.Lead) {
 			q.Estimate.Min, q.SubmittedAt = float64(n), q.SubmittedAt.Add(time.Duration(n)*time.Second)
 		})); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@
 // read, or with the address as a secondary one); this contact is then updated. A repeated
 // lead writes nothing.
 //
-// HubSpot has no conditional update: two processes that store two submissions of
+// HubSpot has no conditional update: two processes that store two leads of
 // an address at the same moment may leave the older quote in place. Life-cycle
 // stages are never written.
 //

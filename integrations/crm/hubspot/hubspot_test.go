@@ -190,7 +190,7 @@ func TestOutcomes(t *testing.T) {
 				}
 
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				e := expectKind(t, a.Upsert(ctx, crmtest.Lead(ana, nil)), o.want)
+				e := expectKind(t, a.Upsert(ctx, crmtest.Contact(ana, nil)), o.want)
 				cancel()
 
 				if e.RetryAfter != o.after || e.Pause != o.pause {
@@ -200,7 +200,7 @@ func TestOutcomes(t *testing.T) {
 
 				a.stub.Recover()
 				for range 2 {
-					if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+					if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 						t.Fatalf("%s: after recovery: %v", o.fault, err)
 					}
 				}
@@ -310,13 +310,13 @@ func TestNotFound(t *testing.T) {
 				a.stub.Add(map[string]string{"email": ana})
 			}
 			a.stub.Fail(tc.fault)
-			expectKind(t, a.Upsert(t.Context(), crmtest.Lead(ana, nil)), tc.want)
+			expectKind(t, a.Upsert(t.Context(), crmtest.Contact(ana, nil)), tc.want)
 		})
 	}
 
 	a := prepared(t, ht.Options{})
 	if e := expectKind(t,
-		a.Upsert(t.Context(), crmtest.Lead("ana@example.com, b", nil)), upstream.Rejected,
+		a.Upsert(t.Context(), crmtest.Contact("ana@example.com, b", nil)), upstream.Rejected,
 	); e.Status != 400 {
 		t.Errorf("an invalid address: status %d", e.Status)
 	}
@@ -328,7 +328,7 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 	t.Parallel()
 	a := prepared(t, ht.Options{ReadLag: time.Hour})
 	for range 3 {
-		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -339,7 +339,7 @@ func TestContactThatReadsDoNotShow(t *testing.T) {
 
 	a.stub.Add(map[string]string{"email": "primary@example.com"})
 	a.stub.AddSecondary("primary@example.com", "second@example.com")
-	if err := a.Upsert(t.Context(), crmtest.Lead("second@example.com", nil)); err != nil {
+	if err := a.Upsert(t.Context(), crmtest.Contact("second@example.com", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if c, _ := a.stub.Contact("second@example.com"); c.Properties["email"] != "primary@example.com" ||
@@ -366,7 +366,7 @@ func TestSeveralProcesses(t *testing.T) {
 			OnOmitted: func(string) {},
 		})
 		all.Go(func() {
-			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(ana, nil)); err != nil {
+			if err := d.Upsert(context.WithoutCancel(t.Context()), crmtest.Contact(ana, nil)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -410,7 +410,7 @@ func TestUnknownProperties(t *testing.T) {
 	var all sync.WaitGroup
 	for _, email := range []string{ana, "b@example.com", "c@example.com", "d@example.com"} {
 		all.Go(func() {
-			if err := a.Upsert(context.WithoutCancel(t.Context()), crmtest.Lead(email, nil)); err != nil {
+			if err := a.Upsert(context.WithoutCancel(t.Context()), crmtest.Contact(email, nil)); err != nil {
 				t.Error(err)
 			}
 			a.subject().Expect(t, email, crmtest.Want(email))
@@ -424,7 +424,7 @@ func TestUnknownProperties(t *testing.T) {
 
 	a = open(t, ht.Options{NoSchemas: true})
 	for range 2 { // the second time there is nothing left to write
-		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -441,7 +441,7 @@ func TestRefusedValues(t *testing.T) {
 	a.stub.Define("quote_timeline", "enumeration", "select", "soon")
 	a.stub.Define("phone", "number", "number")
 
-	if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+	if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -480,11 +480,11 @@ func TestPropertyNotKnownYet(t *testing.T) {
 			unknown := ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/").Times(2)
 
 			a.stub.Fail(unknown)
-			young := crmtest.Lead(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
+			young := crmtest.Contact(ana, func(s *lead.Lead) { s.SubmittedAt = time.Now() })
 			expectKind(t, a.Upsert(t.Context(), young), upstream.Unavailable)
 
 			a.stub.Fail(unknown)
-			if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); err != nil {
+			if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); err != nil {
 				t.Fatal(err)
 			}
 
@@ -503,7 +503,7 @@ func TestPropertyNotKnownYet(t *testing.T) {
 	} {
 		a := prepared(t, ht.Options{})
 		a.stub.Fail(ht.Answer(400, []byte(body)).On(http.MethodPost, "/objects/"))
-		if err := a.Upsert(t.Context(), crmtest.Lead(ana, nil)); upstream.KindOf(err) != upstream.Rejected {
+		if err := a.Upsert(t.Context(), crmtest.Contact(ana, nil)); upstream.KindOf(err) != upstream.Rejected {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -529,14 +529,14 @@ func TestCreatingPropertiesFails(t *testing.T) {
 			a := open(t, ht.Options{})
 
 			a.stub.Fail(tt.fault.On(http.MethodPost, "/properties/contacts").Times(-1))
-			err := a.Upsert(t.Context(), crmtest.Lead(ana, nil))
+			err := a.Upsert(t.Context(), crmtest.Contact(ana, nil))
 			if tt.want != "" {
 				expectKind(t, err, tt.want)
 				return
 			}
 
 			if c, ok := a.stub.Contact(ana); err != nil || !ok || len(c.Properties) != 5 ||
-				len(a.reported()) != len(crm.Changes(crmtest.Lead(ana, nil), nil))-5 {
+				len(a.reported()) != len(crm.Changes(crmtest.Contact(ana, nil), nil))-5 {
 				t.Errorf("%v; contact %v, omitted %q", err, c.Properties, a.reported())
 			}
 		})

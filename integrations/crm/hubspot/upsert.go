@@ -47,9 +47,9 @@ func (c *contact) values() map[string]string {
 }
 
 // Upsert stores the lead.
-func (d *Driver) Upsert(ctx context.Context, l crm.Lead) error {
+func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 	const op = "storing the contact"
-	email := crm.Address(l.Submission.Contact.Email)
+	email := crm.Address(l.Lead.Contact.Email)
 	if !crm.Addressable(email) {
 		return &upstream.Error{
 			System: system,
@@ -117,7 +117,7 @@ func (d *Driver) get(ctx context.Context, op, key string, query url.Values) (*co
 }
 
 // create makes a contact. If the contact exists already, it returns its id.
-func (d *Driver) create(ctx context.Context, op string, l crm.Lead) (existingID string, err error) {
+func (d *Driver) create(ctx context.Context, op string, l crm.Contact) (existingID string, err error) {
 	resp, err := d.write(ctx, op, http.MethodPost, d.contacts, l, nil)
 	if err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func (d *Driver) create(ctx context.Context, op string, l crm.Lead) (existingID 
 	return "", d.failure(op, resp)
 }
 
-func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) error {
+func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Contact) error {
 	resp, err := d.write(ctx, op, http.MethodPatch, d.contacts+"/"+url.PathEscape(c.ID), l, c.values())
 	if errors.Is(err, errNothingLeft) {
 		return nil
@@ -158,7 +158,7 @@ func (d *Driver) update(ctx context.Context, op string, c *contact, l crm.Lead) 
 // created if the token may; properties that HubSpot still refuses are left out and
 // reported. The answer that write returns may be a failure for any other reason.
 func (d *Driver) write(
-	ctx context.Context, op, method, path string, l crm.Lead, current map[string]string,
+	ctx context.Context, op, method, path string, l crm.Contact, current map[string]string,
 ) (*upstream.Response, error) {
 	properties := crm.Changes(l, current)
 	omitted := map[string]string{} // HubSpot's codes by property
@@ -194,7 +194,7 @@ func (d *Driver) write(
 
 		for name, code := range refused {
 			if code == codeUnknown && existing[name] &&
-				time.Since(l.Submission.SubmittedAt) < newPropertyPatience {
+				time.Since(l.Lead.SubmittedAt) < newPropertyPatience {
 				return nil, &upstream.Error{
 					System: system,
 					Op:     op,

@@ -25,7 +25,7 @@ func Fields() (paths []string) {
 	})
 }
 
-// Filled returns a submission with every field set. The value of a text is the path of
+// Filled returns a lead with every field set. The value of a text is the path of
 // its field, such as "contact.email".
 func Filled() *lead.Lead {
 	var s lead.Lead

@@ -34,9 +34,9 @@ func all(m mail.Message) string { return m.Subject + "\n" + m.Text + "\n" + m.HT
 func TestVisitorRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	d := pdf.Document{
-		Submission: *leadtest.Filled(),
-		Locale:     "en",
-		Labels:     map[string]string{"selections.features": "Web shop"},
+		Lead:   *leadtest.Filled(),
+		Locale: "en",
+		Labels: map[string]string{"selections.features": "Web shop"},
 	}
 	visitor, _ := composed(t, &d)
 	for _, path := range leadtest.Fields() {
@@ -76,7 +76,7 @@ func TestFirstName(t *testing.T) {
 		"🚀":                       "Hello,",
 	} {
 		d := pdftest.Sample("en", "typical")
-		d.Submission.Contact.FirstName = typed
+		d.Lead.Contact.FirstName = typed
 		visitor, _ := composed(t, &d)
 		if first, _, _ := strings.Cut(visitor.Text, "\n"); first != want {
 			t.Errorf("%q is greeted with %q, want %q", typed, first, want)
@@ -87,8 +87,8 @@ func TestFirstName(t *testing.T) {
 // TestSalesHasEveryField: a field that was added to the lead reaches sales.
 func TestSalesHasEveryField(t *testing.T) {
 	t.Parallel()
-	d := pdf.Document{Submission: *leadtest.Filled(), Locale: "en"}
-	d.Submission.Locale = "ro"
+	d := pdf.Document{Lead: *leadtest.Filled(), Locale: "en"}
+	d.Lead.Locale = "ro"
 	_, sales := composed(t, &d)
 	shown := map[string]string{
 		"id":          lead.Reference("id"),
@@ -149,11 +149,11 @@ func TestNothingIsMarkup(t *testing.T) {
 	t.Parallel()
 	const typed = `"><script>x</script>&copy;`
 	d := pdftest.Sample("en", "typical")
-	d.Submission.Contact.FirstName, d.Submission.Contact.LastName = typed, typed
-	d.Submission.Contact.Company, d.Submission.Contact.Phone = typed, typed
-	d.Submission.Contact.Email = `a?bcc=x@evil.test`
+	d.Lead.Contact.FirstName, d.Lead.Contact.LastName = typed, typed
+	d.Lead.Contact.Company, d.Lead.Contact.Phone = typed, typed
+	d.Lead.Contact.Email = `a?bcc=x@evil.test`
 	d.Company.Name, d.Company.Accent = typed, `red;"><script>`
-	d.Labels = map[string]string{d.Submission.Selections.ProjectType: typed}
+	d.Labels = map[string]string{d.Lead.Selections.ProjectType: typed}
 	visitor, sales := composed(t, &d)
 	for _, m := range []mail.Message{visitor, sales} {
 		if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "&copy;") {

@@ -19,7 +19,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	if err != nil {
 		return mail.Message{}, err
 	}
-	submitted, words := &d.Submission, w.Mail.Sales
+	submitted, words := &d.Lead, w.Mail.Sales
 	name := shown(submitted.Contact.FirstName + " " + submitted.Contact.LastName)
 	project := pdf.Label(submitted.Selections.ProjectType, d.Labels)
 	l := &letter{

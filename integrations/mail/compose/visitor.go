@@ -19,7 +19,7 @@ func Visitor(d *pdf.Document, attachment mail.Attachment) (mail.Message, error) 
 	if err != nil {
 		return mail.Message{}, err
 	}
-	submitted, words := &d.Submission, w.Mail.Visitor
+	submitted, words := &d.Lead, w.Mail.Visitor
 	reference := lead.Reference(submitted.ID)
 	l := &letter{
 		locale:  d.Locale,

@@ -25,13 +25,13 @@ M150 42V18h14a8 8 0 0 1 4 15l6 9h-9l-5-8h-2v8ZM184 42V18h12a12 12 0 0 1 0 24Z" f
 func Kinds() []string { return []string{"minimal", "typical", "longest"} }
 
 // Sample returns a document: "minimal" has the required fields only, "typical" has the
-// fields that most submissions have, and "longest" is the longest that the service
+// fields that most leads have, and "longest" is the longest that the service
 // accepts.
 func Sample(locale, kind string) pdf.Document {
 	d := pdf.Document{
 		Locale:    locale,
 		CreatedAt: time.Date(2026, time.March, 4, 10, 30, 15, 0, time.UTC),
-		Submission: lead.Lead{
+		Lead: lead.Lead{
 			ID:         "f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
 			Contact:    lead.Contact{FirstName: "Ana", LastName: "Pop", Email: "ana@example.com"},
 			Selections: lead.Selections{ProjectType: "web-app"},
@@ -39,7 +39,7 @@ func Sample(locale, kind string) pdf.Document {
 		},
 	}
 
-	s := &d.Submission
+	s := &d.Lead
 	switch kind {
 	case "typical":
 		d.Company = sender()

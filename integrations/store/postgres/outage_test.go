@@ -37,7 +37,7 @@ func TestOutage(t *testing.T) {
 
 	n := 0
 	submit := func() error {
-		_, created, err := db.Submit(t.Context(), storetest.Submission(n))
+		_, created, err := db.Submit(t.Context(), storetest.Lead(n))
 		if err == nil && !created {
 			t.Errorf("submission %d was stored although it was refused", n)
 		}
@@ -59,11 +59,11 @@ func TestOutage(t *testing.T) {
 			"submit": submit,
 			"track":  track,
 			"ping":   func() error { return db.Ping(t.Context()) },
-			"read":   func() error { _, err := db.Submission(t.Context(), "id-000000"); return err },
+			"read":   func() error { _, err := db.Lead(t.Context(), "id-000000"); return err },
 			"prune":  func() error { _, err := db.PruneSessions(t.Context(), time.Now()); return err },
 			"erase":  func() error { return db.Erase(t.Context(), "id-000000") },
 			"list": func() (last error) {
-				for _, err := range db.Submissions(t.Context(), store.Filter{}) {
+				for _, err := range db.Leads(t.Context(), store.Filter{}) {
 					last = err
 				}
 				return last

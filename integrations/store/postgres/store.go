@@ -4,7 +4,7 @@
 // so that its outcome is known. It is retried if it certainly left nothing behind.
 //
 // Known limit: if the connection breaks while a commit is being acknowledged, its outcome
-// is unknown. The request is refused although it may be stored; a submission sent again
+// is unknown. The request is refused although it may be stored; a lead sent again
 // finds the first one. A tracked state may be counted twice.
 package postgres
 
@@ -40,14 +40,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 	db := &database{pool: o.Pool}
 	s := &Store{sqlstore.New(db), db}
-	if err := s.IndexSubmissions(ctx); err != nil {
+	if err := s.IndexLeads(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // UseQueue has the queue create deliveries in the store's transactions. It is called
-// before the first submission.
+// before the first lead.
 func (s *Store) UseQueue(q store.Queue[pgx.Tx]) { s.db.queue = q }
 
 // migrationLock is the key of the advisory lock under which tables are changed.

@@ -35,7 +35,7 @@ func connectionsCut(t *testing.T, at string) {
 	db := s.WithJobs(t, &storetest.Jobs{})
 	for i := range 10 {
 		s.Strings(t, cutConnections)
-		if _, created, err := db.Submit(t.Context(), storetest.Submission(i)); err != nil || !created {
+		if _, created, err := db.Submit(t.Context(), storetest.Lead(i)); err != nil || !created {
 			t.Errorf("submission %d after a cut: new %v, %v", i, created, err)
 		}
 	}
@@ -46,7 +46,7 @@ func readOnly(t *testing.T, at string) {
 	s := subject(at)
 	name := s.Strings(t, `SELECT current_database()::text`)[0]
 	db := s.MustOpen(t, nil)
-	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(1)); return err }
+	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Lead(1)); return err }
 
 	s.Exec(t, `ALTER DATABASE `+name+` SET default_transaction_read_only = on`)
 	s.Strings(t, cutConnections)
@@ -77,7 +77,7 @@ func tableLocked(t *testing.T, at string) {
 	for i := range 10 {
 		wg.Go(func() {
 			wantUnavailable(t, "submit", func() error {
-				_, _, err := db.Submit(t.Context(), storetest.Submission(i))
+				_, _, err := db.Submit(t.Context(), storetest.Lead(i))
 				return err
 			})
 		})
@@ -93,7 +93,7 @@ func tableLocked(t *testing.T, at string) {
 		t.Fatal(err)
 	}
 
-	if _, _, err := db.Submit(t.Context(), storetest.Submission(20)); err != nil {
+	if _, _, err := db.Submit(t.Context(), storetest.Lead(20)); err != nil {
 		t.Errorf("after the lock is gone: %v", err)
 	}
 	if got := s.Strings(t, `SELECT id FROM submissions UNION ALL SELECT id FROM sessions`); len(got) != 1 {

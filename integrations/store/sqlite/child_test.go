@@ -75,8 +75,8 @@ func childWrite(ctx context.Context, path, name string) error {
 				// One write per line, so that a kill cuts at most the last one short.
 				fmt.Fprint(os.Stdout, "track "+id+"\n")
 
-				n := storetest.Submission(i)
-				n.Submission.ID, n.ContentKey, n.IdempotencyKey = id, id, id
+				n := storetest.Lead(i)
+				n.Lead.ID, n.ContentKey, n.IdempotencyKey = id, id, id
 				if _, _, err := s.Submit(ctx, n); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					return
@@ -119,7 +119,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 
 	acknowledged := 0
 	submit := func() error {
-		_, created, err := s.Submit(ctx, storetest.Submission(acknowledged))
+		_, created, err := s.Submit(ctx, storetest.Lead(acknowledged))
 		if err == nil && !created {
 			return errors.New("a refused submission was stored after all")
 		}
@@ -130,7 +130,7 @@ func childOutOfRoom(ctx context.Context, path, _ string) error {
 	}
 
 	counted := func() error {
-		if n, err := s.CountSubmissions(ctx); err != nil || n != int64(acknowledged) {
+		if n, err := s.CountLeads(ctx); err != nil || n != int64(acknowledged) {
 			return fmt.Errorf("%d submissions are stored, %d were acknowledged (%w)", n, acknowledged, err)
 		}
 		return nil

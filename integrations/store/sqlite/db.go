@@ -34,7 +34,7 @@ func OpenDB(ctx context.Context, path string) (*sql.DB, error) { return open(ctx
 
 // open opens a pool. Deleted data is overwritten (secure_delete), so that an erased lead
 // is not in the file any more. A checkpoint every 4,000 pages, some 300 leads, keeps its
-// cost out of the p99 of a lone submission.
+// cost out of the p99 of a lone lead.
 func open(ctx context.Context, path string, conns int, pragmas ...string) (*sql.DB, error) {
 	if err := create(path); err != nil {
 		return nil, translate(fmt.Errorf("creating the database file: %w", err))

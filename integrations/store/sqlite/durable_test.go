@@ -61,8 +61,8 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	for _, id := range column(t, db, `SELECT id FROM sessions`) {
 		stored["track "+id] = true
 	}
-	submissions := column(t, db, `SELECT id FROM submissions ORDER BY id`)
-	for _, id := range submissions {
+	leads := column(t, db, `SELECT id FROM submissions ORDER BY id`)
+	for _, id := range leads {
 		stored["submit "+id] = true
 	}
 
@@ -73,12 +73,12 @@ func check(t *testing.T, path string, acknowledged map[string]bool) {
 	}
 
 	for query, want := range map[string]string{
-		`SELECT submission_id FROM jobs ORDER BY submission_id`:            strings.Join(submissions, " "),
-		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(submissions, " "),
+		`SELECT submission_id FROM jobs ORDER BY submission_id`:            strings.Join(leads, " "),
+		`SELECT submission_id FROM submission_keys ORDER BY submission_id`: strings.Join(leads, " "),
 		`PRAGMA integrity_check`: "ok",
 	} {
 		if got := strings.Join(column(t, db, query), " "); got != want {
-			t.Errorf("%s does not give what belongs to %d submissions", query, len(submissions))
+			t.Errorf("%s does not give what belongs to %d submissions", query, len(leads))
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 			f.Newest, f.Limit = newest, 50
 
 			p := &planner{DB: o.pool}
-			for _, err := range sqlstore.New(p).Submissions(t.Context(), f) {
+			for _, err := range sqlstore.New(p).Leads(t.Context(), f) {
 				t.Fatalf("%s: %v", name, err)
 			}
 

@@ -15,8 +15,8 @@ import (
 // Snapshot copies the database file at path, as of one moment, to another file, which
 // must not exist yet. Readers and writers continue meanwhile. The copy contains no
 // deleted data, needs no other file, is on disk and has been checked. Snapshot returns
-// the numbers of submissions and sessions in it.
-func Snapshot(ctx context.Context, path, to string) (submissions, sessions int64, err error) {
+// the numbers of leads and sessions in it.
+func Snapshot(ctx context.Context, path, to string) (leads, sessions int64, err error) {
 	// OpenDB would create a missing database.
 	if _, err := os.Stat(path); err != nil {
 		return 0, 0, fmt.Errorf("opening the database: %w", err)
@@ -60,8 +60,8 @@ func flush(path string) error {
 }
 
 // Check reads a whole database file that is not in use and returns the numbers of
-// submissions and sessions in it, or an error if the file is damaged in any way.
-func Check(ctx context.Context, path string) (submissions, sessions int64, err error) {
+// leads and sessions in it, or an error if the file is damaged in any way.
+func Check(ctx context.Context, path string) (leads, sessions int64, err error) {
 	db, err := connect(path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if err != nil {
 		return 0, 0, err
@@ -85,11 +85,11 @@ func Check(ctx context.Context, path string) (submissions, sessions int64, err e
 
 	err = db.QueryRowContext(ctx,
 		`SELECT (SELECT count(*) FROM submissions), (SELECT count(*) FROM sessions)`).
-		Scan(&submissions, &sessions)
+		Scan(&leads, &sessions)
 	if err != nil {
 		return 0, 0, fmt.Errorf("counting what the database holds: %w", err)
 	}
-	return submissions, sessions, nil
+	return leads, sessions, nil
 }
 
 // Truncate copies the write-ahead log back into the database file and empties it, while

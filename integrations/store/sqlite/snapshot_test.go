@@ -32,7 +32,7 @@ func TestSnapshotBesideAWriter(t *testing.T) {
 			default:
 			}
 
-			if _, _, err := db.Submit(t.Context(), storetest.Submission(i)); err != nil {
+			if _, _, err := db.Submit(t.Context(), storetest.Lead(i)); err != nil {
 				t.Error(err)
 				return
 			}
@@ -75,7 +75,7 @@ func TestSnapshotRefuses(t *testing.T) {
 	db := mustOpen(t, path, noQueue)
 
 	for i := range 200 {
-		if _, _, err := db.Submit(t.Context(), storetest.Submission(i)); err != nil {
+		if _, _, err := db.Submit(t.Context(), storetest.Lead(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -70,14 +70,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 	go db.run()
 	s := &Store{sqlstore.New(db), db}
-	if err := s.IndexSubmissions(ctx); err != nil {
+	if err := s.IndexLeads(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // UseQueue has the queue create deliveries in the store's transactions. It is called
-// before the first submission.
+// before the first lead.
 func (s *Store) UseQueue(q store.Queue[*sql.Tx]) { s.db.queue = q }
 
 // migrate holds SQLite's write lock while it reads and changes the tables, so that

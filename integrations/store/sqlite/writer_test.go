@@ -19,7 +19,7 @@ import (
 	"siteapi/integrations/store/storetest"
 )
 
-// recorder is a queue that records which submissions share a transaction.
+// recorder is a queue that records which leads share a transaction.
 type recorder struct {
 	hold, begun chan struct{}
 	tx, last    *sql.Tx
@@ -60,7 +60,7 @@ func TestGroupCommit(t *testing.T) {
 	defer release()
 
 	submit := func(ctx context.Context, i int) error {
-		_, _, err := db.Submit(ctx, storetest.Submission(i))
+		_, _, err := db.Submit(ctx, storetest.Lead(i))
 		return err
 	}
 
@@ -113,7 +113,7 @@ func TestGroupCommit(t *testing.T) {
 	if got := q.batches; len(got) != 2 || !slices.Equal(got[0], []string{"id-000000"}) || len(got[1]) != n {
 		t.Errorf("the batches are %q, want one with the first and one with %d", got, n)
 	}
-	if _, err := db.Submission(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Lead(t.Context(), "id-000001"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("what was cancelled is stored: %v", err)
 	}
 
@@ -162,7 +162,7 @@ func TestTrouble(t *testing.T) {
 		}
 		return tx
 	}
-	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Submission(1)); return err }
+	submit := func() error { _, _, err := db.Submit(t.Context(), storetest.Lead(1)); return err }
 
 	tx := lock()
 	began := time.Now()
@@ -213,7 +213,7 @@ func TestTrouble(t *testing.T) {
 
 func wantCount(t *testing.T, db *opened, want int64) {
 	t.Helper()
-	if n, err := db.CountSubmissions(t.Context()); err != nil || n != want {
+	if n, err := db.CountLeads(t.Context()); err != nil || n != want {
 		t.Errorf("%d submissions, %v, want %d", n, err, want)
 	}
 }
@@ -322,9 +322,9 @@ func TestErasedForGood(t *testing.T) {
 
 	const leads = 40
 	for i := range leads {
-		n := storetest.Submission(i)
-		n.Submission.Contact.LastName = "Lovelace"
-		visit := storetest.Visit(n.Submission.SessionID, storetest.When())
+		n := storetest.Lead(i)
+		n.Lead.Contact.LastName = "Lovelace"
+		visit := storetest.Visit(n.Lead.SessionID, storetest.When())
 		visit.Hints.FirstName = "Lovelace"
 
 		_, _, err := db.Submit(t.Context(), n)
@@ -335,7 +335,7 @@ func TestErasedForGood(t *testing.T) {
 
 	before := found()
 	for i := range leads {
-		if err := db.Erase(t.Context(), storetest.Submission(i).Submission.ID); err != nil {
+		if err := db.Erase(t.Context(), storetest.Lead(i).Lead.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package storecopy moves the contents of one store into another: sessions, submissions
+// Package storecopy moves the contents of one store into another: sessions, leads
 // with their idempotency keys, unfinished deliveries, what was invalidated last, and the
 // rules of prices.
 //
 // Stop the service before the last copy, because a copy does not see later writes to the
 // old store. A copy may be interrupted and repeated: rows that the new store already has
-// stay, and newer ones are added. A submission that is erased from the old store after it
+// stay, and newer ones are added. A lead that is erased from the old store after it
 // was copied has to be erased from the new one as well.
 package storecopy
 
@@ -21,28 +21,28 @@ type Store = sqlstore.Store
 
 // Report counts what was copied.
 type Report struct {
-	Sessions    int64 // sessions read from the old store
-	Submissions int64 // submissions read from the old store
-	Created     int64 // submissions that were new in the new store
-	Enqueued    int64 // new submissions whose deliveries were created again
+	Sessions int64 // sessions read from the old store
+	Leads    int64 // leads read from the old store
+	Created  int64 // leads that were new in the new store
+	Enqueued int64 // new leads whose deliveries were created again
 }
 
 // Copy copies everything in from to the store to. unfinished returns the unfinished
-// deliveries of the given submissions, which are created again: no other, since a mail
+// deliveries of the given leads, which are created again: no other, since a mail
 // must not be sent twice. If Copy ends with an error, the report counts what was copied
 // before it.
 func Copy(
 	ctx context.Context,
 	from, to *Store,
-	unfinished func(ctx context.Context, submissionIDs []string) ([]store.Delivery, error),
+	unfinished func(ctx context.Context, leadIDs []string) ([]store.Delivery, error),
 ) (r Report, err error) {
 	// Leads first: they matter most if the copy is interrupted.
-	err = sqlstore.InChunks(from.Leads(ctx), func(leads []sqlstore.Lead) error {
+	err = sqlstore.InChunks(from.KeyedLeads(ctx), func(leads []sqlstore.KeyedLead) error {
 		var ids []string
 		for _, l := range leads {
-			// A submission in review has no deliveries until it is released.
-			if l.Submission.Review == 0 {
-				ids = append(ids, l.Submission.ID)
+			// A lead in review has no deliveries until it is released.
+			if l.Lead.Review == 0 {
+				ids = append(ids, l.Lead.ID)
 			}
 		}
 
@@ -56,7 +56,7 @@ func Copy(
 			return err
 		}
 
-		r.Submissions += int64(len(leads))
+		r.Leads += int64(len(leads))
 		r.Created += int64(created)
 		r.Enqueued += int64(enqueued)
 		return nil

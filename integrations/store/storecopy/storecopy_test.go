@@ -33,7 +33,7 @@ func (queue) Remove(context.Context, []string) error                 { return ni
 func (q queue) Restore(_ context.Context, list []store.Delivery) error {
 	var ids []string
 	for _, d := range list {
-		ids = append(ids, d.SubmissionID)
+		ids = append(ids, d.LeadID)
 	}
 	return q.enqueue(ids)
 }
@@ -42,7 +42,7 @@ func nothing([]string) error { return nil }
 
 func everything(_ context.Context, ids []string) (list []store.Delivery, err error) {
 	for _, id := range ids {
-		list = append(list, store.Delivery{SubmissionID: id, Target: "crm"})
+		list = append(list, store.Delivery{LeadID: id, Target: "crm"})
 	}
 	return list, nil
 }
@@ -98,7 +98,7 @@ func openPostgres(t *testing.T, enqueue func(ids []string) error) *storecopy.Sto
 	return s.Store
 }
 
-// A copy is interrupted, repeated, and repeated once more after new traffic. A submission
+// A copy is interrupted, repeated, and repeated once more after new traffic. A lead
 // in review stays in review, and gets its deliveries when it is released.
 func TestCopy(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestCopy(t *testing.T) {
 
 			const leads, sessions = 250, 700
 			for i := range leads - 1 {
-				submit(t, from, storetest.Submission(i))
+				submit(t, from, storetest.Lead(i))
 			}
 			submit(t, from, storetest.Suspicious(999))
 			for i := range sessions {
@@ -150,7 +150,7 @@ func TestCopy(t *testing.T) {
 			}
 
 			interrupted = false
-			want := storecopy.Report{Sessions: sessions, Submissions: leads, Created: 150, Enqueued: 134}
+			want := storecopy.Report{Sessions: sessions, Leads: leads, Created: 150, Enqueued: 134}
 			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r != want ||
 				len(enqueued) != 224 {
 				t.Errorf("the copy reports %+v, %v and enqueued %d, want %+v", r, err, len(enqueued), want)
@@ -169,7 +169,7 @@ func TestCopy(t *testing.T) {
 			}
 
 			// Both stores stay in use for a while.
-			submit(t, from, storetest.Submission(500))
+			submit(t, from, storetest.Lead(500))
 			track(t, from, 5, time.Hour)
 			track(t, to, 7, time.Hour)
 			if r, err := storecopy.Copy(t.Context(), from, to, unless3); err != nil || r.Created != 1 ||
@@ -184,9 +184,9 @@ func TestCopy(t *testing.T) {
 				}
 			}
 
-			// A repetition of a copied submission is recognized, by content and key.
-			again := storetest.Submission(3)
-			again.Submission.ID = "another"
+			// A repetition of a copied lead is recognized, by content and key.
+			again := storetest.Lead(3)
+			again.Lead.ID = "another"
 			if got, created, err := to.Submit(t.Context(), again); err != nil || created ||
 				got.ID != "id-000003" {
 				t.Errorf("a repetition after the move: %q, new %v, %v", got.ID, created, err)
@@ -200,8 +200,8 @@ func TestCopy(t *testing.T) {
 func TestCopyDouble(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
-	mine, theirs := storetest.Submission(1), storetest.Submission(1)
-	theirs.Submission.ID, theirs.IdempotencyKey = "theirs", "another key"
+	mine, theirs := storetest.Lead(1), storetest.Lead(1)
+	theirs.Lead.ID, theirs.IdempotencyKey = "theirs", "another key"
 
 	submit(t, from, mine)
 	submit(t, to, theirs)
@@ -213,10 +213,10 @@ func TestCopyDouble(t *testing.T) {
 		}
 	}
 
-	for _, n := range []store.NewSubmission{mine, theirs} {
+	for _, n := range []store.NewLead{mine, theirs} {
 		if got, created, err := to.Submit(t.Context(), n); err != nil || created ||
-			got.ID != n.Submission.ID {
-			t.Errorf("repeated: %q, new %v, %v, want %q", got.ID, created, err, n.Submission.ID)
+			got.ID != n.Lead.ID {
+			t.Errorf("repeated: %q, new %v, %v, want %q", got.ID, created, err, n.Lead.ID)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestCopyDouble(t *testing.T) {
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, nothing), openSQLite(t, nothing)
-	submit(t, from, storetest.Submission(1))
+	submit(t, from, storetest.Lead(1))
 
 	broken := errors.New("no queue")
 	failing := func(context.Context, []string) ([]store.Delivery, error) { return nil, broken }
@@ -238,15 +238,15 @@ func TestCopyFails(t *testing.T) {
 		t.Errorf("got %v, want the end of the request", err)
 	}
 
-	if n, err := to.CountSubmissions(t.Context()); err != nil || n != 0 {
+	if n, err := to.CountLeads(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d submissions were copied, %v", n, err)
 	}
 }
 
-func submit(t *testing.T, db store.Quotes, n store.NewSubmission) {
+func submit(t *testing.T, db store.Quotes, n store.NewLead) {
 	t.Helper()
 	if _, created, err := db.Submit(t.Context(), n); err != nil || !created {
-		t.Fatalf("%s: new %v, %v", n.Submission.ID, created, err)
+		t.Fatalf("%s: new %v, %v", n.Lead.ID, created, err)
 	}
 }
 
@@ -261,7 +261,7 @@ func track(t *testing.T, db store.Quotes, n int, later time.Duration) {
 // contents returns all rows of a store.
 func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 	t.Helper()
-	err := sqlstore.InChunks(s.Leads(t.Context()), func(leads []sqlstore.Lead) error {
+	err := sqlstore.InChunks(s.KeyedLeads(t.Context()), func(leads []sqlstore.KeyedLead) error {
 		for _, l := range leads {
 			rows = append(rows, l)
 		}

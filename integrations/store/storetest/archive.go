@@ -12,12 +12,12 @@ import (
 	"siteapi/integrations/store"
 )
 
-func listSubmissions(t *testing.T, s Subject) {
+func listLeads(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 1100 // more than two pages
 	together(n, func(i int) {
-		sub := Submission(i)
-		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Second) // Ten share a time.
+		sub := Lead(i)
+		sub.Lead.SubmittedAt = When().Add(time.Duration(i/10) * time.Second) // Ten share a time.
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
 		}
@@ -43,7 +43,7 @@ func listSubmissions(t *testing.T, s Subject) {
 			c.filter.Newest = newest
 
 			var got, want []string
-			for _, sub := range all(t, db.Submissions(t.Context(), c.filter)) {
+			for _, sub := range all(t, db.Leads(t.Context(), c.filter)) {
 				got = append(got, sub.ID)
 			}
 			for i := c.from; i < c.till; i++ {
@@ -62,7 +62,7 @@ func listSubmissions(t *testing.T, s Subject) {
 }
 
 // A search finds the beginnings of words, whatever their case and diacritics, also in
-// submissions that another release or a copy stored. An erased submission is not found
+// leads that another release or a copy stored. An erased lead is not found
 // and leaves no word behind.
 func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
@@ -75,12 +75,12 @@ func search(t *testing.T, s Subject) {
 	}
 
 	together(n, func(i int) {
-		sub := Submission(i)
-		sub.Submission.SubmittedAt = When().Add(time.Duration(i) * time.Second)
-		sub.Submission.Locale = []string{"en", "ro", ""}[min(i%50, 2)]
-		sub.Submission.Contact = people[i]
-		if sub.Submission.Contact.Email == "" {
-			sub.Submission.Contact = lead.Contact{
+		sub := Lead(i)
+		sub.Lead.SubmittedAt = When().Add(time.Duration(i) * time.Second)
+		sub.Lead.Locale = []string{"en", "ro", ""}[min(i%50, 2)]
+		sub.Lead.Contact = people[i]
+		if sub.Lead.Contact.Email == "" {
+			sub.Lead.Contact = lead.Contact{
 				FirstName: "Ion",
 				LastName:  fmt.Sprint("Pop", i),
 				Email:     fmt.Sprint(i, "@example.com"),
@@ -97,7 +97,7 @@ func search(t *testing.T, s Subject) {
 		var got []int
 
 		f.Newest = true
-		for _, sub := range all(t, db.Submissions(t.Context(), f)) {
+		for _, sub := range all(t, db.Leads(t.Context(), f)) {
 			got = append(got, int(sub.SubmittedAt.Sub(When())/time.Second))
 		}
 
@@ -175,19 +175,19 @@ func sessions(t *testing.T, s Subject) {
 	count(n / 3)
 }
 
-// Only submissions that are old enough are erased, with everything that belongs to them.
+// Only leads that are old enough are erased, with everything that belongs to them.
 // Those in review or with unfinished deliveries stay. If the queue fails, nothing is
 // removed.
-func pruneSubmissions(t *testing.T, s Subject) {
+func pruneLeads(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
 	jobs := &Jobs{Unfinished: func(id string) bool { return strings.HasSuffix(id, "7") }}
 	db := s.WithJobs(t, jobs)
 	const n, old = 1300, 1100 // more than two pages of old ones
 
 	together(n, func(i int) {
-		sub := Submission(i)
-		sub.Submission.InReview = i%10 == 3
-		sub.Submission.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // Ten share a time.
+		sub := Lead(i)
+		sub.Lead.InReview = i%10 == 3
+		sub.Lead.SubmittedAt = When().Add(time.Duration(i/10) * time.Minute) // Ten share a time.
 		if _, _, err := db.Submit(t.Context(), sub); err != nil {
 			t.Error(err)
 		}
@@ -200,7 +200,7 @@ func pruneSubmissions(t *testing.T, s Subject) {
 		}
 	}
 
-	visit := Visit(Submission(4).Submission.SessionID, When())
+	visit := Visit(Lead(4).Lead.SessionID, When())
 	mustTrack(t, db, visit)
 
 	before := When().Add(old / 10 * time.Minute)
@@ -211,7 +211,7 @@ func pruneSubmissions(t *testing.T, s Subject) {
 			}
 			return nil
 		}
-		if got, err := db.PruneSubmissions(t.Context(), before); !errors.Is(err, broken) || got != 0 {
+		if got, err := db.PruneLeads(t.Context(), before); !errors.Is(err, broken) || got != 0 {
 			t.Errorf("%s: %d removed, %v, want the error of the queue", operation, got, err)
 		}
 	}
@@ -220,7 +220,7 @@ func pruneSubmissions(t *testing.T, s Subject) {
 	wantCount(t, db, n)
 
 	for _, want := range []int64{old*8/10 + 1, 0} {
-		if got, err := db.PruneSubmissions(t.Context(), before); err != nil || got != want {
+		if got, err := db.PruneLeads(t.Context(), before); err != nil || got != want {
 			t.Errorf("%d submissions were removed, %v, want %d", got, err, want)
 		}
 	}
@@ -240,11 +240,11 @@ func pruneSubmissions(t *testing.T, s Subject) {
 }
 
 // An e-mail address is found in the sessions in which it was typed, whatever the letter
-// case, and erased there together with the name. Submissions are not touched.
+// case, and erased there together with the name. Leads are not touched.
 func hints(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	own := Submission(3)
-	own.Submission.Contact.Email = "mine@example.com"
+	own := Lead(3)
+	own.Lead.Contact.Email = "mine@example.com"
 	wantSubmit(t, db, own, own, true)
 
 	const n = 1300
@@ -311,21 +311,21 @@ func hintsWhileTracked(t *testing.T, s Subject) {
 
 func erase(t *testing.T, s Subject) {
 	db := s.WithJobs(t, &Jobs{})
-	first, second := Submission(1), Submission(2)
-	visit := Visit(first.Submission.SessionID, When())
+	first, second := Lead(1), Lead(2)
+	visit := Visit(first.Lead.SessionID, When())
 	mustTrack(t, db, visit)
 	wantSubmit(t, db, first, first, true)
 	wantSubmit(t, db, second, second, true)
 
-	if err := db.Erase(t.Context(), first.Submission.ID); err != nil {
+	if err := db.Erase(t.Context(), first.Lead.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Erase(t.Context(), first.Submission.ID); !errors.Is(err, store.ErrNotFound) {
+	if err := db.Erase(t.Context(), first.Lead.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("erasing again gives %v, want ErrNotFound", err)
 	}
 
 	wantCount(t, db, 1)
-	s.WantJobs(t, second.Submission.ID)
+	s.WantJobs(t, second.Lead.ID)
 	if keys := s.Strings(t,
 		`SELECT key FROM submission_keys`); !slices.Equal(keys, []string{second.IdempotencyKey}) {
 		t.Errorf("the keys left are %q", keys)
@@ -335,7 +335,7 @@ func erase(t *testing.T, s Subject) {
 	visit.Hints = lead.Hints{}
 	wantSession(t, db, seenOnce(visit))
 	for _, row := range s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM submissions`) {
-		if strings.Contains(row, first.Submission.Contact.Email) || strings.Contains(row, typed) {
+		if strings.Contains(row, first.Lead.Contact.Email) || strings.Contains(row, typed) {
 			t.Error("the tables still hold an erased address")
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // fromNetwork submits a lead that came from a network.
 func fromNetwork(t *testing.T, db Store, n int, network string) string {
 	t.Helper()
-	sub := Submission(n)
+	sub := Lead(n)
 	sub.Network = network
 	if _, created, err := db.Submit(t.Context(), sub); err != nil || !created {
 		t.Fatal(created, err)
 	}
-	return sub.Submission.ID
+	return sub.Lead.ID
 }
 
 // An address gets three mails a day, however many ask at once; a mail that is tried again
@@ -32,7 +32,7 @@ func mailsPerAddress(t *testing.T, s Subject) {
 
 	var allowed atomic.Int64
 	together(12, func(n int) {
-		claim := store.MailClaim{SubmissionID: fmt.Sprintf("id-%06d", n), Address: "ana", Now: now}
+		claim := store.MailClaim{LeadID: fmt.Sprintf("id-%06d", n), Address: "ana", Now: now}
 		for range 2 {
 			until, err := dbs[n%2].ClaimMail(t.Context(), claim)
 			if err == nil && until.IsZero() {
@@ -46,7 +46,7 @@ func mailsPerAddress(t *testing.T, s Subject) {
 		t.Errorf("%d claims were allowed, want %d for each of two tries", got, store.MailsPerAddress)
 	}
 
-	next := store.MailClaim{SubmissionID: "id-000001", Sending: 7, Address: "ana"}
+	next := store.MailClaim{LeadID: "id-000001", Sending: 7, Address: "ana"}
 	for _, want := range []error{store.ErrTooManyMails, nil} {
 		if next.Now = now.Add(store.AddressWindow); want != nil {
 			next.Now = next.Now.Add(-time.Second)
@@ -61,7 +61,7 @@ func mailsPerAddress(t *testing.T, s Subject) {
 func mailsPerNetwork(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	claim := func(id string, at time.Time) time.Time {
-		until, err := db.ClaimMail(t.Context(), store.MailClaim{SubmissionID: id, Address: id, Now: at})
+		until, err := db.ClaimMail(t.Context(), store.MailClaim{LeadID: id, Address: id, Now: at})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func mailsPerNetwork(t *testing.T, s Subject) {
 	}
 }
 
-// The hashes go with their submission, and with time unless a mail still waits.
+// The hashes go with their lead, and with time unless a mail still waits.
 func mailsForgotten(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	for n := range 3 {
@@ -105,7 +105,7 @@ func mailsForgotten(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	later := When().Add(25 * time.Hour)
-	claim := store.MailClaim{SubmissionID: "id-000001", Address: "ana", Now: later}
+	claim := store.MailClaim{LeadID: "id-000001", Address: "ana", Now: later}
 	if _, err := db.ClaimMail(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}

@@ -44,11 +44,11 @@ func startMany(t *testing.T, s Subject) {
 // During a rolling restart an older program meets tables of a newer one.
 func startNewer(t *testing.T, s Subject) {
 	first := s.MustOpen(t, nil)
-	wantSubmit(t, first, Submission(1), Submission(1), true)
+	wantSubmit(t, first, Lead(1), Lead(1), true)
 	s.Exec(t, `INSERT INTO store_migrations (version, name) VALUES (9999, 'of the future');
 ALTER TABLE submissions ADD COLUMN later text`)
 
-	wantSubmit(t, s.MustOpen(t, nil), Submission(2), Submission(2), true)
+	wantSubmit(t, s.MustOpen(t, nil), Lead(2), Lead(2), true)
 	wantCount(t, first, 2)
 }
 
@@ -67,19 +67,19 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	}
 
 	row := func(query string, n int) {
-		sub := Submission(n)
-		body, err := json.Marshal(sub.Submission)
+		sub := Lead(n)
+		body, err := json.Marshal(sub.Lead)
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		s.Exec(t, strings.NewReplacer(
-			"$id", sub.Submission.ID,
-			"$session", sub.Submission.SessionID,
-			"$email", strings.ToLower(sub.Submission.Contact.Email),
+			"$id", sub.Lead.ID,
+			"$session", sub.Lead.SessionID,
+			"$email", strings.ToLower(sub.Lead.Contact.Email),
 			"$content", sub.ContentKey,
 			"$body", strings.ReplaceAll(string(body), "'", "''"),
-			"$at", fmt.Sprint(sub.Submission.SubmittedAt.UnixMilli()),
+			"$at", fmt.Sprint(sub.Lead.SubmittedAt.UnixMilli()),
 		).Replace(query))
 	}
 
@@ -91,27 +91,27 @@ func startReleased(t *testing.T, s Subject, release int64) {
 	// This one is a lead already.
 	row(`INSERT INTO submission_repeats VALUES ('id-000001', 'content-1', 'key-1', '$body', $at)`, 9)
 
-	want := []lead.Lead{Submission(1).Submission, Submission(2).Submission}
+	want := []lead.Lead{Lead(1).Lead, Lead(2).Lead}
 	want[1].InReview = true
 	if release == 2 {
 		migration(2, "0002_held.sql")
 		row(insert+`, 1)`, 3)
-		want = append(want, Submission(3).Submission)
+		want = append(want, Lead(3).Lead)
 		want[2].InReview = true
 	}
 
 	db := s.MustOpen(t, nil)
-	if got := all(t, db.Submissions(t.Context(), store.Filter{})); !reflect.DeepEqual(got, want) {
+	if got := all(t, db.Leads(t.Context(), store.Filter{})); !reflect.DeepEqual(got, want) {
 		t.Errorf("stored are\n%+v\nwant\n%+v", got, want)
 	}
-	if got := all(t, db.Submissions(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
+	if got := all(t, db.Leads(t.Context(), store.Filter{Email: "Ana.2@example.com"})); len(got) != 1 {
 		t.Errorf("%d are found by the address of what was a repetition, want 1", len(got))
 	}
 	if got := all(t,
-		db.Submissions(t.Context(), store.Filter{Search: "stefania obrien"})); len(got) != len(want) {
+		db.Leads(t.Context(), store.Filter{Search: "stefania obrien"})); len(got) != len(want) {
 		t.Errorf("%d are found by their name, want %d", len(got), len(want))
 	}
 
-	wantSubmit(t, db, Submission(1), Submission(1), false)
+	wantSubmit(t, db, Lead(1), Lead(1), false)
 	wantInReview(t, db, release, When().Add(2*time.Second))
 }

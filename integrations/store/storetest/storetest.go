@@ -28,14 +28,14 @@ type Store interface {
 	io.Closer
 }
 
-// Jobs is a delivery queue that keeps a table of jobs, one per submission.
+// Jobs is a delivery queue that keeps a table of jobs, one per lead.
 type Jobs struct {
-	// Fail is called with "enqueue", "unfinished" or "remove" and a submission. The queue
+	// Fail is called with "enqueue", "unfinished" or "remove" and a lead. The queue
 	// returns its error. If Fail is nil, nothing fails.
-	Fail func(operation, submissionID string) error
-	// Unfinished says whether a submission has unfinished deliveries. If it is nil, none
+	Fail func(operation, leadID string) error
+	// Unfinished says whether a lead has unfinished deliveries. If it is nil, none
 	// has.
-	Unfinished func(submissionID string) bool
+	Unfinished func(leadID string) bool
 }
 
 // Queue is Jobs in a transaction of a driver. It does nothing if Jobs is nil.
@@ -52,7 +52,7 @@ func (q Queue) Enqueue(ctx context.Context, ids []string) error {
 // Restore creates jobs.
 func (q Queue) Restore(ctx context.Context, list []store.Delivery) error {
 	for _, d := range list {
-		if err := q.Enqueue(ctx, []string{d.SubmissionID}); err != nil {
+		if err := q.Enqueue(ctx, []string{d.LeadID}); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (q Queue) Remove(ctx context.Context, ids []string) error {
 	return q.each(ctx, "remove", `DELETE FROM jobs WHERE submission_id = '%s'`, ids)
 }
 
-// Unfinished returns the submissions whose jobs are unfinished.
+// Unfinished returns the leads whose jobs are unfinished.
 func (q Queue) Unfinished(ctx context.Context, ids []string) ([]string, error) {
 	some := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return q.Jobs == nil || q.Jobs.Unfinished == nil || !q.Jobs.Unfinished(id)
@@ -116,11 +116,11 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"submit/at once":            submitAtOnce,
 		"submit/failing deliveries": submitFailing,
 		"review":                    review,
-		"list/submissions":          listSubmissions,
+		"list/submissions":          listLeads,
 		"search":                    search,
 		"reject":                    reject,
 		"sessions":                  sessions,
-		"prune/submissions":         pruneSubmissions,
+		"prune/submissions":         pruneLeads,
 		"hints":                     hints,
 		"hints/while tracked":       hintsWhileTracked,
 		"erase":                     erase,
@@ -179,10 +179,10 @@ func (s Subject) WantJobs(t testing.TB, want ...string) {
 // When is the time of the suite's clock.
 func When() time.Time { return time.Date(2026, 3, 1, 12, 30, 0, 123e6, time.UTC) }
 
-// Submission makes a submission with all fields, different for each n.
-func Submission(n int) store.NewSubmission {
-	return store.NewSubmission{
-		Submission: lead.Lead{
+// Lead makes a lead with all fields, different for each n.
+func Lead(n int) store.NewLead {
+	return store.NewLead{
+		Lead: lead.Lead{
 			ID:        fmt.Sprintf("id-%06d", n),
 			SessionID: fmt.Sprintf("session-%d", n),
 			Contact: lead.Contact{
@@ -207,10 +207,10 @@ func Submission(n int) store.NewSubmission {
 	}
 }
 
-// Suspicious makes a submission that is in review.
-func Suspicious(n int) store.NewSubmission {
-	s := Submission(n)
-	s.Submission.Signals, s.Submission.InReview = []lead.Signal{lead.Honeypot, lead.Untracked}, true
+// Suspicious makes a lead that is in review.
+func Suspicious(n int) store.NewLead {
+	s := Lead(n)
+	s.Lead.Signals, s.Lead.InReview = []lead.Signal{lead.Honeypot, lead.Untracked}, true
 	return s
 }
 
@@ -259,19 +259,19 @@ func wantSession(t *testing.T, db Store, want lead.Session) {
 	}
 }
 
-// wantSubmit submits n and expects the submission want in return.
-func wantSubmit(t *testing.T, db Store, n, want store.NewSubmission, wantCreated bool) {
+// wantSubmit submits n and expects the lead want in return.
+func wantSubmit(t *testing.T, db Store, n, want store.NewLead, wantCreated bool) {
 	t.Helper()
 	got, created, err := db.Submit(t.Context(), n)
-	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Submission) {
+	if err != nil || created != wantCreated || !reflect.DeepEqual(got, want.Lead) {
 		t.Errorf("submit, %v\n got %+v, new %v\nwant %+v, new %v",
-			err, got, created, want.Submission, wantCreated)
+			err, got, created, want.Lead, wantCreated)
 	}
 }
 
 func wantCount(t *testing.T, db Store, want int64) {
 	t.Helper()
-	if got, err := db.CountSubmissions(t.Context()); err != nil || got != want {
+	if got, err := db.CountLeads(t.Context()); err != nil || got != want {
 		t.Errorf("%d submissions, %v, want %d", got, err, want)
 	}
 }

@@ -16,20 +16,20 @@ import (
 
 func submitRoundTrip(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
-	minimal := store.NewSubmission{
-		Submission: lead.Lead{ID: "minimal", SubmittedAt: When()},
+	minimal := store.NewLead{
+		Lead:       lead.Lead{ID: "minimal", SubmittedAt: When()},
 		ContentKey: "minimal",
 	}
 
-	for _, n := range []store.NewSubmission{Submission(1), Suspicious(2), minimal} {
+	for _, n := range []store.NewLead{Lead(1), Suspicious(2), minimal} {
 		wantSubmit(t, db, n, n, true)
-		if got, err := db.Submission(t.Context(), n.Submission.ID); err != nil ||
-			!reflect.DeepEqual(got, n.Submission) {
-			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Submission)
+		if got, err := db.Lead(t.Context(), n.Lead.ID); err != nil ||
+			!reflect.DeepEqual(got, n.Lead) {
+			t.Errorf("submission, %v\n got %+v\nwant %+v", err, got, n.Lead)
 		}
 	}
 
-	if _, err := db.Submission(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Lead(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown submission gives %v, want ErrNotFound", err)
 	}
 	wantCount(t, db, 3)
@@ -42,8 +42,8 @@ func submitRoundTrip(t *testing.T, s Subject) {
 // The same content is one lead. A key belongs to the content that it was first sent with.
 func submitRepeated(t *testing.T, s Subject) {
 	db := s.WithJobs(t, &Jobs{})
-	first := Submission(1)
-	again := Submission(2)
+	first := Lead(1)
+	again := Lead(2)
 	again.ContentKey = first.ContentKey
 
 	wantSubmit(t, db, first, first, true)
@@ -55,7 +55,7 @@ func submitRepeated(t *testing.T, s Subject) {
 	wantSubmit(t, db, without, first, false)
 
 	for _, key := range []string{first.IdempotencyKey, again.IdempotencyKey} {
-		other := Submission(3)
+		other := Lead(3)
 		other.IdempotencyKey = key
 		if _, _, err := db.Submit(t.Context(), other); !errors.Is(err, store.ErrKeyReused) ||
 			errors.Is(err, store.ErrUnavailable) {
@@ -65,7 +65,7 @@ func submitRepeated(t *testing.T, s Subject) {
 
 	wantCount(t, db, 1)
 	s.WantJobs(t, "id-000001")
-	wantSubmit(t, db, Submission(3), Submission(3), true)
+	wantSubmit(t, db, Lead(3), Lead(3), true)
 }
 
 // Two instances get the same content, or other content under one key, at the same moment.
@@ -76,7 +76,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 		var mu sync.Mutex
 		ids := map[string]bool{}
 		together(16, func(i int) {
-			n := Submission(round*100 + i)
+			n := Lead(round*100 + i)
 			n.IdempotencyKey = fmt.Sprint("round ", round)
 			if round%2 == 0 {
 				n.ContentKey = fmt.Sprint("round ", round)
@@ -109,7 +109,7 @@ func submitAtOnce(t *testing.T, s Subject) {
 	}
 }
 
-// If the deliveries can't be created, nothing of the submission is stored, and requests
+// If the deliveries can't be created, nothing of the lead is stored, and requests
 // that share its transaction are not affected.
 func submitFailing(t *testing.T, s Subject) {
 	broken := errors.New("no queue")
@@ -125,7 +125,7 @@ func submitFailing(t *testing.T, s Subject) {
 		if err := db.Track(t.Context(), Visit(fmt.Sprint(i), When())); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := db.Submit(t.Context(), Submission(i)); errors.Is(err, broken) != (i%10 == 7) {
+		if _, _, err := db.Submit(t.Context(), Lead(i)); errors.Is(err, broken) != (i%10 == 7) {
 			t.Errorf("submission %d: %v", i, err)
 		}
 	})
@@ -138,31 +138,31 @@ func submitFailing(t *testing.T, s Subject) {
 	}
 
 	healed.Store(true)
-	wantSubmit(t, db, Submission(7), Submission(7), true)
+	wantSubmit(t, db, Lead(7), Lead(7), true)
 }
 
-// A submission in review is stored whole. It gets its deliveries when it is released, and
+// A lead in review is stored whole. It gets its deliveries when it is released, and
 // only once however often it is released. A repetition neither releases it nor puts a
-// delivered submission in review.
+// delivered lead in review.
 func review(t *testing.T, s Subject) {
 	jobs := &Jobs{}
 	db := s.WithJobs(t, jobs)
 	wantInReview(t, db, 0, time.Time{})
-	wantSubmit(t, db, Submission(1), Submission(1), true)
+	wantSubmit(t, db, Lead(1), Lead(1), true)
 	for _, n := range []int{3, 2} {
 		wantSubmit(t, db, Suspicious(n), Suspicious(n), true)
 	}
 
-	again, late := Submission(4), Suspicious(5)
-	again.ContentKey, late.ContentKey = Suspicious(2).ContentKey, Submission(1).ContentKey
+	again, late := Lead(4), Suspicious(5)
+	again.ContentKey, late.ContentKey = Suspicious(2).ContentKey, Lead(1).ContentKey
 	wantSubmit(t, db, again, Suspicious(2), false)
-	wantSubmit(t, db, late, Submission(1), false)
+	wantSubmit(t, db, late, Lead(1), false)
 	s.WantJobs(t, "id-000001")
-	wantInReview(t, db, 2, Suspicious(2).Submission.SubmittedAt)
+	wantInReview(t, db, 2, Suspicious(2).Lead.SubmittedAt)
 
-	want := []lead.Lead{Suspicious(2).Submission, Suspicious(3).Submission}
+	want := []lead.Lead{Suspicious(2).Lead, Suspicious(3).Lead}
 	if got := all(t,
-		db.Submissions(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
+		db.Leads(t.Context(), store.Filter{InReview: true})); !reflect.DeepEqual(got, want) {
 		t.Errorf("in review are\n%+v\nwant\n%+v", got, want)
 	}
 
@@ -192,19 +192,19 @@ func review(t *testing.T, s Subject) {
 		t.Errorf("%d of eight say that they released it, want 1", released.Load())
 	}
 	s.WantJobs(t, "id-000001", "id-000002")
-	wantInReview(t, db, 1, Suspicious(3).Submission.SubmittedAt)
+	wantInReview(t, db, 1, Suspicious(3).Lead.SubmittedAt)
 
 	want[0].InReview = false // The signals that made it suspicious stay.
-	if got, err := db.Submission(t.Context(), "id-000002"); err != nil || !reflect.DeepEqual(got, want[0]) {
+	if got, err := db.Lead(t.Context(), "id-000002"); err != nil || !reflect.DeepEqual(got, want[0]) {
 		t.Errorf("released: %+v, %v", got, err)
 	}
 }
 
-// A rejected submission is not in review any more and never delivered, unless it is
+// A rejected lead is not in review any more and never delivered, unless it is
 // released after all.
 func reject(t *testing.T, s Subject) {
 	db := s.WithJobs(t, &Jobs{})
-	wantSubmit(t, db, Submission(1), Submission(1), true)
+	wantSubmit(t, db, Lead(1), Lead(1), true)
 	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
 
 	for id, want := range map[string]bool{"id-000001": false, "id-000002": true} {
@@ -220,9 +220,9 @@ func reject(t *testing.T, s Subject) {
 
 	wantInReview(t, db, 0, time.Time{})
 	want := Suspicious(2)
-	want.Submission.InReview, want.Submission.Rejected = false, true
-	got := all(t, db.Submissions(t.Context(), store.Filter{Rejected: true}))
-	if !reflect.DeepEqual(got, []lead.Lead{want.Submission}) {
+	want.Lead.InReview, want.Lead.Rejected = false, true
+	got := all(t, db.Leads(t.Context(), store.Filter{Rejected: true}))
+	if !reflect.DeepEqual(got, []lead.Lead{want.Lead}) {
 		t.Errorf("rejected are %+v", got)
 	}
 

@@ -88,7 +88,7 @@ func requestEnded(t *testing.T, s Subject) {
 		!errors.Is(err, context.Canceled) {
 		t.Errorf("tracking gives %v, want ErrUnavailable because of the end of the request", err)
 	}
-	if _, _, err := db.Submit(ctx, Submission(1)); !errors.Is(err, store.ErrUnavailable) {
+	if _, _, err := db.Submit(ctx, Lead(1)); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("submitting gives %v, want ErrUnavailable", err)
 	}
 	wantCount(t, db, 0)

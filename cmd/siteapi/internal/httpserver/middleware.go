@@ -78,7 +78,7 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest leaves the query string out: it may contain the id of a submission, which
+// logRequest leaves the query string out: it may contain the id of a lead, which
 // gives access to its PDF. Of a method or a path that the service does not have, it leaves
 // out what the client chose.
 func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {

@@ -27,9 +27,9 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 	f := c.deliveries(leads.Undelivered()...)
 	if id := c.texts["submission"]; id != "" {
 		f = c.deliveries()
-		f.Submissions = []string{id}
+		f.Leads = []string{id}
 		if l, err := c.rules.Find(ctx, id); err == nil {
-			f.Submissions[0] = l.ID
+			f.Leads[0] = l.ID
 		}
 	}
 
@@ -58,7 +58,7 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 
 			return table.Row{
 				d.ID, d.Target, d.State, d.Attempts, seconds(time.Since(d.CreatedAt)),
-				next, d.SubmissionID, last,
+				next, d.LeadID, last,
 			}
 		})
 
@@ -139,7 +139,7 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	}
 
 	err = c.printResult(v, func() {
-		c.say("%d submissions compared", v.Submissions)
+		c.say("%d submissions compared", v.Leads)
 		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "NOT SENT", "ERROR"}
 		printTable(c, "targets", v.Targets, header, func(t *leads.VerifiedTarget) table.Row {
 			return table.Row{t.Target, t.Present, t.UnderWay, t.Missing, t.Resent, t.NotSent, t.Error}

@@ -103,7 +103,7 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 	}
 	if s.SMTPURL != nil {
 		d.Mail = c.OpenMail(s)
-		d.Networks = func(ctx context.Context) (submissions, networks int64, err error) {
+		d.Networks = func(ctx context.Context) (leads, networks int64, err error) {
 			if err := open(); err != nil {
 				return 0, 0, nil //nolint:nilerr // the check of the database reports it
 			}

@@ -29,8 +29,8 @@ type oneLead struct {
 	lead lead.Lead
 }
 
-// Submission implements [store.Quotes].
-func (s oneLead) Submission(context.Context, string) (lead.Lead, error) { return s.lead, nil }
+// Lead implements [store.Quotes].
+func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
 // compose writes a mail about a lead, in the language of --locale or else of the lead.
 func (c *call) compose(ctx context.Context, l lead.Lead) (m *mail.Message, err error) {
@@ -70,7 +70,7 @@ func previewMail(ctx context.Context, c *call) error {
 		return err
 	}
 
-	l, err := c.db.Quotes.Submission(ctx, found[0].ID)
+	l, err := c.db.Quotes.Lead(ctx, found[0].ID)
 	if err != nil {
 		return err
 	}

@@ -47,16 +47,16 @@ func copyStore(ctx context.Context, c *call) (err error) {
 	}
 
 	unfinished := func(ctx context.Context, ids []string) (found []store.Delivery, err error) {
-		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Submissions: ids})
+		list, err := from.Queue.List(ctx, queue.Filter{States: leads.Undelivered(), Leads: ids})
 		for _, d := range list {
-			found = append(found, store.Delivery{SubmissionID: d.SubmissionID, Target: string(d.Target)})
+			found = append(found, store.Delivery{LeadID: d.LeadID, Target: string(d.Target)})
 		}
 		return found, err
 	}
 
 	report, err := storecopy.Copy(ctx, from.Tables, c.db.Tables, unfinished)
 	c.say("sessions read: %d\nsubmissions read: %d, new: %d, with deliveries to make: %d",
-		report.Sessions, report.Submissions, report.Created, report.Enqueued)
+		report.Sessions, report.Leads, report.Created, report.Enqueued)
 	return err
 }
 
@@ -92,13 +92,13 @@ func writeBackup(ctx context.Context, c *call) error {
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
 
-	submissions, sessions, err := sqlite.Snapshot(ctx, databasePath(s), filepath.Join(staging, DatabaseFile))
+	leads, sessions, err := sqlite.Snapshot(ctx, databasePath(s), filepath.Join(staging, DatabaseFile))
 	if err != nil {
 		return err
 	}
 
 	return c.writeOutput(func(w io.Writer) (string, error) {
-		return fmt.Sprintf("%d submissions, %d sessions", submissions, sessions),
+		return fmt.Sprintf("%d submissions, %d sessions", leads, sessions),
 			writeArchive(w, staging, s.DataDir)
 	})
 }
@@ -198,7 +198,7 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 		return err
 	}
 
-	submissions, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
 	if err != nil {
 		return fmt.Errorf("the backup can't be used: %w", err)
 	}
@@ -215,7 +215,7 @@ func restoreBackup(ctx context.Context, c *call) (err error) {
 	}
 
 	c.say("restored the backup of %s: %d submissions, %d sessions",
-		made.UTC().Format(time.RFC3339), submissions, sessions)
+		made.UTC().Format(time.RFC3339), leads, sessions)
 	if os.Remove(aside) != nil { // it is not empty
 		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
 	}

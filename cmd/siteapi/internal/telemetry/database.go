@@ -17,7 +17,7 @@ type meteredQuotes struct {
 	metrics *Metrics
 }
 
-// observe records an operation that began at the given time. A submission that is not
+// observe records an operation that began at the given time. A lead that is not
 // found is not a failure.
 func (q *meteredQuotes) observe(operation string, began time.Time, failed *error) {
 	outcome := "ok"
@@ -39,14 +39,14 @@ func (q *meteredQuotes) Track(ctx context.Context, v lead.Visit) (err error) {
 
 // Submit implements [store.Quotes].
 func (q *meteredQuotes) Submit(
-	ctx context.Context, n store.NewSubmission,
+	ctx context.Context, n store.NewLead,
 ) (s lead.Lead, created bool, err error) {
 	defer q.observe("submit", time.Now(), &err)
 	return q.Quotes.Submit(ctx, n)
 }
 
-// Submission implements [store.Quotes].
-func (q *meteredQuotes) Submission(ctx context.Context, id string) (s lead.Lead, err error) {
+// Lead implements [store.Quotes].
+func (q *meteredQuotes) Lead(ctx context.Context, id string) (s lead.Lead, err error) {
 	defer q.observe("submission", time.Now(), &err)
-	return q.Quotes.Submission(ctx, id)
+	return q.Quotes.Lead(ctx, id)
 }

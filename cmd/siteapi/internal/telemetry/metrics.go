@@ -85,7 +85,7 @@ func (m *Metrics) Call(_ context.Context, c upstream.Call) {
 	m.calls.WithLabelValues(c.System, c.Op, cmp.Or(string(c.Kind), "ok")).Observe(c.Duration.Seconds())
 }
 
-// Delivery counts a try to deliver a submission.
+// Delivery counts a try to deliver a lead.
 func (m *Metrics) Delivery(target queue.Target, outcome queue.Outcome) {
 	m.tries.WithLabelValues(string(target), string(outcome)).Inc()
 }

@@ -164,7 +164,7 @@ func rootField(op *ast.OperationDefinition) (name string) {
 	return cmp.Or(name, "multiple")
 }
 
-// Send makes a span of each attempt to deliver a submission, in the trace of the request
+// Send makes a span of each attempt to deliver a lead, in the trace of the request
 // that submitted it.
 func (t *Traces) Send(target queue.Target, send queue.Send) queue.Send {
 	if t == nil {

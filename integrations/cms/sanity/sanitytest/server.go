@@ -110,7 +110,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Documents returns all documents, drafts and submissions included, by _id.
+// Documents returns all documents, drafts and leads included, by _id.
 func (s *Server) Documents() map[string]json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

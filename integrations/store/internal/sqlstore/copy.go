@@ -8,10 +8,10 @@ import (
 	"siteapi/integrations/store"
 )
 
-// Lead is a submission with its idempotency keys.
-type Lead struct {
-	Submission SubmissionRow
-	Keys       []KeyRow
+// KeyedLead is a lead with its idempotency keys.
+type KeyedLead struct {
+	Lead LeadRow
+	Keys []KeyRow
 }
 
 // KeyRow is an idempotency key.
@@ -20,10 +20,10 @@ type KeyRow struct {
 	CreatedAt int64 // milliseconds
 }
 
-// Leads yields all submissions with their keys, oldest first.
-func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
-	return decoded(s.submissionRows(ctx, store.Filter{}), func(row SubmissionRow) (Lead, error) {
-		l := Lead{Submission: row}
+// KeyedLeads yields all leads with their keys, oldest first.
+func (s *Store) KeyedLeads(ctx context.Context) iter.Seq2[KeyedLead, error] {
+	return decoded(s.leadRows(ctx, store.Filter{}), func(row LeadRow) (KeyedLead, error) {
+		l := KeyedLead{Lead: row}
 		err := s.db.Query(
 			ctx,
 			`SELECT key, created_at FROM submission_keys WHERE submission_id = $1 ORDER BY key`,
@@ -44,7 +44,7 @@ func (s *Store) Leads(ctx context.Context) iter.Seq2[Lead, error] {
 // and of those with such deliveries. Leads that exist already stay as they are.
 func (s *Store) ImportLeads(
 	ctx context.Context,
-	leads []Lead,
+	leads []KeyedLead,
 	unfinished []store.Delivery,
 ) (created, enqueued int, err error) {
 	err = s.write(ctx, "importing submissions", func(ctx context.Context, tx Tx) error {
@@ -63,7 +63,7 @@ func (s *Store) ImportLeads(
 			created++
 			before := len(pending)
 			for _, d := range unfinished {
-				if d.SubmissionID == l.Submission.ID {
+				if d.LeadID == l.Lead.ID {
 					pending = append(pending, d)
 				}
 			}
@@ -79,18 +79,18 @@ func (s *Store) ImportLeads(
 // imported separates a content key from the id of the lead that it was imported with.
 const imported = "#"
 
-const importSubmission = `INSERT INTO submissions (` + submissionColumns + `)
+const insertImported = `INSERT INTO submissions (` + leadColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
 
-// importLead stores a lead and reports whether its submission was new here. If the same
-// content was submitted here as well, both submissions stay, since both ids have been
-// given out: the imported one gets a content key that no other submission can have.
-func importLead(ctx context.Context, tx Tx, l Lead) (created bool, err error) {
-	row := l.Submission
-	n, err := tx.Exec(ctx, importSubmission, row.values()...)
+// importLead stores a lead and reports whether it was new here. If the same
+// content was submitted here as well, both leads stay, since both ids have been
+// given out: the imported one gets a content key that no other lead can have.
+func importLead(ctx context.Context, tx Tx, l KeyedLead) (created bool, err error) {
+	row := l.Lead
+	n, err := tx.Exec(ctx, insertImported, row.values()...)
 	if err == nil && n == 0 {
 		row.ContentKey += imported + row.ID
-		n, err = tx.Exec(ctx, importSubmission, row.values()...) // inserts nothing if the id exists
+		n, err = tx.Exec(ctx, insertImported, row.values()...) // inserts nothing if the id exists
 	}
 	if err != nil {
 		return false, fmt.Errorf("storing the submission: %w", err)

@@ -9,10 +9,10 @@ import (
 	"siteapi/integrations/store"
 )
 
-// saveNetwork keeps the network that a submission came from until its mail is sent.
-func saveNetwork(ctx context.Context, tx Tx, submissionID, network string, at int64) error {
+// saveNetwork keeps the network that a lead came from until its mail is sent.
+func saveNetwork(ctx context.Context, tx Tx, leadID, network string, at int64) error {
 	_, err := tx.Exec(ctx, `INSERT INTO visitor_mails (submission_id, sending, network, needed_at)
-VALUES ($1, 0, $2, $3)`, submissionID, network, at)
+VALUES ($1, 0, $2, $3)`, leadID, network, at)
 	if err != nil {
 		return fmt.Errorf("storing the network of a submission: %w", err)
 	}
@@ -42,7 +42,7 @@ func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (full bool, until 
 	var sentAt int64
 	now := c.Now.UnixMilli()
 	err = one(ctx, tx, `SELECT network, sent_at FROM visitor_mails WHERE submission_id = $1 AND sending = $2`,
-		[]any{c.SubmissionID, c.Sending}, &network, &sentAt)
+		[]any{c.LeadID, c.Sending}, &network, &sentAt)
 	if err != nil && !errors.Is(err, store.ErrNotFound) || sentAt > 0 {
 		return false, time.Time{}, err
 	}
@@ -63,7 +63,7 @@ func claimMail(ctx context.Context, tx Tx, c store.MailClaim) (full bool, until 
 	_, err = tx.Exec(ctx, `INSERT INTO visitor_mails (submission_id, sending, network, address, sent_at, needed_at)
 VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT (submission_id, sending)
 DO UPDATE SET address = excluded.address, sent_at = excluded.sent_at, needed_at = excluded.needed_at`,
-		c.SubmissionID, c.Sending, c.Address, sentAt, now)
+		c.LeadID, c.Sending, c.Address, sentAt, now)
 	return false, until, err
 }
 
@@ -87,9 +87,9 @@ func (s *Store) PruneMails(ctx context.Context, before time.Time) (int64, error)
 	return s.db.Exec(ctx, `DELETE FROM visitor_mails WHERE needed_at < $1`, before.UnixMilli())
 }
 
-// MailNetworks counts the submissions whose network is known, and their networks.
-func (s *Store) MailNetworks(ctx context.Context) (submissions, networks int64, err error) {
+// MailNetworks counts the leads whose network is known, and their networks.
+func (s *Store) MailNetworks(ctx context.Context) (leads, networks int64, err error) {
 	err = one(ctx, s.db, `SELECT count(*), count(DISTINCT network) FROM visitor_mails WHERE network <> ''`,
-		nil, &submissions, &networks)
-	return submissions, networks, err
+		nil, &leads, &networks)
+	return leads, networks, err
 }

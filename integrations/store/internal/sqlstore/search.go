@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/store"
 )
 
-// searchWindow is how many of the newest submissions are searched before the index of
+// searchWindow is how many of the newest leads are searched before the index of
 // terms. A word that many leads have is found among the newest, and a word that few have
 // is quick to find by its term.
 const searchWindow = 3000
@@ -33,7 +33,7 @@ func fold(text string) string {
 	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns the terms that a submission is found by. A double name is found by
+// searchTerms returns the terms that a lead is found by. A double name is found by
 // its second part as well.
 func searchTerms(s lead.Lead) []string {
 	words := strings.Fields(fold(s.Contact.FirstName + " " + s.Contact.LastName))
@@ -47,11 +47,11 @@ func searchTerms(s lead.Lead) []string {
 	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
 }
 
-// addTerms makes submissions searchable.
-func addTerms(ctx context.Context, tx Tx, submissions ...lead.Lead) error {
+// addTerms makes leads searchable.
+func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 	var marks []string
 	var args []any
-	for _, s := range submissions {
+	for _, s := range leads {
 		for _, term := range searchTerms(s) {
 			args = append(args, term, s.ID)
 			marks = append(marks, fmt.Sprintf("($%d, $%d)", len(args)-1, len(args)))
@@ -66,9 +66,9 @@ func addTerms(ctx context.Context, tx Tx, submissions ...lead.Lead) error {
 	return nil
 }
 
-// IndexSubmissions makes submissions searchable that another program stored, such as an
+// IndexLeads makes leads searchable that another program stored, such as an
 // earlier release or a copy. It works in batches of 200.
-func (s *Store) IndexSubmissions(ctx context.Context) error {
+func (s *Store) IndexLeads(ctx context.Context) error {
 	for first, last := "", ""; ; first = last {
 		err := s.db.Query(ctx,
 			`SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`,
@@ -83,16 +83,16 @@ func (s *Store) IndexSubmissions(ctx context.Context) error {
 			var found []lead.Lead
 			err := tx.Query(ctx,
 				`UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
-RETURNING `+submissionColumns,
+RETURNING `+leadColumns,
 				[]any{first, last},
 				func(scan Scan) error {
-					var r SubmissionRow
+					var r LeadRow
 					if err := scan(r.columns()...); err != nil {
 						return err
 					}
 
-					submission, err := r.submission()
-					found = append(found, submission)
+					l, err := r.lead()
+					found = append(found, l)
 					return err
 				},
 			)
@@ -120,28 +120,28 @@ func searched(f store.Filter) (each []conditions) {
 	return each
 }
 
-// searchNewest looks for a page of a search among the next [searchWindow] submissions in
+// searchNewest looks for a page of a search among the next [searchWindow] leads in
 // the order of the listing.
 func (s *Store) searchNewest(
-	ctx context.Context, f store.Filter, after *SubmissionRow,
-) ([]SubmissionRow, error) {
+	ctx context.Context, f store.Filter, after *LeadRow,
+) ([]LeadRow, error) {
 	var c conditions
 	c.match(f, after)
 	next := fmt.Sprintf("(%s%s%s LIMIT %d) AS submissions",
-		selectSubmission, c.where(), order(f), searchWindow)
+		selectLead, c.where(), order(f), searchWindow)
 
 	c.terms = nil
 	for _, t := range searched(f) {
 		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
 			t.args...)
 	}
-	return s.readPage(ctx, f, "SELECT "+submissionColumns+" FROM "+next, c)
+	return s.readPage(ctx, f, "SELECT "+leadColumns+" FROM "+next, c)
 }
 
 // searchAll looks for a page of a search by its terms.
 func (s *Store) searchAll(
-	ctx context.Context, f store.Filter, after *SubmissionRow,
-) ([]SubmissionRow, error) {
+	ctx context.Context, f store.Filter, after *LeadRow,
+) ([]LeadRow, error) {
 	var c conditions
 	for _, t := range searched(f) {
 		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
@@ -157,5 +157,5 @@ func (s *Store) searchAll(
 		"WITH found AS MATERIALIZED (%s) SELECT id FROM found CROSS JOIN submissions%s%s LIMIT %d",
 		found, c.where(), order(f), rowsOf(f),
 	)
-	return s.readPage(ctx, f, selectSubmission+" WHERE id IN ("+page+")", conditions{args: c.args})
+	return s.readPage(ctx, f, selectLead+" WHERE id IN ("+page+")", conditions{args: c.args})
 }

@@ -15,7 +15,7 @@ import (
 	"siteapi/integrations/upstream"
 )
 
-// Put stores a submission as <Dir>/cms/<_id>.json. When it returns nil the file is on
+// Put stores a lead as <Dir>/cms/<_id>.json. When it returns nil the file is on
 // disk.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a submission"
@@ -31,7 +31,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 		return fail(op, atomicfile.SyncDir(d.dir))
 	}
 
-	data, err := json.MarshalIndent(cms.Stored(s), "", "  ")
+	data, err := json.MarshalIndent(cms.NewLeadDocument(s), "", "  ")
 	if err != nil {
 		return rejected(op, errors.New("the submission cannot be written as JSON"))
 	}
@@ -74,7 +74,7 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	}
 
 	folder := os.DirFS(d.dir)
-	names, err := fs.Glob(folder, cms.SubmissionID("*.json"))
+	names, err := fs.Glob(folder, cms.LeadDocumentID("*.json"))
 	if err != nil {
 		return nil, fail(op, err)
 	}
@@ -92,12 +92,12 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 			return nil, fail(op, err)
 		}
 
-		var doc cms.StoredSubmission
+		var doc cms.LeadDocument
 		_ = json.Unmarshal(data, &doc) // a damaged file has no address
 
 		stored := strings.ToLower(doc.Contact.Email)
 		if stored == email || stored == "" && strings.Contains(strings.ToLower(string(data)), email) {
-			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.SubmissionID("")), ".json"))
+			found = append(found, strings.TrimSuffix(strings.TrimPrefix(name, cms.LeadDocumentID("")), ".json"))
 		}
 	}
 
@@ -121,16 +121,16 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// file returns where a submission is stored. It refuses an id that could lead out of the
+// file returns where a lead is stored. It refuses an id that could lead out of the
 // folder, and a call whose context has ended.
 func (d *Driver) file(ctx context.Context, op, id string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fail(op, err)
 	}
-	if err := cms.CheckSubmissionID(id); err != nil {
+	if err := cms.CheckLeadID(id); err != nil {
 		return "", rejected(op, err)
 	}
-	return filepath.Join(d.dir, cms.SubmissionID(id)+".json"), nil
+	return filepath.Join(d.dir, cms.LeadDocumentID(id)+".json"), nil
 }
 
 func rejected(op string, err error) error {

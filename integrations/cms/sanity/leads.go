@@ -17,10 +17,10 @@ import (
 const (
 	// idsQuery selects the existing ids among the given ones.
 	idsQuery = `*[_id in $ids]._id`
-	// copiesQuery selects all documents of some submissions, with the drafts and versions
+	// copiesQuery selects all documents of some leads, with the drafts and versions
 	// that editors may have made of them.
 	copiesQuery = `*[_id in $ids || (_type == $type && submissionId in $names)]._id`
-	// byEmailQuery selects the submissions made with an address, drafts and versions too.
+	// byEmailQuery selects the leads made with an address, drafts and versions too.
 	byEmailQuery = `*[_type == $type && lower(contact.email) == $email].submissionId`
 )
 
@@ -30,15 +30,15 @@ const batch = 100
 // mutation is one step of a transaction: the name of an operation and its argument.
 type mutation map[string]any
 
-// Put stores a submission's document unless it exists already: an editor's changes stay.
+// Put stores a lead's document unless it exists already: an editor's changes stay.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a submission"
 	if err := d.ready(op, s.ID); err != nil {
 		return err
 	}
 
-	id := cms.SubmissionID(s.ID)
-	confirmed, err := d.mutate(ctx, op, []mutation{{"createIfNotExists": cms.Stored(s)}}, s.Personal()...)
+	id := cms.LeadDocumentID(s.ID)
+	confirmed, err := d.mutate(ctx, op, []mutation{{"createIfNotExists": cms.NewLeadDocument(s)}}, s.Personal()...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}
@@ -71,7 +71,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 		}
 
 		for _, id := range part {
-			if !slices.Contains(stored, cms.SubmissionID(id)) {
+			if !slices.Contains(stored, cms.LeadDocumentID(id)) {
 				missing = append(missing, id)
 			}
 		}
@@ -80,7 +80,7 @@ func (d *Driver) Missing(ctx context.Context, ids []string) ([]string, error) {
 	return missing, nil
 }
 
-// Find returns the ids of the submissions made with an address. It is an error if an
+// Find returns the ids of the leads made with an address. It is an error if an
 // editor removed the submissionId of a document, which can then only be erased by hand.
 func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 	const op = "looking for submissions of an address"
@@ -93,12 +93,12 @@ func (d *Driver) Find(ctx context.Context, email string) ([]string, error) {
 		return []string{}, nil
 	}
 
-	ids, err := d.ids(ctx, op, byEmailQuery, map[string]any{"type": cms.SubmissionType, "email": email})
+	ids, err := d.ids(ctx, op, byEmailQuery, map[string]any{"type": cms.LeadType, "email": email})
 	if err != nil {
 		return nil, err
 	}
 
-	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckSubmissionID(id) != nil }) {
+	if slices.ContainsFunc(ids, func(id string) bool { return cms.CheckLeadID(id) != nil }) {
 		return nil, &upstream.Error{
 			System: system,
 			Op:     op,
@@ -120,7 +120,7 @@ func (d *Driver) Erase(ctx context.Context, ids []string) error {
 	}
 
 	for part := range slices.Chunk(ids, batch) {
-		copies := map[string]any{"ids": documentIDs(part), "type": cms.SubmissionType, "names": part}
+		copies := map[string]any{"ids": documentIDs(part), "type": cms.LeadType, "names": part}
 		found, err := d.ids(ctx, op, copiesQuery, copies)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (d *Driver) mutate(
 // id, or without a token.
 func (d *Driver) ready(op string, ids ...string) error {
 	for _, id := range ids {
-		if err := cms.CheckSubmissionID(id); err != nil {
+		if err := cms.CheckLeadID(id); err != nil {
 			return &upstream.Error{System: system, Op: op, Kind: upstream.Rejected, Err: err}
 		}
 	}
@@ -210,7 +210,7 @@ func unavailable(op, detail string) error {
 func documentIDs(ids []string) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
-		out[i] = cms.SubmissionID(id)
+		out[i] = cms.LeadDocumentID(id)
 	}
 	return out
 }

@@ -14,8 +14,8 @@ import (
 	"siteapi/integrations/store"
 )
 
-// SubmissionRow is a submission as it is stored.
-type SubmissionRow struct {
+// LeadRow is a lead as it is stored.
+type LeadRow struct {
 	ID          string
 	SessionID   string
 	Email       string // lower case
@@ -25,7 +25,7 @@ type SubmissionRow struct {
 	Review      int64 // released, inReview or rejected; the column is called held
 }
 
-// Values of SubmissionRow.Review.
+// Values of LeadRow.Review.
 const (
 	released = 0
 	inReview = 1
@@ -33,19 +33,19 @@ const (
 )
 
 const (
-	submissionColumns = `id, session_id, email, body, content_key, submitted_at, held`
-	selectSubmission  = `SELECT ` + submissionColumns + ` FROM submissions`
-	insertSubmission  = `INSERT INTO submissions (` + submissionColumns + `, searchable)
+	leadColumns = `id, session_id, email, body, content_key, submitted_at, held`
+	selectLead  = `SELECT ` + leadColumns + ` FROM submissions`
+	insertLead  = `INSERT INTO submissions (` + leadColumns + `, searchable)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 1) ON CONFLICT (content_key) DO NOTHING`
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
 )
 
-// Submit stores a submission with its deliveries, or returns the one it repeats.
+// Submit stores a lead with its deliveries, or returns the one it repeats.
 func (s *Store) Submit(
-	ctx context.Context, n store.NewSubmission,
+	ctx context.Context, n store.NewLead,
 ) (first lead.Lead, created bool, err error) {
-	row, err := newSubmissionRow(n)
+	row, err := newLeadRow(n)
 	if err != nil {
 		return lead.Lead{}, false, err
 	}
@@ -68,8 +68,8 @@ func (s *Store) Submit(
 
 // submit claims the idempotency key before the content. A second transaction with the
 // same key or content waits at the unique index until the first has ended, then sees its
-// row. There is therefore one submission, whatever runs at the same time.
-func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (lead.Lead, bool, error) {
+// row. There is therefore one lead, whatever runs at the same time.
+func submit(ctx context.Context, tx Tx, row LeadRow, key string) (lead.Lead, bool, error) {
 	if key != "" {
 		claimed, err := tx.Exec(ctx, insertKey, key, row.ID, row.SubmittedAt)
 		if err != nil {
@@ -80,22 +80,22 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (lead.Lea
 		}
 	}
 
-	stored, err := tx.Exec(ctx, insertSubmission, row.values()...)
+	stored, err := tx.Exec(ctx, insertLead, row.values()...)
 	if err != nil {
 		return lead.Lead{}, false, fmt.Errorf("storing the submission: %w", err)
 	}
 	if stored == 1 {
-		first, err := row.submission()
+		first, err := row.lead()
 		if err == nil {
 			err = addTerms(ctx, tx, first)
 		}
 		return first, true, err
 	}
 
-	// It repeats an earlier submission.
-	var first SubmissionRow
+	// It repeats an earlier lead.
+	var first LeadRow
 	if err := one(ctx, tx,
-		selectSubmission+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
+		selectLead+` WHERE content_key = $1`, []any{row.ContentKey}, first.columns()...); err != nil {
 		return lead.Lead{}, false, fmt.Errorf("reading the first submission: %w", err)
 	}
 
@@ -106,16 +106,16 @@ func submit(ctx context.Context, tx Tx, row SubmissionRow, key string) (lead.Lea
 		}
 	}
 
-	again, err := first.submission()
+	again, err := first.lead()
 	return again, false, err
 }
 
-// ofKey returns the submission of an idempotency key, or [store.ErrKeyReused] if its
+// ofKey returns the lead of an idempotency key, or [store.ErrKeyReused] if its
 // content differs.
 func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool, error) {
-	var first SubmissionRow
+	var first LeadRow
 	err := one(ctx, tx,
-		selectSubmission+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
+		selectLead+` WHERE id = (SELECT submission_id FROM submission_keys WHERE key = $1)`,
 		[]any{key},
 		first.columns()...,
 	)
@@ -123,42 +123,42 @@ func ofKey(ctx context.Context, tx Tx, key, contentKey string) (lead.Lead, bool,
 		return lead.Lead{}, false, fmt.Errorf("reading the submission of the idempotency key: %w", err)
 	}
 
-	// An imported submission may have the id of its lead behind the content key.
+	// An imported lead may have its id behind the content key.
 	if content, _, _ := strings.Cut(first.ContentKey, imported); content != contentKey {
 		return lead.Lead{}, false, store.ErrKeyReused
 	}
 
-	again, err := first.submission()
+	again, err := first.lead()
 	return again, false, err
 }
 
-// Submission returns a stored submission, or [store.ErrNotFound].
-func (s *Store) Submission(ctx context.Context, id string) (lead.Lead, error) {
-	var r SubmissionRow
-	if err := one(ctx, s.db, selectSubmission+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
+// Lead returns a stored lead, or [store.ErrNotFound].
+func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
+	var r LeadRow
+	if err := one(ctx, s.db, selectLead+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
 		return lead.Lead{}, fmt.Errorf("reading the submission: %w", err)
 	}
-	return r.submission()
+	return r.lead()
 }
 
-// Submissions yields stored submissions in the filter's order.
-func (s *Store) Submissions(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
-	return decoded(s.submissionRows(ctx, f), SubmissionRow.submission)
+// Leads yields stored leads in the filter's order.
+func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
+	return decoded(s.leadRows(ctx, f), LeadRow.lead)
 }
 
-func (s *Store) submissionRows(ctx context.Context, f store.Filter) iter.Seq2[SubmissionRow, error] {
-	return pages(func(after *SubmissionRow) ([]SubmissionRow, error) {
+func (s *Store) leadRows(ctx context.Context, f store.Filter) iter.Seq2[LeadRow, error] {
+	return pages(func(after *LeadRow) ([]LeadRow, error) {
 		if after == nil && f.After != nil {
-			after = &SubmissionRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
+			after = &LeadRow{ID: f.After.ID, SubmittedAt: f.After.SubmittedAt.UnixMilli()}
 		}
 
 		if len(searched(f)) == 0 {
 			var c conditions
 			c.match(f, after)
-			return s.readPage(ctx, f, selectSubmission, c)
+			return s.readPage(ctx, f, selectLead, c)
 		}
 
-		if err := s.IndexSubmissions(ctx); err != nil {
+		if err := s.IndexLeads(ctx); err != nil {
 			return nil, err
 		}
 
@@ -188,12 +188,12 @@ func order(f store.Filter) string {
 // readPage reads the first rows of a listing that fulfil the conditions.
 func (s *Store) readPage(
 	ctx context.Context, f store.Filter, list string, c conditions,
-) (page []SubmissionRow, err error) {
+) (page []LeadRow, err error) {
 	err = s.db.Query(ctx,
 		fmt.Sprintf("%s%s%s LIMIT %d", list, c.where(), order(f), rowsOf(f)),
 		c.args,
 		func(scan Scan) error {
-			var r SubmissionRow
+			var r LeadRow
 			err := scan(r.columns()...)
 			page = append(page, r)
 			return err
@@ -207,7 +207,7 @@ func (s *Store) readPage(
 
 // match adds the conditions of a filter except for its search, and limits the rows to
 // those that come after one in the order of the listing.
-func (c *conditions) match(f store.Filter, after *SubmissionRow) {
+func (c *conditions) match(f store.Filter, after *LeadRow) {
 	switch {
 	case after != nil && f.Newest:
 		c.add("(submitted_at, id) < (?, ?)", after.SubmittedAt, after.ID)
@@ -247,13 +247,13 @@ func (c *conditions) match(f store.Filter, after *SubmissionRow) {
 	}
 }
 
-// CountSubmissions returns the number of stored submissions.
-func (s *Store) CountSubmissions(ctx context.Context) (n int64, err error) {
+// CountLeads returns the number of stored leads.
+func (s *Store) CountLeads(ctx context.Context) (n int64, err error) {
 	err = one(ctx, s.db, `SELECT count(*) FROM submissions`, nil, &n)
 	return n, err
 }
 
-// InReview returns the number of submissions in review and the time the oldest was
+// InReview returns the number of leads in review and the time the oldest was
 // submitted.
 func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, err error) {
 	var at int64
@@ -266,12 +266,12 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 	return number, time.UnixMilli(at).UTC(), nil
 }
 
-// Reject ends the review of a submission without a delivery.
+// Reject ends the review of a lead without a delivery.
 func (s *Store) Reject(ctx context.Context, id string) (bool, error) {
 	return s.review(ctx, id, rejected)
 }
 
-// Release ends the review of a submission, or revokes its rejection, and creates its
+// Release ends the review of a lead, or revokes its rejection, and creates its
 // deliveries.
 func (s *Store) Release(ctx context.Context, id string) (bool, error) {
 	return s.review(ctx, id, released)
@@ -296,7 +296,7 @@ func (s *Store) review(ctx context.Context, id string, outcome int64) (done bool
 	return done && err == nil, err
 }
 
-// Erase removes a submission with its deliveries, or returns [store.ErrNotFound].
+// Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
 func (s *Store) Erase(ctx context.Context, id string) error {
 	return s.write(ctx, "erasing a submission", func(ctx context.Context, tx Tx) error {
 		n, err := erase(ctx, tx, []string{id})
@@ -307,10 +307,10 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 	})
 }
 
-// PruneSubmissions erases old submissions, up to a hundred in each transaction.
-func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed int64, err error) {
-	old := s.submissionRows(ctx, store.Filter{Until: before})
-	err = InChunks(old, func(some []SubmissionRow) error {
+// PruneLeads erases old leads, up to a hundred in each transaction.
+func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64, err error) {
+	old := s.leadRows(ctx, store.Filter{Until: before})
+	err = InChunks(old, func(some []LeadRow) error {
 		var n int64
 		err := s.write(ctx, "erasing old submissions", func(ctx context.Context, tx Tx) (err error) {
 			n, err = prune(ctx, tx, some)
@@ -325,8 +325,8 @@ func (s *Store) PruneSubmissions(ctx context.Context, before time.Time) (removed
 	return removed, err
 }
 
-// prune erases submissions except for those in review or with unfinished deliveries.
-func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
+// prune erases leads except for those in review or with unfinished deliveries.
+func prune(ctx context.Context, tx Tx, rows []LeadRow) (int64, error) {
 	var ids []string
 	for _, r := range rows {
 		if r.Review != inReview {
@@ -343,7 +343,7 @@ func prune(ctx context.Context, tx Tx, rows []SubmissionRow) (int64, error) {
 	}))
 }
 
-// erase removes submissions with their keys and deliveries, and their visitors' contact
+// erase removes leads with their keys and deliveries, and their visitors' contact
 // form entries. The visitors' choices stay in the sessions, for the statistics.
 func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) {
 	for _, id := range ids {
@@ -368,9 +368,9 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 	return removed, tx.Remove(ctx, ids)
 }
 
-func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
-	s := n.Submission
-	r := SubmissionRow{
+func newLeadRow(n store.NewLead) (LeadRow, error) {
+	s := n.Lead
+	r := LeadRow{
 		ID:          s.ID,
 		SessionID:   s.SessionID,
 		ContentKey:  n.ContentKey,
@@ -381,25 +381,25 @@ func newSubmissionRow(n store.NewSubmission) (SubmissionRow, error) {
 	if s.InReview {
 		r.Review = inReview
 	}
-	s.InReview = false // It changes after the submission, so it has a column.
+	s.InReview = false // It changes after the lead, so it has a column.
 
 	body, err := json.Marshal(s)
 	if err != nil {
-		return SubmissionRow{}, fmt.Errorf("encoding the submission: %w", err)
+		return LeadRow{}, fmt.Errorf("encoding the submission: %w", err)
 	}
 	r.Body = string(body)
 	return r, nil
 }
 
-func (r *SubmissionRow) columns() []any {
+func (r *LeadRow) columns() []any {
 	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review}
 }
 
-func (r *SubmissionRow) values() []any {
+func (r *LeadRow) values() []any {
 	return []any{r.ID, r.SessionID, r.Email, r.Body, r.ContentKey, r.SubmittedAt, r.Review}
 }
 
-func (r SubmissionRow) submission() (lead.Lead, error) {
+func (r LeadRow) lead() (lead.Lead, error) {
 	var s lead.Lead
 	if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
 		return lead.Lead{}, fmt.Errorf("decoding submission %q: %w", r.ID, err)

@@ -1,0 +1,59 @@
+package cms
+
+import (
+	"errors"
+	"strings"
+
+	"siteapi/integrations/lead"
+)
+
+// LeadType is the document type that submitted quotes are stored as.
+const LeadType = "quoteSubmission"
+
+// LeadDocumentID is the document id of a stored lead. An id with a dot stays private
+// on a public dataset.
+func LeadDocumentID(id string) string { return LeadType + "." + id }
+
+// LeadDocument is a submitted quote as a document of the CMS, the same in every
+// driver. It has no language, so no locale's content includes it, and its id
+// contains no personal data.
+type LeadDocument struct {
+	ID          string           `json:"_id"`
+	Type        string           `json:"_type"`
+	LeadID      string           `json:"submissionId"`
+	SessionID   string           `json:"sessionId"`
+	Contact     lead.Contact     `json:"contact"`
+	Selections  lead.Selections  `json:"selections"`
+	Estimate    lead.Estimate    `json:"estimate"`
+	PriceStatus lead.PriceStatus `json:"priceStatus,omitempty"`
+	Locale      string           `json:"locale,omitempty"`
+	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
+	PDFPath     string           `json:"pdfPath"`     // relative to the site
+}
+
+// NewLeadDocument returns a lead's document.
+func NewLeadDocument(s *lead.Lead) LeadDocument {
+	return LeadDocument{
+		ID:          LeadDocumentID(s.ID),
+		Type:        LeadType,
+		LeadID:      s.ID,
+		SessionID:   s.SessionID,
+		Contact:     s.Contact,
+		Selections:  s.Selections,
+		Estimate:    s.Estimate,
+		PriceStatus: s.PriceStatus,
+		Locale:      s.Locale,
+		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		PDFPath:     s.PDFPath(),
+	}
+}
+
+// CheckLeadID rejects an id that the CMS would not accept in a document's id, or
+// that could lead out of a folder of documents.
+func CheckLeadID(id string) error {
+	if id == "" || strings.HasPrefix(id, ".") || strings.Contains(id, "..") ||
+		!validID.MatchString(LeadDocumentID(id)) {
+		return errors.New("the id is not one of a submission")
+	}
+	return nil
+}
