@@ -1,5 +1,5 @@
 // The page: its state, which is the visitor's input and the service's answers, and its markup.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/calculator.js";
 import { phonesAt } from "./phones.js";
 import { Choices, Contact, Phones, type Errors } from "./fields.js";
@@ -42,11 +42,9 @@ export function Calculator({ service }: { service: Service }) {
     service.track({ sessionId: session, selections, estimate, formData });
   }, [session, selections, price.estimate, contact.email, contact.firstName]);
 
-  // A reload goes on where the visitor was; an accepted request ends the draft.
-  useEffect(() => {
-    if (receipt) sessionStorage.removeItem(draftKey);
-    else sessionStorage.setItem(draftKey, JSON.stringify({ session, selections, contact }));
-  }, [receipt, session, selections, contact]);
+  // A reload goes on where the visitor was; an accepted request ends the draft. It is kept before the next event, not
+  // after the next picture, so that a reload in between loses no keystroke.
+  useLayoutEffect(() => keepDraft(receipt ? null : { session, selections, contact }), [receipt, session, selections, contact]);
 
   // After a refusal, and only then, the first field with an error gets the focus: an error that is cleared by typing
   // must not move it.
@@ -308,7 +306,18 @@ function addressIn(locale: Locale) {
 const draftKey = "quote-draft";
 const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact });
 
-function readDraft(): ReturnType<typeof newDraft> {
+type Draft = ReturnType<typeof newDraft>;
+
+function keepDraft(draft: Draft | null) {
+  try {
+    if (draft) sessionStorage.setItem(draftKey, JSON.stringify(draft));
+    else sessionStorage.removeItem(draftKey);
+  } catch {
+    // A browser that stores nothing for this site starts anew after a reload.
+  }
+}
+
+function readDraft(): Draft {
   try {
     return { ...newDraft(), ...JSON.parse(sessionStorage.getItem(draftKey) ?? "{}") };
   } catch {

@@ -133,7 +133,7 @@ test("a delivery that waits says why, and is retried", async (t) => {
   await writeFile(crm, "not a folder");
   await submit({ firstName: "Late", lastName: "Arrival", email: "late@example.com" });
   const { page, faults } = await open(t, "#deliveries");
-  const card = page.locator(".card", { hasText: "Late Arrival" });
+  const card = page.locator(".card", { hasText: "Late Arrival" }).filter({ hasText: "CRM" });
   await card.getByText(/Waiting for the CRM: .*next try/).waitFor();
   assert.ok((await picture(page, "inbox-deliveries")).colours > blank);
   await rm(crm);
