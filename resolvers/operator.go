@@ -208,7 +208,13 @@ func (r *Resolver) eraseLeads(
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	r.audit(ctx, "eraseLeads", found...)
+
+	// A preview erases nothing, and reads what `leads` would show.
+	field := "eraseLeads"
+	if dryRun {
+		field = "leads"
+	}
+	r.audit(ctx, field, found...)
 
 	receipt, err := r.Operators.Erase(ctx, email, dryRun)
 	if err != nil {

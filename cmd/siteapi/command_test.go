@@ -143,7 +143,7 @@ func TestCommandsNeedFewSettings(t *testing.T) {
 		said{"cms setup", []string{"needs no webhook"}, nil},
 	)
 
-	if out, code := s.run("doctor"); code != 1 || !strings.Contains(out, "CONTENT_TTL: must be") {
+	if out, code := s.run("doctor"); code != 2 || !strings.Contains(out, "CONTENT_TTL: must be") {
 		t.Errorf("the doctor uses all: %d %s", code, out)
 	}
 	if out, code := command(t, []string{"DATA_DIR=" + t.TempDir()}, "leads", "list"); code != 1 ||

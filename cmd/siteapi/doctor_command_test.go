@@ -56,6 +56,9 @@ func strict() []string {
 		"CACHE_API_TOKEN=hush-0123456789-0123456789",
 		"CMS_WEBHOOK_SECRET=hush-9876543210-9876543210",
 		"CMS_WEBHOOK_SIGNING_SECRET=hush-5555555555-5555555555",
+		"ADMIN_API_TOKEN=hush-7777777777-7777777777",
+		"CONTENT_TYPES=heroSection",
+		"CORS_ALLOWED_ORIGINS=https://site.example",
 		"RATE_LIMITS=on",
 		"SITE_URL=https://api.example",
 		"TRUSTED_PROXIES=127.0.0.1",
@@ -109,7 +112,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 
 func TestDoctorOnSettings(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, strict()...)
+	s := newSite(t, append(strict(), "CMS_DRIVER=file", "CMS_FILE="+ownContent(t))...)
 	risky := []string{
 		"CACHE_API_TOKEN=hush",
 		"SITE_URL=http://x.example",
@@ -140,6 +143,11 @@ func TestDoctorOnSettings(t *testing.T) {
 		t.Errorf("warnings, strictly: %d", code)
 	}
 
+	empty, _ := s.doctor([]string{"CONTENT_TYPES=", "CORS_ALLOWED_ORIGINS=", "ADMIN_API_TOKEN="})
+	for _, name := range []string{"CONTENT_TYPES", "CORS_ALLOWED_ORIGINS", "ADMIN_API_TOKEN"} {
+		empty.says(t, "settings", "WARNING", name+" is empty")
+	}
+
 	c, code = s.doctor([]string{"TRUSTED_PROXIES=::/0"})
 	if c.says(t, "settings", "FAILED", "pretend to be any client"); code != 2 {
 		t.Errorf("a failure: %d", code)
@@ -157,6 +165,41 @@ func TestDoctorOnSettings(t *testing.T) {
 	}
 
 	s.refuses(map[string]string{"doctor x": "one argument too many", "doctor --server ftp://x": "--server"})
+}
+
+// Wrong settings are reported one by one, and what does not depend on them is checked.
+func TestDoctorGoesOnAfterWrongSettings(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, strict()...)
+	c, code := s.doctor([]string{
+		"CACHE_URL=x://hush",
+		"LISTEN_ADDR=8080",
+		"CMS_DRIVER=sanity",
+		"SANITY_PROJECT_ID=hush!",
+	})
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+
+	for _, words := range []string{
+		"CACHE_URL: must",
+		"LISTEN_ADDR: must",
+		"SANITY_PROJECT_ID: must",
+		"SANITY_TOKEN: is required",
+	} {
+		c.says(t, "settings", "FAILED", words)
+	}
+	for _, check := range []string{"cache", "cms", "prices", "mail"} {
+		c.says(t, check, "WARNING", "not checked")
+	}
+	c.says(t, "data folder", "OK", "written and synced")
+	c.says(t, "database", "WARNING", "first start")
+
+	c, _ = s.doctor([]string{"DATABASE_URL=mysql://hush"})
+	c.says(t, "settings", "FAILED", "DATABASE_URL: must")
+	c.says(t, "settings", "FAILED", "CMS_DRIVER: is required in production")
+	c.says(t, "database", "WARNING", "not checked")
+	c.says(t, "cache", "OK", "in the memory")
 }
 
 func TestDoctorOnUpstreams(t *testing.T) {

@@ -207,6 +207,9 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	}
 
 	log := s.log.String()
+	if n := strings.Count(log, `"field":"eraseLeads"`); n != 1 {
+		t.Errorf("%d erasures are logged, want one: a preview is none", n)
+	}
 	for _, field := range []string{
 		"leads",
 		"lead",

@@ -18,22 +18,22 @@ func checkServing(s *config.Settings) error {
 		return nil
 	}
 
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("the settings can't be used:\n"+format, args...)
+	refuse := func(setting, format string, args ...any) error {
+		return config.Problems{{Setting: setting, Err: fmt.Errorf(format, args...)}}
 	}
 	const remedy = "set CMS_DRIVER=sanity, or CMS_DRIVER=file with CMS_FILE, the path of your content"
 	if !s.Given("CMS_DRIVER") {
-		return refuse("CMS_DRIVER: is required in production: " + remedy)
+		return refuse("CMS_DRIVER", "is required in production: "+remedy)
 	}
 
 	content, err := os.ReadFile(s.ContentPath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("CMS_FILE: is required in production, as there is no %s: %s", s.ContentPath(), remedy)
+		return refuse("CMS_FILE", "is required in production, as there is no %s: %s", s.ContentPath(), remedy)
 	case err != nil:
-		return refuse("CMS_FILE: cannot be read: %w", err)
+		return refuse("CMS_FILE", "cannot be read: %w", err)
 	case cmsfile.IsSample(content):
-		return refuse("CMS_FILE: %s holds the sample company, not a site of yours: %s",
+		return refuse("CMS_FILE", "%s holds the sample company, not a site of yours: %s",
 			s.ContentPath(), remedy)
 	}
 	return nil

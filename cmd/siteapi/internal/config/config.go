@@ -113,19 +113,43 @@ func (s *Settings) ContentPath() string {
 	return filepath.Join(s.DataDir, "content.json")
 }
 
-// Read reads all settings and checks those whose names are given, or all if none is
-// given: a command needs only the settings that it uses. A name may end in * to stand for
-// all names that begin with it. The error lists every problem, each with its remedy.
+// Problem is a setting that cannot be used, with the reason and the remedy.
+type Problem struct {
+	Setting string
+	Err     error
+}
+
+// Problems are all settings that cannot be used.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	text := "the settings can't be used:"
+	for _, problem := range p {
+		text += "\n" + problem.Setting + ": " + problem.Err.Error()
+	}
+	return text
+}
+
+// Concern reports whether a setting with one of these names cannot be used. A name may
+// end in * to stand for all names that begin with it.
+func (p Problems) Concern(names ...string) bool {
+	return slices.ContainsFunc(p, func(problem Problem) bool { return matches(problem.Setting, names) })
+}
+
+// Read reads all settings and checks those whose names are given as in
+// [Problems.Concern], or all if none is given: a command needs only the settings that it
+// uses. The error is of the type [Problems]; the settings that come with it have the
+// defaults of those that it names.
 func Read(lookup func(string) string, names ...string) (*Settings, error) {
 	s := &Settings{given: map[string]bool{}, values: map[string]string{}}
 
 	// Other defaults depend on the environment. An unknown one counts as production.
 	s.Environment = strings.TrimSpace(lookup("ENVIRONMENT"))
 
-	var problems []error
+	var problems Problems
 	report := func(name string, err error) {
-		if err != nil && selected(name, names) {
-			problems = append(problems, fmt.Errorf("%s: %w", name, err))
+		if err != nil && (len(names) == 0 || matches(name, names)) {
+			problems = append(problems, Problem{name, err})
 		}
 	}
 
@@ -136,25 +160,26 @@ func Read(lookup func(string) string, names ...string) (*Settings, error) {
 		}
 
 		given := strings.TrimSpace(lookup(item.Name))
-		value := cmp.Or(given, def)
-		s.given[item.Name], s.values[item.Name] = given != "", value
-		if value != "" {
-			report(item.Name, item.set(value))
+		s.given[item.Name], s.values[item.Name] = given != "", cmp.Or(given, def)
+		for _, value := range []string{def, given} {
+			if value != "" {
+				report(item.Name, item.set(value))
+			}
 		}
 	}
 
 	s.complete(report)
 	s.checkSafety(report)
 	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return nil, fmt.Errorf("the settings can't be used:\n%w", errors.Join(problems...))
+		slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Setting, b.Setting) })
+		return s, problems
 	}
 	return s, nil
 }
 
-// selected reports whether a setting is to be checked.
-func selected(name string, names []string) bool {
-	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
+// matches reports whether a setting is among some names.
+func matches(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
 		prefix, many := strings.CutSuffix(n, "*")
 		return n == name || many && strings.HasPrefix(name, prefix)
 	})

@@ -25,10 +25,13 @@ import (
 // The parsers below take a value that is not empty. Their errors say what the value must
 // be, and never repeat one that may contain a password.
 
-// into returns a function that parses a value and stores the result.
+// into returns a function that parses a value and stores the result, unless it is wrong.
 func into[T any](to *T, parse func(string) (T, error)) func(string) error {
-	return func(v string) (err error) {
-		*to, err = parse(v)
+	return func(v string) error {
+		parsed, err := parse(v)
+		if err == nil {
+			*to = parsed
+		}
 		return err
 	}
 }

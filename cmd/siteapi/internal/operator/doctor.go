@@ -114,7 +114,7 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
 	}
 
-	return append(slices.Concat(Checks(s), d.Checks()), resolvers.Check{
+	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), resolvers.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn resolvers.Warn) (string, error) {
@@ -134,6 +134,61 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 			return "none answers at " + c.server(), nil //nolint:nilerr // it need not run
 		},
 	})
+}
+
+// withoutWrong reports each setting that cannot be used, and replaces the checks that
+// depend on one: with its default they would examine another system.
+func (c *call) withoutWrong(checks []resolvers.Check) []resolvers.Check {
+	wrong := slices.Clone(c.wrong)
+	if !wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
+		unserved, _ := errors.AsType[config.Problems](c.CheckServing(c.settings))
+		wrong = append(wrong, unserved...)
+	}
+
+	var found []resolvers.Check
+	for _, problem := range wrong {
+		found = append(found, resolvers.Check{
+			Name:   "settings",
+			Advice: "correct it: until then no start is possible",
+			Run: func(context.Context, resolvers.Warn) (string, error) {
+				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
+			},
+		})
+	}
+
+	for _, check := range checks {
+		if wrong.Concern(settingsOf(check.Name)...) {
+			check.Run = func(_ context.Context, warn resolvers.Warn) (string, error) {
+				warn("not checked: its settings can't be used", "correct them, and run this again")
+				return "", nil
+			}
+		}
+		found = append(found, check)
+	}
+	return found
+}
+
+// settingsOf returns the settings that a check depends on.
+func settingsOf(check string) []string {
+	content := []string{"DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}
+
+	switch check {
+	case "data folder":
+		return []string{"DATA_DIR"}
+	case "database", "deliveries", "edge", "watch":
+		return databaseSettings()
+	case "cache":
+		return []string{"CACHE_URL", "CACHE_PREFIX"}
+	case "cms":
+		return append(content, "CONTENT_TYPES")
+	case "prices":
+		return append(content, databaseSettings()...)
+	case "crm":
+		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
+	case "mail":
+		return append(databaseSettings(), mailSettings()...)
+	}
+	return nil
 }
 
 // Checks returns the checks that do not depend on other systems.
@@ -176,6 +231,18 @@ func checkSettings(s *config.Settings, warn resolvers.Warn) (string, error) {
 	doubt(s.CMSDriver == "sanity" && len(s.SigningSecrets) == 0,
 		"CMS_WEBHOOK_SIGNING_SECRET is not set: a webhook that was overheard can be repeated",
 		"set a secret in the CMS's webhook, and the same one here")
+
+	doubt(len(s.ContentTypes) == 0,
+		"CONTENT_TYPES is empty: the field content serves no documents",
+		"list the document types of your site, such as heroSection,quoteOption")
+
+	doubt(len(s.CORSOrigins) == 0,
+		"CORS_ALLOWED_ORIGINS is empty: only pages at the service's own address may call it from a browser",
+		"list the origins of your sites; if they have the service's own, that")
+
+	doubt(len(s.AdminTokens) == 0,
+		"ADMIN_API_TOKEN is empty: the inbox and the operators' fields are closed",
+		"set a long random value, for instance from `openssl rand -hex 32`, and give it to sales")
 
 	doubt(s.CRMDriver == "file",
 		"CRM_DRIVER=file: contacts are only written to files in DATA_DIR",

@@ -140,6 +140,7 @@ func Commands(d Deps) []*cobra.Command {
 
 		d.command(nil, examine,
 			"doctor", "check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
+			despiteSettings(),
 			jsonFlag(), boolFlag("strict", "exit code 2 for warnings too"), serverFlag()),
 
 		d.command(nil, printConfig,
@@ -228,8 +229,10 @@ type call struct {
 	args     []string
 	out      *bufio.Writer // keeps the first error, with which the command fails
 	settings *config.Settings
-	db       *Database      // nil unless the command works on the database
-	rules    *leads.Service // the rules of leads on that database
+	wrong    config.Problems // settings that cannot be used, for a command that goes on
+	despite  bool            // the command goes on with wrong settings
+	db       *Database       // nil unless the command works on the database
+	rules    *leads.Service  // the rules of leads on that database
 
 	texts  map[string]string // values of flags by name
 	times  map[string]time.Time
@@ -257,7 +260,8 @@ func (d Deps) command(settings []string, do action, name, summary string, option
 		if until, ok := c.times["until"]; ok && !c.times["since"].Before(until) {
 			return errors.New("--until: must be later than --since")
 		}
-		if c.settings, err = config.Read(d.Getenv, settings...); err != nil {
+		c.settings, err = config.Read(d.Getenv, settings...)
+		if c.wrong, _ = errors.AsType[config.Problems](err); err != nil && !c.despite {
 			return err
 		}
 
@@ -274,6 +278,9 @@ func (d Deps) command(settings []string, do action, name, summary string, option
 	}
 	return c.Command
 }
+
+// despiteSettings lets a command go on with settings that cannot be used.
+func despiteSettings() option { return func(c *call) { c.despite = true } }
 
 // onDatabase returns a command that works on the database and nothing else.
 func (d Deps) onDatabase(do action, name, summary string, options ...option) *cobra.Command {
