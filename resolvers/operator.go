@@ -65,7 +65,20 @@ func (r *Resolver) leads(
 	if n > 0 {
 		page.PageInfo.EndCursor = &edges[n-1].Cursor
 	}
+	if asks(ctx, "csv") {
+		page.CSV = table(found[:n], after == "")
+	}
 	return page, nil
+}
+
+// table returns leads as CSV.
+func table(list []*schema.Lead, heading bool) string {
+	var text strings.Builder
+	write := leads.CSV(&text, heading)
+	for _, lead := range list {
+		_ = write(lead) // a Builder takes everything
+	}
+	return text.String()
 }
 
 // deliveryPage implements the root field `deliveries`.
@@ -131,8 +144,12 @@ func badCursor() error {
 // asksDeliveries reports whether an operation selects deliveries below the current field,
 // or what follows from them.
 func asksDeliveries(ctx context.Context) bool {
-	op, set := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections
-	return selects(op, set, "deliveries") || selects(op, set, "noMailReason")
+	return asks(ctx, "deliveries") || asks(ctx, "noMailReason")
+}
+
+// asks reports whether an operation selects a field of that name below the current one.
+func asks(ctx context.Context, name string) bool {
+	return selects(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections, name)
 }
 
 func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bool {

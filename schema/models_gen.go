@@ -321,6 +321,9 @@ type LeadConnection struct {
 	Edges []*LeadEdge `json:"edges"`
 	// Whether there are more.
 	PageInfo *PageInfo `json:"pageInfo"`
+	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
+	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
+	CSV string `json:"csv"`
 }
 
 // Who asks for a quote.

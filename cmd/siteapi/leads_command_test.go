@@ -183,7 +183,7 @@ func TestLeadsExport(t *testing.T) {
 		"email":         "odd@example.com",
 		"first_name":    `'=HYPERLINK("http://evil.example","x")`,
 		"last_name":     "Ionescu\x1b[31m, \"Ștefan\"\nX",
-		"phone":         "'+40 721",
+		"phone":         "0040 721",
 		"locale":        "",
 		"company":       "Țară; '=cmd|' /C calc'!A0 \u202egpj.exe",
 		"project_type":  "web-app",

@@ -81,8 +81,8 @@ type Filter struct {
 	InReview  bool      // only leads in review
 	Rejected  bool      // only rejected leads
 
-	// Search lists words. Each has to be the beginning of a first name, last name, e-mail
-	// address or id.
+	// Search lists words. Each has to be the beginning of a word of the name or company, of
+	// the e-mail address, its domain or the id. A telephone number is one word.
 	Search string
 
 	Locale string   // only leads in this language

@@ -1764,6 +1764,29 @@ func (ec *executionContext) fieldContext_LeadConnection_pageInfo(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConnection_csv(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CSV, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConnection_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConnection", field, false, false, "String")
+}
+
 func (ec *executionContext) _LeadContact_firstName(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2989,6 +3012,11 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 			}
 		case "pageInfo":
 			out.Values[i] = ec._LeadConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "csv":
+			out.Values[i] = ec._LeadConnection_csv(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -195,6 +195,7 @@ type ComplexityRoot struct {
 	}
 
 	LeadConnection struct {
+		CSV      func(childComplexity int) int
 		Edges    func(childComplexity int) int
 		PageInfo func(childComplexity int) int
 	}
@@ -942,6 +943,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Lead.SubmittedAt(childComplexity), true
 
+	case "LeadConnection.csv":
+		if e.ComplexityRoot.LeadConnection.CSV == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConnection.CSV(childComplexity), true
 	case "LeadConnection.edges":
 		if e.ComplexityRoot.LeadConnection.Edges == nil {
 			break
@@ -1952,8 +1959,9 @@ enum RestAnswer {
   """
   leads(
     """
-    Words, each of which must be a prefix of the first name, the last name, the e-mail address or the PDF
-    reference (the id), in any letter case, with or without diacritics. Left out or empty: all leads.
+    Words, each of which must be a prefix of a word of the name or the company, of the e-mail address or its domain,
+    or of the PDF reference (the id), in any letter case, with or without diacritics; a telephone number in any
+    spelling. Left out or empty: all leads.
     """
     search: String @constraint(maxLength: 254)
     "Only leads in this state."
@@ -2101,6 +2109,11 @@ type LeadConnection {
   edges: [LeadEdge!]!
   "Whether there are more."
   pageInfo: PageInfo!
+  """
+  The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The names of the columns come first on the
+  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
+  """
+  csv: String!
 }
 
 "A lead in a page."
@@ -3131,6 +3144,8 @@ func (ec *executionContext) childFields_LeadConnection(ctx context.Context, fiel
 		return ec.fieldContext_LeadConnection_edges(ctx, field)
 	case "pageInfo":
 		return ec.fieldContext_LeadConnection_pageInfo(ctx, field)
+	case "csv":
+		return ec.fieldContext_LeadConnection_csv(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadConnection", field.Name)
 }

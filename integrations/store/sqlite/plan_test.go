@@ -59,6 +59,7 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		"ids":       {IDs: []string{"a", "b"}},
 		"locale":    {Locale: "ro"},
 		"search":    {Search: "ana pop"},
+		"telephone": {Search: "+40721000111"},
 		"all": {
 			Search:   "ana",
 			Locale:   "ro",

@@ -68,8 +68,19 @@ func search(t *testing.T, s Subject) {
 	db := s.MustOpen(t, nil)
 	const n = 3500 // more than the window that is searched row by row
 	people := map[int]lead.Contact{
-		3:        {FirstName: "Ștefania", LastName: "Țurcanu", Email: "stef@example.com"},
-		7:        {FirstName: "José María", LastName: "Núñez-Pérez", Email: "Jose@Example.com"},
+		3: {
+			FirstName: "Ștefania",
+			LastName:  "Țurcanu",
+			Email:     "stef@example.com",
+			Phone:     "+40 (0)721-000.111",
+			Company:   "S.C. Casă Verde-Nouă SRL",
+		},
+		7: {
+			FirstName: "José María",
+			LastName:  "Núñez-Pérez",
+			Email:     "Jose@Núñez.example",
+			Phone:     "0721 000 222",
+		},
 		n - 2:    {FirstName: "Stefan", LastName: "O'Brien", Email: "ana-maria@example.com"},
 		n - 1000: {FirstName: "Strauß", LastName: "İnan", Email: "x@example.com"},
 	}
@@ -112,6 +123,18 @@ func search(t *testing.T, s Subject) {
 	check(store.Filter{Search: "stef"}, n-2, 3)
 	check(store.Filter{Search: "  STEF ȚUR "}, 3)
 	check(store.Filter{Search: "ștef@example.com turcanu"}, 3)
+	for _, words := range []string{
+		"casa verde", "NOUA", "srl casa stef",
+		"+40721000111", "+40 721 000 111", "0040 721/000.111", "0721 000 1", "(0721) 000-11",
+		"40721000111", "turcanu 0721 000 111",
+	} {
+		check(store.Filter{Search: words}, 3)
+	}
+	for _, words := range []string{"nuñez.exam", "@nunez.example", "0721 000 22", "+40 721 000 222"} {
+		check(store.Filter{Search: words}, 7)
+	}
+	check(store.Filter{Search: "0721 000"}, 7, 3)
+	check(store.Filter{Search: "721 000 111 222"})
 	check(store.Filter{Search: "maria perez"}, 7)
 	check(store.Filter{Search: "nunez-p"}, 7)
 	check(store.Filter{Search: "ana-m"}, n-2)
@@ -142,6 +165,10 @@ func search(t *testing.T, s Subject) {
 
 	s.Exec(t, `DELETE FROM search_terms; UPDATE submissions SET searchable = 0`)
 	check(store.Filter{Search: "stef"}, n-2)
+
+	// An earlier release stored fewer terms.
+	s.Exec(t, `DELETE FROM search_terms WHERE term LIKE '721%'; UPDATE submissions SET searchable = 1`)
+	check(store.Filter{Search: "0721 000 222"}, 7)
 }
 
 func sessions(t *testing.T, s Subject) {

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,14 +19,16 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
 // leadFlags narrow a listing of leads.
 func leadFlags() option {
 	return options(
-		textFlag("search", "only leads whose first name, last name, e-mail address or PDF reference\n"+
-			"begins with each of these `words`"),
+		textFlag("search", "only leads in which a word of the name or company, the e-mail address,\n"+
+			"its domain or the PDF reference begins with each of these `words`,\n"+
+			"or the telephone number does"),
 		textFlag("email", "only leads of this `address`, in any letter case"),
 		enumFlag("state", "only leads in this `state`", schema.AllLeadState),
 		periodFlags("leads submitted"),
@@ -172,7 +172,7 @@ func exportLeads(ctx context.Context, c *call) error {
 
 		write := func(l *schema.Lead) error { return encoder.Encode(l) }
 		if c.texts["format"] != "ndjson" {
-			write = csvWriter(w)
+			write = leads.CSV(w, true)
 		}
 
 		n, f := 0, store.Filter{Limit: 500} // leads that are held in memory at a time
@@ -195,60 +195,6 @@ func exportLeads(ctx context.Context, c *call) error {
 		return fmt.Sprintf("%d leads", n), nil
 	})
 }
-
-// csvWriter writes leads as RFC 4180 describes: with commas, CRLF and UTF-8. The writer w
-// has to keep its errors.
-func csvWriter(w io.Writer) func(*schema.Lead) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-
-	row := func(cells ...string) error {
-		for i, cell := range cells {
-			cells[i] = inert(cell)
-		}
-
-		_ = out.Write(cells)
-		out.Flush()
-		return out.Error()
-	}
-
-	// Excel reads letters such as ș only if the file begins with a byte order mark.
-	_, _ = io.WriteString(w, "\ufeff")
-	_ = row(
-		"submitted_at", "submission_id", "reference",
-		"first_name", "last_name", "email",
-		"phone", "company", "locale",
-		"project_type", "features",
-		"complexity", "timeline",
-		"estimate_min", "estimate_max", "currency",
-		"session_id", "pdf", "state", "signals", "price_status",
-	)
-
-	return func(l *schema.Lead) error {
-		signals := make([]string, len(l.Signals))
-		for i, s := range l.Signals {
-			signals[i] = string(s)
-		}
-
-		return row(
-			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
-			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
-			orEmpty(l.Contact.Phone), orEmpty(l.Contact.Company), orEmpty(l.Locale),
-			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
-			orEmpty(l.Selections.Complexity), orEmpty(l.Selections.Timeline),
-			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"), orEmpty(l.PriceStatus),
-		)
-	}
-}
-
-// formula finds text that a spreadsheet could take for the beginning of a formula: at the
-// beginning of a cell, and after a character that separates cells where the separator is
-// not the comma. East Asian versions accept the wide forms of the signs as well.
-var formula = regexp.MustCompile("(^|[,;|\t\r\n])([ \u00a0\"]*)([-=+@\uff1d\uff0b\uff0d\uff20])")
-
-// inert writes ' before each beginning of a formula.
-func inert(cell string) string { return formula.ReplaceAllString(cell, "$1$2'$3") }
 
 func eraseLeads(ctx context.Context, c *call) error {
 	email, err := c.address()

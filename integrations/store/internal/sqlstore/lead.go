@@ -36,7 +36,7 @@ const (
 	leadColumns = `id, session_id, email, body, content_key, submitted_at, held`
 	selectLead  = `SELECT ` + leadColumns + ` FROM submissions`
 	insertLead  = `INSERT INTO submissions (` + leadColumns + `, searchable)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 1) ON CONFLICT (content_key) DO NOTHING`
+VALUES ($1, $2, $3, $4, $5, $6, $7, 2) ON CONFLICT (content_key) DO NOTHING`
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO NOTHING`
 )

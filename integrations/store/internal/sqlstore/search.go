@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -33,18 +34,57 @@ func fold(text string) string {
 	).Replace(strings.ToLower(folded))
 }
 
-// searchTerms returns the terms that a lead is found by. A double name is found by
-// its second part as well.
+// searchTerms returns the terms that a lead is found by. A double name is found by its
+// second part as well, and an address by its domain.
 func searchTerms(s lead.Lead) []string {
-	words := strings.Fields(fold(s.Contact.FirstName + " " + s.Contact.LastName))
+	c := s.Contact
+	words := strings.Fields(fold(c.FirstName + " " + c.LastName + " " + c.Company))
 	for _, word := range words {
 		words = append(words, strings.Split(word, "-")[1:]...)
 	}
 
-	words = append(words, fold(s.Contact.Email), fold(s.ID), localeTerm(s.Locale))
+	email := fold(c.Email)
+	_, domain, _ := strings.Cut(email, "@")
+	words = append(words, email, domain, fold(s.ID), localeTerm(s.Locale))
+
+	phone := strings.ReplaceAll(fold(c.Phone), "(0)", "")
+	words = append(words, nationalNumber(phone), strings.TrimLeft(digits(phone), "0"))
 
 	slices.Sort(words)
 	return slices.DeleteFunc(slices.Compact(words), func(word string) bool { return word == "" })
+}
+
+// phoneLength is how many digits a search needs to be one for a telephone number.
+const phoneLength = 5
+
+var (
+	// phoneWord is a part of a telephone number, as people write it.
+	phoneWord = regexp.MustCompile(`^[\d()./+-]+$`)
+
+	// countryCode is the country code of an international number, by the plan of the ITU.
+	countryCode = regexp.MustCompile(
+		`^(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})`)
+)
+
+// digits returns the digits of a text.
+func digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// nationalNumber returns the digits of a telephone number without the country code and
+// the zero before it, so that every spelling of a number gives the same.
+func nationalNumber(phone string) string {
+	number := digits(phone)
+	international, ok := strings.CutPrefix(number, "00")
+	if ok || strings.HasPrefix(strings.TrimLeft(phone, " ("), "+") {
+		number = countryCode.ReplaceAllString(international, "")
+	}
+	return strings.TrimLeft(number, "0")
 }
 
 // addTerms makes leads searchable.
@@ -59,19 +99,21 @@ func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
 	}
 
 	_, err := tx.Exec(ctx,
-		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", "), args...)
+		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", ")+
+			` ON CONFLICT DO NOTHING`, args...)
 	if err != nil {
 		return fmt.Errorf("storing the search terms: %w", err)
 	}
 	return nil
 }
 
-// IndexLeads makes leads searchable that another program stored, such as an
-// earlier release or a copy. It works in batches of 200.
+// IndexLeads makes leads searchable that another program stored, such as an earlier
+// release or a copy. Their column searchable is 1 if their terms lack company, telephone
+// and domain. It works in batches of 200.
 func (s *Store) IndexLeads(ctx context.Context) error {
 	for first, last := "", ""; ; first = last {
 		err := s.db.Query(ctx,
-			`SELECT id FROM submissions WHERE searchable = 0 AND id > $1 ORDER BY id LIMIT 200`,
+			`SELECT id FROM submissions WHERE searchable < 2 AND id > $1 ORDER BY id LIMIT 200`,
 			[]any{first},
 			func(scan Scan) error { return scan(&last) },
 		)
@@ -82,7 +124,7 @@ func (s *Store) IndexLeads(ctx context.Context) error {
 		err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 			var found []lead.Lead
 			err := tx.Query(ctx,
-				`UPDATE submissions SET searchable = 1 WHERE searchable = 0 AND id > $1 AND id <= $2
+				`UPDATE submissions SET searchable = 2 WHERE searchable < 2 AND id > $1 AND id <= $2
 RETURNING `+leadColumns,
 				[]any{first, last},
 				func(scan Scan) error {
@@ -107,13 +149,45 @@ RETURNING `+leadColumns,
 	}
 }
 
-// searched returns the conditions on search_terms that a filter's search and locale ask
-// for, one for each term. At most eight words of a search are used.
-func searched(f store.Filter) (each []conditions) {
-	words := strings.Fields(fold(f.Search))
-	for _, word := range words[:min(len(words), 8)] {
-		each = append(each, conditions{[]string{"term >= ? AND term < ?"}, []any{word, word + "\U0010FFFF"}})
+// searchWords returns the words of a search, each as the beginnings of terms that it
+// stands for. The parts of a telephone number are one word.
+func searchWords(search string) (words [][]string) {
+	for parts := strings.Fields(fold(search)); len(parts) > 0; {
+		n := 0
+		for n < len(parts) && phoneWord.MatchString(parts[n]) {
+			n++
+		}
+
+		phone := strings.Join(parts[:n], " ")
+		number := nationalNumber(phone)
+		switch {
+		case len(digits(phone)) < phoneLength, number == "":
+			n = 1
+			words = append(words, []string{strings.TrimPrefix(parts[0], "@")})
+		case n == 1: // It may as well be the beginning of an id.
+			words = append(words, []string{phone, number})
+		default:
+			words = append(words, []string{number})
+		}
+		parts = parts[n:]
 	}
+	return words
+}
+
+// searched returns the conditions on search_terms that a filter's search and locale ask
+// for, one for each word. At most eight words of a search are used.
+func searched(f store.Filter) (each []conditions) {
+	words := searchWords(f.Search)
+	for _, prefixes := range words[:min(len(words), 8)] {
+		var either []string
+		var args []any
+		for _, prefix := range prefixes {
+			either = append(either, "term >= ? AND term < ?")
+			args = append(args, prefix, prefix+"\U0010FFFF")
+		}
+		each = append(each, conditions{[]string{"(" + strings.Join(either, " OR ") + ")"}, args})
+	}
+
 	if f.Locale != "" {
 		each = append(each, conditions{[]string{"term = ?"}, []any{localeTerm(f.Locale)}})
 	}

@@ -138,7 +138,7 @@ export type LeadExportQueryVariables = Exact<{
 }>;
 
 
-export type LeadExportQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly sessionId: string, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly pdfUrl: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null }, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type LeadExportQuery = { readonly leads: { readonly csv: string, readonly edges: ReadonlyArray<{ readonly cursor: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type LeadPdfQueryVariables = Exact<{
   id: string | number;
@@ -405,36 +405,9 @@ export const LeadExportDocument = new TypedDocumentString(`
     first: $first
     after: $after
   ) {
+    csv
     edges {
-      node {
-        id
-        reference
-        state
-        submittedAt
-        locale
-        sessionId
-        signals
-        priceStatus
-        pdfUrl
-        contact {
-          firstName
-          lastName
-          email
-          phone
-          company
-        }
-        selections {
-          projectType
-          features
-          complexity
-          timeline
-        }
-        estimate {
-          min
-          max
-          currency
-        }
-      }
+      cursor
     }
     pageInfo {
       hasNextPage

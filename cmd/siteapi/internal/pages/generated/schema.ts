@@ -459,6 +459,11 @@ export type LeadConnection = {
   readonly edges: ReadonlyArray<LeadEdge>;
   /** Whether there are more. */
   readonly pageInfo: PageInfo;
+  /**
+   * The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
+   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
+   */
+  readonly csv: Scalars['String']['output'];
 };
 
 /** Who asks for a quote. */

@@ -97,7 +97,7 @@ function Search({ value }: { value: string }) {
       <input
         type="search"
         aria-label="Search leads"
-        placeholder="Name, e-mail or reference"
+        placeholder="Name, company, e-mail, phone, reference"
         maxLength={200}
         spellcheck={false}
         value={text}

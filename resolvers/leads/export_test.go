@@ -1,4 +1,4 @@
-package operator
+package leads
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"siteapi/integrations/lead/leadtest"
-	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -17,7 +16,7 @@ import (
 func TestColumnsOfExport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := csvWriter(&out)(leads.New(*leadtest.Filled(), schema.LeadStateDelivered)); err != nil {
+	if err := CSV(&out, true)(New(*leadtest.Filled(), schema.LeadStateDelivered)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -45,7 +44,7 @@ func TestColumnsOfExport(t *testing.T) {
 		}
 
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {
-			t.Errorf("csvWriter in leads.go: the field %s has no column %s, or an empty cell there",
+			t.Errorf("columns in export.go: the field %s has no column %s, or an empty cell there",
 				path, column)
 		}
 	}
