@@ -22,18 +22,7 @@ import (
 const minAnswer = 8 << 20
 
 // maxAnswer is the size of the largest answer: all content once has to fit.
-func (r *Resolver) maxAnswer() int { return max(minAnswer, r.content.size()) }
-
-// size returns the bytes of all content in memory.
-func (c *contentService) size() int {
-	size := 0
-	for _, l := range c.locales {
-		if latest := l.latest.Load(); latest != nil {
-			size += latest.size
-		}
-	}
-	return size
-}
+func (r *Resolver) maxAnswer() int { return max(minAnswer, r.Content.Size()) }
 
 // answerSize is the statistic of an operation with the bytes of the root fields so far.
 const answerSize = "answerSize"

@@ -46,18 +46,11 @@ func (r *Resolver) clearCache(
 		})
 	}
 
-	cleared, err := r.content.clear(ctx, glob)
+	cleared, locales, err := r.Content.Clear(ctx, glob)
 	if err != nil {
-		return nil, err
+		return nil, translate(err)
 	}
-
-	var removed []schema.Locale
-	for _, locale := range schema.Locales() {
-		if glob.Match(contentKey(locale)) {
-			removed = append(removed, locale)
-		}
-	}
-	r.refetchForEdge(removed)
+	r.Content.RefetchForEdge(locales)
 
 	// No other pattern is logged: it may hold the id of a quote, which opens its PDF.
 	if text != "*" && !strings.HasPrefix(text, "content:") {
@@ -78,12 +71,12 @@ func (r *Resolver) invalidateCache(
 		return nil, badInput(problems...)
 	}
 
-	keys, err := r.content.invalidate(ctx, locales)
+	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
-		return nil, err
+		return nil, translate(err)
 	}
 
-	r.refetchForEdge(locales)
+	r.Content.RefetchForEdge(locales)
 	r.Log.Info().Ctx(ctx).Strs("keys", keys).Msg("cache invalidated")
 	return &schema.InvalidateCachePayload{Success: true, Invalidated: keys}, nil
 }

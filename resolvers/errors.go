@@ -15,6 +15,7 @@ import (
 
 	"siteapi/integrations/cache"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -64,6 +65,10 @@ func translate(err error) error {
 	}
 
 	switch {
+	case errors.Is(err, content.ErrUnavailable):
+		return unavailable("The content is not available at the moment.", err)
+	case errors.Is(err, content.ErrNotRecorded):
+		return unavailable("The database, which records what is invalidated, is not available at the moment.", err)
 	case errors.Is(err, cache.ErrUnavailable):
 		return unavailable("The cache is not available at the moment.", err)
 	case errors.Is(err, store.ErrUnavailable):

@@ -15,9 +15,7 @@ import (
 
 // Limits of what a price waits for, and how long a replaced one is honoured.
 const (
-	contentPatience = 300 * time.Millisecond // longest wait of a submit for content
-	rulesPatience   = 300 * time.Millisecond // longest wait until new rules are stored
-	honouredFor     = 24 * time.Hour
+	honouredFor = 24 * time.Hour
 )
 
 // day is the form of a day without a time.
@@ -28,13 +26,13 @@ func (r *Resolver) estimateQuote(
 	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
 	locale := value(asked, schema.DefaultLocale)
-	snap, err := r.content.read(ctx, locale)
+	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
 		return nil, translate(err)
 	}
 
-	answer := NewEstimate(snap.prices, snap.labels, in, locale, r.Now())
-	if answer.Revision != nil && r.usePriceRules(ctx, snap.prices) != nil {
+	answer := NewEstimate(snap.Prices, snap.Labels, in, locale, r.Now())
+	if answer.Revision != nil && r.Content.KeepPrices(ctx, snap.Prices) != nil {
 		answer.Revision = nil // nothing could be computed again by it
 	}
 	return answer, nil
@@ -89,7 +87,8 @@ func newEstimateLine(
 
 // lineLabel returns a text in a locale, the English one where that is missing.
 func lineLabel(locale schema.Locale, en, es, ro string) string {
-	return value(localized(&schema.LocalizedString{En: &en, Es: &es, Ro: &ro}, locale), en)
+	text := &schema.LocalizedString{En: &en, Es: &es, Ro: &ro}
+	return value(text.In(locale), en)
 }
 
 // choices returns what is chosen in some selections, in the order of the form.
@@ -108,41 +107,6 @@ func choices(s lead.Selections) (chosen []price.Choice) {
 	return chosen
 }
 
-// storePrices stores the rules of new content in the background, so that those before it
-// count as replaced from now on, even while nobody asks for a price. A command that only
-// writes mails has nowhere to store them.
-func (r *Resolver) storePrices(s *snapshot) {
-	if s.prices != nil && r.Prices != nil {
-		r.work.start(func(context.Context) { _ = r.usePriceRules(context.Background(), s.prices) }) // it logs
-	}
-}
-
-// usePriceRules stores rules the first time that this process uses them, so that a price
-// can be computed again after they were replaced.
-func (r *Resolver) usePriceRules(ctx context.Context, rules *price.Rules) error {
-	used := &r.content.locales[schema.Locale(rules.Locale)].priceRules
-	if latest := used.Load(); latest != nil && *latest == rules.Revision {
-		return nil
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, rulesPatience)
-	defer cancel()
-
-	text, err := rules.Encode()
-	if err == nil {
-		p := store.PriceRules{Revision: rules.Revision, Locale: rules.Locale, Rules: text}
-		err = r.Prices.UsePriceRules(ctx, p, r.Now())
-	}
-
-	if err != nil {
-		r.Log.Warn().Ctx(ctx).Err(err).Str("locale", rules.Locale).Msg("cannot store the rules of prices")
-		return err
-	}
-
-	used.Store(&rules.Revision)
-	return nil
-}
-
 // setPrice replaces the range that was sent with a lead by what the rules of the content
 // make of its choices, or only says how both compare where the rules don't enforce that.
 // Without rules the lead stays as it is.
@@ -151,12 +115,12 @@ func (r *Resolver) setPrice(ctx context.Context, l *lead.Lead, revision string) 
 	if !ok {
 		locale = schema.DefaultLocale
 	}
-	snap, err := r.content.readSoon(ctx, locale)
+	snap, err := r.Content.ReadSoon(ctx, locale)
 	if err != nil {
 		l.PriceStatus = lead.NotVerified
 		return
 	}
-	current := snap.prices
+	current := snap.Prices
 	if current == nil {
 		return
 	}
@@ -239,8 +203,8 @@ func (r *Resolver) countPrice(l *lead.Lead) {
 	if l.PriceStatus == "" {
 		return
 	}
-	r.Count(Event{"price", strings.ToLower(string(l.PriceStatus))})
+	r.Count("price", strings.ToLower(string(l.PriceStatus)))
 	if l.Price != nil && l.Price.Differs {
-		r.Count(Event{"price", "differs"})
+		r.Count("price", "differs")
 	}
 }

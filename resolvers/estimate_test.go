@@ -3,22 +3,34 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cache/memory"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
 // pricedCMS is a CMS with rules and one option, which may stop answering.
 type pricedCMS struct {
-	hangs chan struct{} // nil: it answers
-	err   error
+	hangs   chan struct{} // nil: it answers
+	err     error
+	renamed atomic.Bool // the option has another name
 }
 
 func (c *pricedCMS) Fetch(ctx context.Context, _ cms.Query) ([]cms.Document, error) {
+	option := "option"
+	if c.renamed.Load() {
+		option = "renamed"
+	}
+
 	if c.hangs != nil {
 		select {
 		case <-c.hangs:
@@ -33,7 +45,7 @@ func (c *pricedCMS) Fetch(ctx context.Context, _ cms.Query) ([]cms.Document, err
 			Fields: []byte(`{"currency":"EUR","spreadPercent":50,"roundTo":100,"enforce":true}`),
 		},
 		{
-			ID:     "option",
+			ID:     option,
 			Type:   cms.OptionType,
 			Fields: []byte(`{"group":"projectType","slug":"web-app","price":12000}`),
 		},
@@ -41,6 +53,24 @@ func (c *pricedCMS) Fetch(ctx context.Context, _ cms.Query) ([]cms.Document, err
 }
 
 func (*pricedCMS) Ping(context.Context) error { return nil }
+
+func newResolver(t *testing.T, source cms.Content, fallbackDir string, prices store.Prices) *Resolver {
+	t.Helper()
+	m := memory.New()
+	t.Cleanup(func() { _ = m.Close() })
+
+	service := content.New(content.Options{
+		CMS:         source,
+		Cache:       m,
+		Prices:      prices,
+		FallbackDir: fallbackDir,
+		Log:         zerolog.Nop(),
+		Now:         time.Now,
+		Life:        cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
+	})
+	t.Cleanup(func() { _ = service.Close(context.Background()) })
+	return New(Deps{Content: service, Cache: m, Prices: prices, Log: zerolog.Nop(), Now: time.Now})
+}
 
 // noPrices is a database that is away.
 type noPrices struct{ store.Prices }
@@ -58,9 +88,7 @@ func TestSubmissionsWaitBrieflyForContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	resolver := func(source *pricedCMS) *Resolver {
-		r := newContentResolver(t, source, dir, &clock{})
-		r.Prices = noPrices{}
-		return r
+		return newResolver(t, source, dir, noPrices{})
 	}
 	price := func(source *pricedCMS) (lead.Lead, time.Duration) {
 		l := newLead(input())
@@ -76,7 +104,7 @@ func TestSubmissionsWaitBrieflyForContent(t *testing.T) {
 			t.Errorf("without any content: %+v after %v", l, took)
 		}
 	}
-	if _, err := resolver(&pricedCMS{}).content.read(t.Context(), schema.LocaleRo); err != nil {
+	if _, err := resolver(&pricedCMS{}).Content.Read(t.Context(), schema.LocaleRo); err != nil {
 		t.Fatal(err)
 	}
 	for _, source := range []*pricedCMS{hangs, {err: errors.New("away")}} {
@@ -89,8 +117,7 @@ func TestSubmissionsWaitBrieflyForContent(t *testing.T) {
 // TestEstimateWithoutTheDatabase answers, but offers nothing to be honoured.
 func TestEstimateWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
-	r := newContentResolver(t, &pricedCMS{}, t.TempDir(), &clock{})
-	r.Prices = noPrices{}
+	r := newResolver(t, &pricedCMS{}, t.TempDir(), noPrices{})
 	chosen := schema.EstimateSelectionsInput{ProjectType: ptr("web-app")}
 	got, err := r.estimateQuote(t.Context(), chosen, nil)
 	if err != nil || got.Min == nil || *got.Min != 12000 || *got.Max != 18000 || got.Revision != nil {

@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -185,8 +186,8 @@ func (r *Resolver) VisitorMail(ctx context.Context, l *lead.Lead, locale schema.
 		ContentType: file.ContentType,
 		Content:     file.Content,
 	})
-	if settings != nil && settings.shown.ContactEmail != nil && r.formats.Email(*settings.shown.ContactEmail) {
-		m.ReplyTo = *settings.shown.ContactEmail
+	if settings != nil && settings.Shown.ContactEmail != nil && r.formats.Email(*settings.Shown.ContactEmail) {
+		m.ReplyTo = *settings.Shown.ContactEmail
 	}
 	m.From = r.mailFrom(&d)
 	return &m, err
@@ -209,14 +210,14 @@ func (r *Resolver) SalesMail(ctx context.Context, l *lead.Lead, locale schema.Lo
 // content can't be read.
 func (r *Resolver) mailDocument(
 	ctx context.Context, l *lead.Lead, locale schema.Locale,
-) (pdf.Document, *siteSettings) {
-	snap, err := r.content.read(ctx, locale)
+) (pdf.Document, *content.Settings) {
+	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
 		r.Log.Warn().Err(err).Msg("writing a mail without the site settings")
-		snap = &snapshot{}
+		snap = &content.Snapshot{}
 	}
 	d, _ := r.document(ctx, l, locale, snap)
-	return d, snap.settings
+	return d, snap.Settings
 }
 
 func (r *Resolver) mailFrom(d *pdf.Document) netmail.Address {

@@ -20,6 +20,7 @@ import (
 	"siteapi/integrations/crm"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -245,29 +246,25 @@ func (r *Resolver) serviceHealth(ctx context.Context) *schema.ServiceHealth {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 
-	checks := Dependencies{
+	checks := health.Dependencies{
 		Database: func(context.Context) (store.Quotes, *leads.Service, error) {
 			return r.Quotes, r.Operators, nil
 		},
 		Cache:        func(context.Context) (cache.Cache, error) { return r.Cache, nil },
-		CMS:          func() (cms.Content, cms.Eraser, error) { return r.CMS, r.Operators.CMS, nil },
+		CMS:          func() (cms.Content, cms.Eraser, error) { return r.Content.CMS, r.Operators.CMS, nil },
 		CRM:          func() (crm.Lookup, error) { return r.Operators.CRM, nil },
-		Leases:       func(context.Context) (store.Leases, error) { return r.Leases, nil },
+		Leases:       func(context.Context) (store.Leases, error) { return r.Content.Leases, nil },
 		Mail:         r.Mail.Sender,
 		Networks:     r.Mail.Claims.MailNetworks,
-		ContentTypes: r.ContentTypes,
+		ContentTypes: r.Content.Types,
 	}.Checks()
 
-	health := &schema.ServiceHealth{
-		Checks:  Examine(ctx, slices.Concat(r.Checks, checks)),
+	return &schema.ServiceHealth{
+		Checks:  health.Examine(ctx, slices.Concat(r.Checks, checks)),
 		Cache:   r.cacheStats(ctx).Stats,
+		Content: r.Content.Health(),
 		Version: r.Version,
 	}
-
-	for _, locale := range schema.Locales() {
-		health.Content = append(health.Content, r.content.locales[locale].health())
-	}
-	return health
 }
 
 // audit logs that an operator read or changed something, whatever LOG_LEVEL is. It names

@@ -71,14 +71,14 @@ func (r *Resolver) submitQuote(
 	if created {
 		outcome = "created"
 		for _, signal := range stored.Signals {
-			r.Count(Event{"spam_signal", string(signal)})
+			r.Count("spam_signal", string(signal))
 		}
 		if stored.InReview {
-			r.Count(Event{"submission", "in_review"})
+			r.Count("submission", "in_review")
 		}
 		r.countPrice(&stored)
 	}
-	r.Count(Event{"submission", outcome})
+	r.Count("submission", outcome)
 
 	r.Log.Info().Ctx(ctx).
 		Str("reference", lead.Reference(stored.ID)).

@@ -16,6 +16,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -52,11 +53,11 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 		return nil, err
 	}
 
-	snap, err := r.content.read(ctx, locale)
+	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
 		// A quote must not fail with the CMS: it is rendered without the site settings.
 		r.Log.Warn().Ctx(ctx).Err(err).Msg("rendering a quote without the site settings")
-		snap = &snapshot{revision: "none"}
+		snap = &content.Snapshot{Revision: "none"}
 	}
 
 	entry, err := r.render(ctx, id, locale, snap)
@@ -66,7 +67,7 @@ func (r *Resolver) quotePdf(ctx context.Context, id string, asked *schema.Locale
 
 	schema.AttachFile(ctx, &schema.File{
 		Content: entry.Value,
-		Again:   r.again(id, locale, entry.Revision, snap.revision),
+		Again:   r.again(id, locale, entry.Revision, snap.Revision),
 	})
 	return &schema.QuotePDF{
 		FileName:    "quote-" + strings.ToLower(lead.Reference(id)) + ".pdf",
@@ -134,9 +135,9 @@ func newLanguages() language.Matcher {
 
 // render returns the document of a lead, rendered once for all concurrent requests.
 func (r *Resolver) render(
-	ctx context.Context, id string, locale schema.Locale, snap *snapshot,
+	ctx context.Context, id string, locale schema.Locale, snap *content.Snapshot,
 ) (cache.Entry, error) {
-	key := documentKey(id, locale, snap.revision)
+	key := documentKey(id, locale, snap.Revision)
 	entry, err := r.Cache.Get(ctx, key, func(ctx context.Context) ([]byte, cache.Lifetime, error) {
 		s, err := r.readLead(ctx, id)
 		if err != nil {
@@ -162,7 +163,7 @@ func (r *Resolver) again(id string, locale schema.Locale, sent, content string) 
 	key := documentKey(id, locale, content)
 	sent, content = strings.Clone(sent), strings.Clone(content)
 	return func() ([]byte, bool) {
-		revision, _ := r.Revision(string(locale))
+		revision, _ := r.Content.Revision(string(locale))
 		now, ok := r.Cache.Peek(context.Background(), key)
 		return now.Value, ok && now.Revision == sent && revision == content
 	}
@@ -186,17 +187,17 @@ func (r *Resolver) draw(ctx context.Context, d pdf.Document) ([]byte, error) {
 
 // document returns the data of a document. It is incomplete if its logo can't be loaded.
 func (r *Resolver) document(
-	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *snapshot,
+	ctx context.Context, s *lead.Lead, locale schema.Locale, snap *content.Snapshot,
 ) (d pdf.Document, complete bool) {
-	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.labels, CreatedAt: s.SubmittedAt}
-	if snap.settings == nil {
+	d = pdf.Document{Lead: *s, Locale: string(locale), Labels: snap.Labels, CreatedAt: s.SubmittedAt}
+	if snap.Settings == nil {
 		return d, true
 	}
 
-	d.Company.Name, d.Company.Accent = snap.settings.companyName, snap.settings.accent
-	d.Company.Lines = companyLines(snap.settings, locale)
+	d.Company.Name, d.Company.Accent = snap.Settings.CompanyName, snap.Settings.Accent
+	d.Company.Lines = companyLines(snap.Settings, locale)
 
-	if logo := snap.settings.shown.Logo; r.Logo != nil &&
+	if logo := snap.Settings.Shown.Logo; r.Logo != nil &&
 		logo != nil && logo.Asset != nil && logo.Asset.URL != nil {
 		var err error
 		if d.Company.Logo, err = r.logo(ctx, *logo.Asset.URL); err != nil {
@@ -223,9 +224,9 @@ func (r *Resolver) logo(ctx context.Context, address string) ([]byte, error) {
 
 // companyLines returns the address and contact lines below the company's name, with a
 // link where there is one.
-func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
+func companyLines(settings *content.Settings, locale schema.Locale) []pdf.Line {
 	var lines []pdf.Line
-	s := settings.shown
+	s := settings.Shown
 
 	add := func(sep, link string, parts ...*string) {
 		var words []string
@@ -247,8 +248,8 @@ func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 	}
 
 	for _, p := range s.ContactPhones {
-		if slices.Contains(p.DisplayLocation, displayContact) {
-			add(": ", telephoneLink(p.Number), localized(p.Label, locale), &p.Number)
+		if slices.Contains(p.DisplayLocation, content.DisplayContact) {
+			add(": ", telephoneLink(p.Number), p.Label.In(locale), &p.Number)
 		}
 	}
 	if len(s.ContactPhones) == 0 && s.ContactPhone != nil {
@@ -258,8 +259,8 @@ func companyLines(settings *siteSettings, locale schema.Locale) []pdf.Line {
 	if s.ContactEmail != nil {
 		add("", "mailto:"+*s.ContactEmail, s.ContactEmail)
 	}
-	if u, err := url.Parse(settings.website); err == nil && u.Scheme == "https" {
-		add("", settings.website, &u.Host)
+	if u, err := url.Parse(settings.Website); err == nil && u.Scheme == "https" {
+		add("", settings.Website, &u.Host)
 	}
 	return lines
 }
@@ -272,17 +273,4 @@ func telephoneLink(number string) string {
 		}
 		return -1
 	}, number)
-}
-
-// localized returns a text in a language, or nil if it has none.
-func localized(s *schema.LocalizedString, locale schema.Locale) *string {
-	if s == nil {
-		return nil
-	}
-
-	return map[schema.Locale]*string{
-		schema.LocaleEn: s.En,
-		schema.LocaleEs: s.Es,
-		schema.LocaleRo: s.Ro,
-	}[locale]
 }

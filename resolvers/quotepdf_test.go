@@ -13,6 +13,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -70,7 +71,7 @@ func TestPdf(t *testing.T) {
 			clearAll(t, r, "content:*")
 		}, 1},
 		{"the content changed", func(t *testing.T, r *Resolver) {
-			r.CMS.(*scriptedCMS).set("new", nil)
+			r.Content.CMS.(*pricedCMS).renamed.Store(true)
 			clearAll(t, r, "content:*")
 		}, 2},
 	} {
@@ -172,7 +173,7 @@ func TestPdfWithoutItsLogoIsKeptBriefly(t *testing.T) {
 
 		kept := &lifetimes{Cache: r.Cache}
 		r.Cache = kept
-		snap := &snapshot{revision: "r", settings: settingsWithLogo()}
+		snap := &content.Snapshot{Revision: "r", Settings: settingsWithLogo()}
 
 		if _, err := r.render(t.Context(), "one", schema.LocaleEn, snap); err != nil {
 			t.Fatal(err)
@@ -189,7 +190,7 @@ func TestPdfWithALateLogo(t *testing.T) {
 	t.Parallel()
 	logo := newScriptedLogo(nil)
 	r, _, _ := newPdfResolver(t, logo)
-	snap := &snapshot{settings: settingsWithLogo()}
+	snap := &content.Snapshot{Settings: settingsWithLogo()}
 
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -216,9 +217,9 @@ func TestPdfCompanyLines(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
 
-	settings := &siteSettings{
-		website: "https://www.lumen.example/",
-		shown: &schema.SiteSettings{
+	settings := &content.Settings{
+		Website: "https://www.lumen.example/",
+		Shown: &schema.SiteSettings{
 			ContactPhones: []*schema.ContactPhoneNumber{
 				{
 					Number:          "+44 20 7946 0018",
@@ -245,16 +246,16 @@ func TestPdfCompanyLines(t *testing.T) {
 	}
 }
 
-func settingsWithLogo() *siteSettings {
+func settingsWithLogo() *content.Settings {
 	logo := "https://cdn.example/logo.png"
-	return &siteSettings{
-		shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}},
+	return &content.Settings{
+		Shown: &schema.SiteSettings{Logo: &schema.Logo{Asset: &schema.ImageAsset{URL: &logo}}},
 	}
 }
 
 func newPdfResolver(t *testing.T, logo LogoLoader) (*Resolver, *oneQuote, *blank) {
 	t.Helper()
-	r, quotes, page := newContentResolver(t, &scriptedCMS{title: "old"}, "", &clock{}), &oneQuote{}, &blank{}
+	r, quotes, page := newResolver(t, &pricedCMS{}, "", nil), &oneQuote{}, &blank{}
 	r.Quotes, r.PDF, r.Logo = quotes, page, logo
 	return r, quotes, page
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,10 +15,11 @@ import (
 	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
-	"siteapi/integrations/cms"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
+	"siteapi/resolvers/content"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -37,15 +37,10 @@ type LogoLoader interface {
 // Deps are the dependencies and settings of the resolvers. A field is required unless its
 // comment says otherwise.
 type Deps struct {
-	CMS   cms.Content
-	Cache cache.Cache
-
-	// Invalidations outlive the process and the cache. Optional: without it, each
-	// process knows only its own.
-	Invalidations store.Invalidations
+	Content *content.Service
+	Cache   cache.Cache
 
 	Quotes store.Quotes
-	Leases store.Leases
 	Prices store.Prices
 	PDF    Renderer
 	Logo   LogoLoader // optional: without it, documents have no logo
@@ -62,17 +57,8 @@ type Deps struct {
 	SigningSecrets []string
 
 	Operators *leads.Service
-	Checks    []Check // checks of this machine, for serviceHealth
-	Version   string  // version of the program
-
-	ContentSource string         // identifies where content comes from, such as driver and dataset
-	ContentTypes  []string       // document types that `content` serves
-	ContentLife   cache.Lifetime // how long a locale's content is cached
-	FallbackDir   string         // holds fallback copies of the content for later processes
-
-	// TellEdge tells caches in front and renderers that the content under some keys has
-	// changed. It is called in the background. nil: there are none.
-	TellEdge func(ctx context.Context, keys []string)
+	Checks    []health.Check // checks of this machine, for serviceHealth
+	Version   string         // version of the program
 
 	SessionRetention, LeadRetention time.Duration // 0: unlimited
 
@@ -87,70 +73,30 @@ type Deps struct {
 
 	Mail Mail
 
-	Count func(event Event) // optional: counts events
-}
-
-// Event is a counted event.
-type Event struct {
-	Name   string // "content_fill", "content_fallback", "webhook", …
-	Detail string // a locale or an outcome; it takes few different values
+	// Count counts events, such as "webhook", by a locale or an outcome. Optional.
+	Count func(event, detail string)
 }
 
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
 
-	content   *contentService
 	formats   *schema.Formats
 	languages language.Matcher    // matches Accept-Language
 	drawing   *semaphore.Weighted // limits how many documents are drawn at a time
-	work      background
 }
 
 // New returns the resolvers over their dependencies.
 func New(d Deps) *Resolver {
 	if d.Count == nil {
-		d.Count = func(Event) {}
+		d.Count = func(string, string) {}
 	}
 
-	r := &Resolver{
+	return &Resolver{
 		Deps:      d,
 		formats:   schema.NewFormats(),
 		languages: newLanguages(),
 		drawing:   semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))),
-	}
-
-	r.content = newContentService(&r.Deps, &r.work, r.formats, r.storePrices)
-	r.work.ctx, r.work.stop = context.WithCancel(context.Background())
-	return r
-}
-
-// background runs work that outlives the request that caused it.
-type background struct {
-	group sync.WaitGroup
-	ctx   context.Context // ends when the service closes
-	stop  context.CancelFunc
-}
-
-// start runs f unless the service is closing.
-func (b *background) start(f func(ctx context.Context)) {
-	if b.ctx.Err() == nil {
-		b.group.Go(func() { f(b.ctx) })
-	}
-}
-
-// Close waits for background work until ctx ends. No operation may run at the same time.
-func (r *Resolver) Close(ctx context.Context) error {
-	r.work.stop()
-
-	done := make(chan struct{})
-	go func() { r.work.group.Wait(); close(done) }()
-
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

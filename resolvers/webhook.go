@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 	"strings"
-	"time"
 
 	"siteapi/integrations/cms"
 	"siteapi/schema"
@@ -53,13 +52,6 @@ func (e webhookEvent) locales() []schema.Locale {
 	return nil
 }
 
-// The CMS announces a change before all its servers have it, so the content is fetched
-// again after each of these pauses.
-const (
-	firstRefetch  = time.Second
-	secondRefetch = 2 * time.Second
-)
-
 // receiveCmsWebhook implements the root field of that name. A failure of the service is
 // answered with 503, which the CMS retries, unlike a 4xx.
 func (r *Resolver) receiveCmsWebhook(
@@ -82,14 +74,14 @@ func (r *Resolver) receiveCmsWebhook(
 		event.id = ""
 	}
 
-	keys, err := r.content.invalidate(ctx, locales)
+	keys, err := r.Content.Invalidate(ctx, locales)
 	if err != nil {
-		r.Count(Event{"webhook", "error"})
-		return nil, err
+		r.Count("webhook", "error")
+		return nil, translate(err)
 	}
 
-	r.refetch(locales, firstRefetch, secondRefetch)
-	r.Count(Event{"webhook", "ok"})
+	r.Content.FollowChange(locales)
+	r.Count("webhook", "ok")
 
 	r.Log.Info().Ctx(ctx).
 		Str("document_type", event.documentType).

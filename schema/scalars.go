@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 )
@@ -49,15 +48,3 @@ func MarshalBase64(b []byte) graphql.Marshaler {
 
 // UnmarshalBase64 always fails, because the schema accepts no such value.
 func UnmarshalBase64(any) ([]byte, error) { return nil, errors.ErrUnsupported }
-
-// DefaultLocale is the language for requests that ask for none.
-const DefaultLocale = LocaleEn
-
-// Locales lists the languages of the site in the order of the schema.
-func Locales() []Locale { return slices.Clone(AllLocale) }
-
-// ParseLocale returns the locale with the given name.
-func ParseLocale(name string) (Locale, bool) {
-	l := Locale(name)
-	return l, l.IsValid()
-}

@@ -27,6 +27,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
+	"siteapi/resolvers/content"
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/exec"
@@ -201,18 +202,24 @@ func commit(ctx context.Context, conn *sql.Conn, stmt *sql.Stmt, batch []visit) 
 // newResolver returns the service's resolvers over content in memory and a store that
 // discards everything.
 func newResolver(dir string) *resolvers.Resolver {
-	content := filepath.Join(dir, "baseline.json")
-	harness.Check(os.WriteFile(content, cmsfile.Sample(), 0o600))
+	path := filepath.Join(dir, "baseline.json")
+	harness.Check(os.WriteFile(path, cmsfile.Sample(), 0o600))
 
+	entries := memory.New()
 	return resolvers.New(resolvers.Deps{
-		CMS:         harness.Must(cmsfile.Open(cmsfile.Options{Path: content, Dir: dir, Log: zerolog.Nop()})),
-		Cache:       memory.New(),
-		Quotes:      discarding{},
-		Prices:      discarding{},
-		Log:         zerolog.Nop(),
-		Now:         time.Now,
-		NewID:       func() string { return "x" },
-		ContentLife: cache.Lifetime{Fresh: time.Hour},
+		Content: content.New(content.Options{
+			CMS:    harness.Must(cmsfile.Open(cmsfile.Options{Path: path, Dir: dir, Log: zerolog.Nop()})),
+			Cache:  entries,
+			Prices: discarding{},
+			Log:    zerolog.Nop(),
+			Now:    time.Now,
+			Life:   cache.Lifetime{Fresh: time.Hour},
+		}),
+		Cache:  entries,
+		Quotes: discarding{},
+		Log:    zerolog.Nop(),
+		Now:    time.Now,
+		NewID:  func() string { return "x" },
 	})
 }
 

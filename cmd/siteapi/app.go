@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
+	"siteapi/resolvers/content"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/resolvers/leads"
 	"siteapi/rest"
@@ -37,6 +37,7 @@ type app struct {
 	metrics  *telemetry.Metrics
 	traces   *telemetry.Traces // nil if nothing is traced
 	data     *operator.Database
+	content  *content.Service
 	resolver *resolvers.Resolver
 	watcher  cms.Watcher // nil: changes of the content are not noticed without the webhook
 	closers
@@ -65,12 +66,12 @@ func newApp(
 		return nil, err
 	}
 
-	content, err := openCMS(s, log, a.metrics)
+	source, err := openCMS(s, log, a.metrics)
 	if err != nil {
 		return nil, err
 	}
 	if s.CMSWatch {
-		a.watcher = content
+		a.watcher = source
 	}
 
 	contacts, err := openCRM(s, log, a.metrics)
@@ -96,7 +97,7 @@ func newApp(
 	}
 
 	d := deliveries{
-		senders: a.senders(content, contacts, announce),
+		senders: a.senders(source, contacts, announce),
 		observe: a.metrics.Delivery,
 		call:    a.metrics.Call,
 	}
@@ -121,7 +122,22 @@ func newApp(
 	})
 	a.data.Quotes = a.metrics.Quotes(a.data.Quotes)
 
-	if err := a.newResolver(content, contacts, entries, openChallenge(s, a.metrics)); err != nil {
+	a.content = content.New(content.Options{
+		CMS:           source,
+		Cache:         entries,
+		Invalidations: a.data.Tables,
+		Leases:        a.data.Tables,
+		Prices:        a.data.Tables,
+		Log:           log,
+		Now:           time.Now,
+		Count:         a.metrics.Event,
+		Source:        contentSource(s),
+		Types:         s.ContentTypes,
+		Life:          cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
+		FallbackDir:   contentDir(s),
+		TellEdge:      a.tellEdge(),
+	})
+	if err := a.newResolver(source, contacts, entries, openChallenge(s, a.metrics)); err != nil {
 		return nil, err
 	}
 
@@ -138,14 +154,14 @@ func newApp(
 			Interval: time.Second,
 		},
 		// The APIs of the CMS and the CRM may have quotas.
-		&httpserver.Dependency{Name: "cms", Ping: content.Ping, Interval: time.Minute},
+		&httpserver.Dependency{Name: "cms", Ping: source.Ping, Interval: time.Minute},
 		&httpserver.Dependency{Name: "crm", Ping: contacts.Ping, Interval: time.Minute},
 	)
 }
 
 // newResolver gives the resolvers their dependencies.
 func (a *app) newResolver(
-	content cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
+	source cmsDriver, contacts crmDriver, entries cache.Cache, verifier *turnstile.Verifier,
 ) error {
 	s := a.settings
 	logo, err := pdf.NewLogoLoader(pdf.LogoOptions{AllowedHosts: s.LogoHosts})
@@ -154,13 +170,11 @@ func (a *app) newResolver(
 	}
 
 	a.resolver = resolvers.New(resolvers.Deps{
-		CMS:           content,
-		Cache:         entries,
-		Quotes:        a.data.Quotes,
-		Logo:          logo,
-		Invalidations: a.data.Tables,
-		Leases:        a.data.Tables,
-		Prices:        a.data.Tables,
+		Content: a.content,
+		Cache:   entries,
+		Quotes:  a.data.Quotes,
+		Prices:  a.data.Tables,
+		Logo:    logo,
 
 		Log:     a.log,
 		Version: versionText(),
@@ -176,7 +190,7 @@ func (a *app) newResolver(
 		Operators: &leads.Service{
 			Archive:    a.data.Archive,
 			Deliveries: a.data.Queue,
-			CMS:        content,
+			CMS:        source,
 			CRM:        contacts,
 			Mails:      mailfile.Open(s.MailPath()),
 			Truncate:   a.data.Truncate,
@@ -184,10 +198,6 @@ func (a *app) newResolver(
 		},
 
 		Checks:           operator.Checks(s),
-		ContentSource:    contentSource(s),
-		ContentTypes:     s.ContentTypes,
-		ContentLife:      cache.Lifetime{Fresh: s.ContentTTL, Stale: 24 * time.Hour},
-		FallbackDir:      filepath.Join(s.DataDir, "content"),
 		Development:      s.Environment == config.Development,
 		SessionRetention: s.TrackRetention,
 		LeadRetention:    s.LeadRetention,
@@ -195,7 +205,6 @@ func (a *app) newResolver(
 		Challenge:        verifier,
 		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),
 		Count:            a.metrics.Event,
-		TellEdge:         a.tellEdge(),
 	})
 	return nil
 }
@@ -226,11 +235,11 @@ func (a *app) newServer(
 	inbox := graphqlhttp.Options{
 		Executor:  executor,
 		Documents: operators,
-		Revision:  a.resolver.Revision,
+		Revision:  a.content.Revision,
 	}
 	public := inbox
 	public.Documents = clients
-	public.ContentKey, public.CDNMaxAge = resolvers.ContentKey, s.CDNMaxAge
+	public.ContentKey, public.CDNMaxAge = content.Key, s.CDNMaxAge
 
 	o := httpserver.Options{
 		GraphQL:      graphqlhttp.New(public),
@@ -285,11 +294,11 @@ func (a *app) start(ctx context.Context) error {
 	if a.watcher != nil {
 		// Each instance has a file of its own, and with memory:// a cache of its own.
 		shared := a.settings.CMSDriver != "file" && a.settings.CacheURL.Scheme != "memory"
-		a.background.Go(func() { a.resolver.Watch(ctx, a.watcher, shared) })
+		a.background.Go(func() { a.content.Watch(ctx, a.watcher, shared) })
 	}
 
 	a.background.Go(func() { a.upkeep(ctx) })
-	a.resolver.Warm()
+	a.content.Warm()
 	return nil
 }
 
@@ -303,5 +312,5 @@ func (a *app) shutdown(ctx context.Context) error {
 		a.background.Wait()
 	}
 
-	return errors.Join(err, a.resolver.Close(ctx), a.close(), a.traces.Close(ctx))
+	return errors.Join(err, a.content.Close(ctx), a.close(), a.traces.Close(ctx))
 }

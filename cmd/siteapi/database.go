@@ -22,6 +22,8 @@ import (
 	"siteapi/integrations/store/postgres"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/upstream"
+	"siteapi/resolvers/content"
+	"siteapi/schema"
 )
 
 // deliveries are what this process contributes to the queue. The zero value delivers
@@ -46,7 +48,7 @@ func openDatabase(
 	options := queue.Options{
 		Targets:     targets(s, d.senders),
 		Receivers:   receivers,
-		ContentKeys: contentKeys(),
+		ContentKeys: content.Keys(schema.Locales()),
 		RetryMax:    cmp.Or(d.retryMax, s.DeliveryRetryMax),
 		Observe:     d.observe,
 		Log:         log,

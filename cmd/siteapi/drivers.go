@@ -85,6 +85,9 @@ func contentSource(s *config.Settings) string {
 	return "file " + path
 }
 
+// contentDir is the folder of the content's fallback copies.
+func contentDir(s *config.Settings) string { return filepath.Join(s.DataDir, "content") }
+
 // openCRM opens the driver that CRM_DRIVER names.
 func openCRM(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics) (crmDriver, error) {
 	if s.CRMDriver == "hubspot" {

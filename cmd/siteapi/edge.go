@@ -8,8 +8,6 @@ import (
 	"siteapi/integrations/edge"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/upstream"
-	"siteapi/resolvers"
-	"siteapi/schema"
 )
 
 // openReceivers returns what is told of changed content: the CDN at each of its addresses,
@@ -53,13 +51,4 @@ func (a *app) tellEdge() func(ctx context.Context, keys []string) {
 		return nil
 	}
 	return a.data.Queue.ContentChanged
-}
-
-// contentKeys returns the keys of all content.
-func contentKeys() []string {
-	var keys []string
-	for _, locale := range schema.Locales() {
-		keys = append(keys, resolvers.ContentKey(string(locale)))
-	}
-	return keys
 }

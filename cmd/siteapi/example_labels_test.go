@@ -160,7 +160,7 @@ func TestEverySettingHasAValue(t *testing.T) {
 		switch value := value.(type) {
 		case nil:
 			t.Errorf("%s is null: it is not in integrations/cms/file/sample.json, "+
-				"or newSiteSettings in resolvers/site.go leaves it out", path)
+				"or newSettings in resolvers/content/settings.go leaves it out", path)
 		case map[string]any:
 			if len(value) == 0 {
 				t.Errorf("no settings: %s", answer.raw)

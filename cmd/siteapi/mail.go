@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
+	"siteapi/resolvers/content"
 )
 
 // openMail returns the driver that takes the mails, or nil if none are sent.
@@ -61,7 +61,7 @@ func mailSettings(s *config.Settings, sender mail.Sender, claims store.Mails) re
 
 // newMailer returns resolvers that write mails, for the commands. They send none.
 func newMailer(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quotes store.Quotes) (*resolvers.Resolver, error) {
-	content, err := openCMS(s, log, m)
+	source, err := openCMS(s, log, m)
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +71,24 @@ func newMailer(s *config.Settings, log zerolog.Logger, m *telemetry.Metrics, quo
 		return nil, fmt.Errorf("LOGO_HOSTS: %w", err)
 	}
 
+	entries := memory.New()
 	return resolvers.New(resolvers.Deps{
-		CMS:          content,
-		Cache:        memory.New(),
-		Quotes:       quotes,
-		Logo:         logo,
-		PDF:          pdf.New(log),
-		Log:          log,
-		Now:          time.Now,
-		ContentTypes: s.ContentTypes,
-		ContentLife:  cache.Lifetime{Fresh: s.ContentTTL},
-		FallbackDir:  filepath.Join(s.DataDir, "content"),
-		Mail:         mailSettings(s, nil, nil),
+		Content: content.New(content.Options{
+			CMS:         source,
+			Cache:       entries,
+			Log:         log,
+			Now:         time.Now,
+			Source:      contentSource(s),
+			Types:       s.ContentTypes,
+			Life:        cache.Lifetime{Fresh: s.ContentTTL},
+			FallbackDir: contentDir(s),
+		}),
+		Cache:  entries,
+		Quotes: quotes,
+		Logo:   logo,
+		PDF:    pdf.New(log),
+		Log:    log,
+		Now:    time.Now,
+		Mail:   mailSettings(s, nil, nil),
 	}), nil
 }

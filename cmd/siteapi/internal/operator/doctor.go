@@ -21,7 +21,7 @@ import (
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
-	"siteapi/resolvers"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -30,7 +30,7 @@ func examine(ctx context.Context, c *call) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 
-	found, worst := resolvers.Examine(ctx, c.checks(ctx)), schema.HealthStateOk
+	found, worst := health.Examine(ctx, c.checks(ctx)), schema.HealthStateOk
 	for _, f := range found {
 		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
 			worst = f.State
@@ -68,12 +68,12 @@ func examine(ctx context.Context, c *call) error {
 	return nil
 }
 
-func (c *call) checks(ctx context.Context) []resolvers.Check {
+func (c *call) checks(ctx context.Context) []health.Check {
 	s := c.settings
 	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.databaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
-	d := resolvers.Dependencies{
+	d := health.Dependencies{
 		ContentTypes: s.ContentTypes,
 		Leases: func(context.Context) (store.Leases, error) {
 			if err := open(); err != nil {
@@ -90,7 +90,7 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 		CMS: func() (cms.Content, cms.Eraser, error) {
 			// Opening the driver would write the sample content.
 			if s.CMSDriver == "file" && !exists(s.ContentPath()) {
-				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), resolvers.ErrNotMade)
+				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
 
 			driver, err := c.OpenCMS(s)
@@ -114,10 +114,10 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
 	}
 
-	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), resolvers.Check{
+	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), health.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
-		Run: func(ctx context.Context, warn resolvers.Warn) (string, error) {
+		Run: func(ctx context.Context, warn health.Warn) (string, error) {
 			answer, err := ask(ctx, http.MethodGet, c.server()+"/readyz", "")
 			switch {
 			case err != nil && running:
@@ -138,19 +138,19 @@ func (c *call) checks(ctx context.Context) []resolvers.Check {
 
 // withoutWrong reports each setting that cannot be used, and replaces the checks that
 // depend on one: with its default they would examine another system.
-func (c *call) withoutWrong(checks []resolvers.Check) []resolvers.Check {
+func (c *call) withoutWrong(checks []health.Check) []health.Check {
 	wrong := slices.Clone(c.wrong)
 	if !wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
 		unserved, _ := errors.AsType[config.Problems](c.CheckServing(c.settings))
 		wrong = append(wrong, unserved...)
 	}
 
-	var found []resolvers.Check
+	var found []health.Check
 	for _, problem := range wrong {
-		found = append(found, resolvers.Check{
+		found = append(found, health.Check{
 			Name:   "settings",
 			Advice: "correct it: until then no start is possible",
-			Run: func(context.Context, resolvers.Warn) (string, error) {
+			Run: func(context.Context, health.Warn) (string, error) {
 				return "", fmt.Errorf("%s: %w", problem.Setting, problem.Err)
 			},
 		})
@@ -158,7 +158,7 @@ func (c *call) withoutWrong(checks []resolvers.Check) []resolvers.Check {
 
 	for _, check := range checks {
 		if wrong.Concern(settingsOf(check.Name)...) {
-			check.Run = func(_ context.Context, warn resolvers.Warn) (string, error) {
+			check.Run = func(_ context.Context, warn health.Warn) (string, error) {
 				warn("not checked: its settings can't be used", "correct them, and run this again")
 				return "", nil
 			}
@@ -192,19 +192,19 @@ func settingsOf(check string) []string {
 }
 
 // Checks returns the checks that do not depend on other systems.
-func Checks(s *config.Settings) []resolvers.Check {
-	return []resolvers.Check{
+func Checks(s *config.Settings) []health.Check {
+	return []health.Check{
 		{
 			Name:   "settings",
 			Advice: "name the networks of your proxies only",
-			Run: func(_ context.Context, warn resolvers.Warn) (string, error) {
+			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkSettings(s, warn)
 			},
 		},
 		{
 			Name:   "data folder",
 			Advice: "see whose folder it is, whether it is mounted read-only, and whether the disk is full",
-			Run: func(_ context.Context, warn resolvers.Warn) (string, error) {
+			Run: func(_ context.Context, warn health.Warn) (string, error) {
 				return checkFolder(s.DataDir, warn)
 			},
 		},
@@ -212,7 +212,7 @@ func Checks(s *config.Settings) []resolvers.Check {
 }
 
 // checkSettings finds settings that are valid but unsafe in production.
-func checkSettings(s *config.Settings, warn resolvers.Warn) (string, error) {
+func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 	if s.Environment != config.Production {
 		return "they can be used, for " + s.Environment, nil
 	}
@@ -285,9 +285,9 @@ func isLoopback(listen string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func checkFolder(path string, warn resolvers.Warn) (string, error) {
+func checkFolder(path string, warn health.Warn) (string, error) {
 	if !exists(path) {
-		return "", fmt.Errorf("%s: %w", path, resolvers.ErrNotMade)
+		return "", fmt.Errorf("%s: %w", path, health.ErrNotMade)
 	}
 
 	f, err := os.CreateTemp(path, ".doctor-")

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"siteapi/resolvers"
+	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
@@ -19,11 +19,7 @@ func purgeEdge(ctx context.Context, c *call) error {
 		return errors.New("there is nothing to tell: set CDN_PURGE_URL or REVALIDATE_URLS first")
 	}
 
-	var all []string
-	for _, locale := range schema.AllLocale {
-		all = append(all, resolvers.ContentKey(string(locale)))
-	}
-	keys := c.args
+	keys, all := c.args, content.Keys(schema.Locales())
 	if c.on("all") {
 		keys = all
 	}

@@ -41,7 +41,7 @@ func (c *call) compose(ctx context.Context, l lead.Lead) (m *mail.Message, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, mailer.Close(ctx)) }()
+	defer func() { err = errors.Join(err, mailer.Content.Close(ctx)) }()
 
 	locale, ok := schema.ParseLocale(cmp.Or(c.texts["locale"], l.Locale))
 	if !ok {

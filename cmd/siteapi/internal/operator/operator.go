@@ -23,6 +23,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/storecopy"
 	"siteapi/resolvers"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -358,7 +359,7 @@ func existing(s *config.Settings) error {
 
 	return fmt.Errorf("there is no database at %s: "+
 		"set DATA_DIR to the folder of the service, or start it once (%w)",
-		databasePath(s), resolvers.ErrNotMade)
+		databasePath(s), health.ErrNotMade)
 }
 
 func databasePath(s *config.Settings) string { return filepath.Join(s.DataDir, DatabaseFile) }

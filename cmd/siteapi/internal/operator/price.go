@@ -10,6 +10,7 @@ import (
 
 	"siteapi/integrations/cms"
 	"siteapi/resolvers"
+	"siteapi/resolvers/health"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
@@ -31,7 +32,7 @@ func priceFlags() option {
 // printPrice prices choices by the published content as it is now, and prints the rules.
 func printPrice(ctx context.Context, c *call) error {
 	if c.settings.CMSDriver == "file" && !exists(c.settings.ContentPath()) {
-		return fmt.Errorf("%s: %w", c.settings.ContentPath(), resolvers.ErrNotMade)
+		return fmt.Errorf("%s: %w", c.settings.ContentPath(), health.ErrNotMade)
 	}
 	driver, err := c.OpenCMS(c.settings)
 	if err != nil {

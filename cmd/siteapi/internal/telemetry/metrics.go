@@ -17,7 +17,6 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
-	"siteapi/resolvers"
 )
 
 // Metrics count what happens behind the endpoints. No label takes a value that a client
@@ -78,7 +77,7 @@ func NewMetrics(version string) *Metrics {
 }
 
 // Event counts an event that the resolvers report.
-func (m *Metrics) Event(e resolvers.Event) { m.events.WithLabelValues(e.Name, e.Detail).Inc() }
+func (m *Metrics) Event(event, detail string) { m.events.WithLabelValues(event, detail).Inc() }
 
 // Call times a call to a remote system.
 func (m *Metrics) Call(_ context.Context, c upstream.Call) {

@@ -1,8 +1,9 @@
-package resolvers
+package content
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"siteapi/integrations/cache"
@@ -28,14 +29,14 @@ func (l *localeContent) raise(generation int64) {
 
 // isConfirmed reports whether the generations were read since the cache was connected. A
 // failure counts for a moment, since reads go on without the database.
-func (c *contentService) isConfirmed() bool {
-	return c.confirmed.Load() == c.deps.Cache.Connections()+1 ||
-		c.deps.Now().UnixMilli() < c.retryAt.Load()
+func (c *Service) isConfirmed() bool {
+	return c.confirmed.Load() == c.Cache.Connections()+1 ||
+		c.Now().UnixMilli() < c.retryAt.Load()
 }
 
 // confirm reads the generations once for each connection to the cache: while the process
 // was not connected, or not running, other instances may have invalidated content.
-func (c *contentService) confirm(ctx context.Context) {
+func (c *Service) confirm(ctx context.Context) {
 	if c.isConfirmed() {
 		return
 	}
@@ -46,102 +47,97 @@ func (c *contentService) confirm(ctx context.Context) {
 		return
 	}
 
-	connection := c.deps.Cache.Connections() + 1
+	connection := c.Cache.Connections() + 1
 	if err := c.readGenerations(context.WithoutCancel(ctx)); err != nil {
-		c.retryAt.Store(c.deps.Now().Add(confirmWait).UnixMilli())
-		c.deps.Log.Warn().Ctx(ctx).Err(err).Msg("reading what was invalidated")
+		c.retryAt.Store(c.Now().Add(confirmWait).UnixMilli())
+		c.Log.Warn().Ctx(ctx).Err(err).Msg("reading what was invalidated")
 		return
 	}
 	c.confirmed.Store(connection)
 }
 
 // readGenerations learns of the invalidations of all instances.
-func (c *contentService) readGenerations(ctx context.Context) error {
-	if c.deps.Invalidations == nil {
+func (c *Service) readGenerations(ctx context.Context) error {
+	if c.Invalidations == nil {
 		return nil
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, confirmWait)
 	defer cancel()
 
-	generations, err := c.deps.Invalidations.Generations(ctx)
+	generations, err := c.Invalidations.Generations(ctx)
 	if err != nil {
 		return err
 	}
 	for _, l := range c.locales {
-		l.raise(generations[contentKey(l.locale)])
+		l.raise(generations[l.key])
 	}
 	return nil
 }
 
-// invalidate removes the content of locales from the cache and returns its keys.
-func (c *contentService) invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
-	keys := make([]string, len(locales))
-	for i, locale := range locales {
-		keys[i] = contentKey(locale)
-	}
+// Invalidate removes the content of locales from the cache and returns its keys.
+func (c *Service) Invalidate(ctx context.Context, locales []schema.Locale) ([]string, error) {
+	keys := Keys(locales)
 	if len(keys) == 0 {
 		return keys, nil
 	}
 
 	// Without the database nothing is promised, but the content is removed all the same.
-	err := errors.Join(c.beginGeneration(ctx, locales), c.deps.Cache.Invalidate(ctx, keys...))
+	err := errors.Join(c.beginGeneration(ctx, locales), c.Cache.Invalidate(ctx, keys...))
 	c.endPauses(locales)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return keys, nil
 }
 
-// clear removes the entries that match a pattern and returns their number.
-func (c *contentService) clear(ctx context.Context, pattern cache.Pattern) (int, error) {
-	var locales []schema.Locale
+// Clear removes the entries that match a pattern. It returns their number, and the locales
+// whose content was removed.
+func (c *Service) Clear(
+	ctx context.Context, pattern cache.Pattern,
+) (cleared int, locales []schema.Locale, err error) {
 	for _, locale := range schema.Locales() {
-		if pattern.Match(contentKey(locale)) {
+		if pattern.Match(Key(string(locale))) {
 			locales = append(locales, locale)
 		}
 	}
 
-	err := c.beginGeneration(ctx, locales)
-	cleared, clearing := c.deps.Cache.Clear(ctx, pattern)
+	err = c.beginGeneration(ctx, locales)
+	cleared, clearing := c.Cache.Clear(ctx, pattern)
 	c.endPauses(locales)
-	if err := errors.Join(err, clearing); err != nil {
-		return 0, translate(err)
-	}
-	return cleared, nil
+	return cleared, locales, errors.Join(err, clearing)
 }
 
 // beginGeneration outdates everything that was fetched of locales so far: durably, or,
 // with an error, only for this process.
-func (c *contentService) beginGeneration(ctx context.Context, locales []schema.Locale) error {
+func (c *Service) beginGeneration(ctx context.Context, locales []schema.Locale) error {
 	if len(locales) == 0 {
 		return nil
 	}
 
-	after := c.deps.Now().UnixMilli()
-	keys := make([]string, len(locales))
-	for i, locale := range locales {
-		keys[i] = contentKey(locale)
+	after := c.Now().UnixMilli()
+	for _, locale := range locales {
 		after = max(after, c.locales[locale].generation.Load())
 	}
 
 	var generations map[string]int64
 	var err error
-	if c.deps.Invalidations != nil {
-		generations, err = c.deps.Invalidations.NextGenerations(ctx, keys, after)
+	if c.Invalidations != nil {
+		generations, err = c.Invalidations.NextGenerations(ctx, Keys(locales), after)
 	}
 	for _, locale := range locales {
-		c.locales[locale].raise(max(after+1, generations[contentKey(locale)]))
+		l := c.locales[locale]
+		l.raise(max(after+1, generations[l.key]))
 	}
 
 	if err != nil {
-		return unavailable("The database, which records what is invalidated, is not available at the moment.", err)
+		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	return nil
 }
 
 // endPauses lets content be fetched at once although the CMS failed a moment ago.
-func (c *contentService) endPauses(locales []schema.Locale) {
+func (c *Service) endPauses(locales []schema.Locale) {
 	for _, locale := range locales {
 		c.locales[locale].paused.Store(0)
 	}

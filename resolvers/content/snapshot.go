@@ -1,4 +1,4 @@
-package resolvers
+package content
 
 import (
 	"bytes"
@@ -18,14 +18,20 @@ import (
 	"siteapi/schema"
 )
 
-// snapshot is all content of one locale, decoded once and then only read.
-type snapshot struct {
-	revision string
-	size     int           // bytes of the encoded form, which the documents' fields share
-	settings *siteSettings // nil: the CMS has no such document
-	byType   map[string][]*schema.ContentDocument
-	labels   map[string]string // words for slugs
-	prices   *price.Rules      // nil: there are none
+// Snapshot is all content of one locale, decoded once and then only read.
+type Snapshot struct {
+	Revision string
+	Settings *Settings         // nil: the CMS has no such document
+	Labels   map[string]string // words for slugs
+	Prices   *price.Rules      // nil: there are none
+
+	size      int // bytes of the encoded form, which the documents' fields share
+	documents map[string][]*schema.ContentDocument
+}
+
+// Documents returns the documents of a type.
+func (s *Snapshot) Documents(documentType string) []*schema.ContentDocument {
+	return append([]*schema.ContentDocument{}, s.documents[documentType]...)
 }
 
 // A snapshot is encoded as a JSON array: an object with the stamp, the documents, and an
@@ -160,7 +166,7 @@ func shownFields(doc *cms.Document) ([]byte, error) {
 // decodeSnapshot decodes what encodeSnapshot encoded.
 func decodeSnapshot(
 	value []byte, locale schema.Locale, formats *schema.Formats, log zerolog.Logger,
-) (*snapshot, error) {
+) (*Snapshot, error) {
 	stamp, ok := readStamp(value)
 	if !ok {
 		return nil, errors.New("decoding a content snapshot: it has no stamp")
@@ -172,10 +178,10 @@ func decodeSnapshot(
 		return nil, fmt.Errorf("decoding the index of a content snapshot: %w", err)
 	}
 
-	s := &snapshot{
-		revision: string(stamp.revision),
-		size:     len(value),
-		byType:   map[string][]*schema.ContentDocument{},
+	s := &Snapshot{
+		Revision:  string(stamp.revision),
+		size:      len(value),
+		documents: map[string][]*schema.ContentDocument{},
 	}
 
 	var options []cms.Document // options, and the rules of their prices
@@ -192,19 +198,19 @@ func decodeSnapshot(
 			Fields:    value[entry.Start:entry.End:entry.End],
 		}
 
-		s.byType[doc.Type] = append(s.byType[doc.Type], contentDocument(&doc))
+		s.documents[doc.Type] = append(s.documents[doc.Type], contentDocument(&doc))
 		switch {
-		case doc.Type == siteSettingsType && (s.settings == nil || doc.ID == siteSettingsType):
-			s.settings = newSiteSettings(&doc, log)
+		case doc.Type == SettingsType && (s.Settings == nil || doc.ID == SettingsType):
+			s.Settings = newSettings(&doc, log)
 		case doc.Type == cms.OptionType, doc.Type == cms.RulesType:
 			options = append(options, doc)
 		}
 	}
 
-	s.labels = cms.Labels(options, string(locale))
+	s.Labels = cms.Labels(options, string(locale))
 
 	var problems []error
-	s.prices, problems = price.Read(options, string(locale), formats.Currency)
+	s.Prices, problems = price.Read(options, string(locale), formats.Currency)
 	for _, err := range problems {
 		log.Warn().Err(err).Str("locale", string(locale)).
 			Msg("leaving out a document that cannot be used for prices")

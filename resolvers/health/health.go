@@ -1,8 +1,9 @@
-package resolvers
+package health
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
+	"siteapi/resolvers/content"
 	"siteapi/resolvers/leads"
 	"siteapi/resolvers/price"
 	"siteapi/schema"
@@ -235,13 +237,13 @@ func (d Dependencies) checkCache(ctx context.Context, _ Warn) (string, error) {
 
 // checkCMS reads the content of a locale, and makes a write that changes nothing.
 func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
-	content, eraser, err := d.CMS()
+	source, eraser, err := d.CMS()
 	if err != nil {
 		return "", err
 	}
 
-	types := append([]string{siteSettingsType}, d.ContentTypes...)
-	docs, err := content.Fetch(ctx, cms.Query{Types: types, Locale: string(schema.DefaultLocale)})
+	types := append([]string{content.SettingsType}, d.ContentTypes...)
+	docs, err := source.Fetch(ctx, cms.Query{Types: types, Locale: string(schema.DefaultLocale)})
 	if err != nil {
 		return "", err
 	}
@@ -251,7 +253,7 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 		return "", fmt.Errorf("content can be read, submissions can't be stored: %w", err)
 	}
 
-	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == siteSettingsType }) {
+	if !slices.ContainsFunc(docs, func(d cms.Document) bool { return d.Type == content.SettingsType }) {
 		warn("there is no published document of type siteSettings: SiteSettings answers null",
 			"create and publish it")
 	}
@@ -262,7 +264,7 @@ func (d Dependencies) checkCMS(ctx context.Context, warn Warn) (string, error) {
 // checkPrices reads the rules of prices in each locale, and how the latest leads compare
 // with them.
 func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error) {
-	content, _, err := d.CMS()
+	source, _, err := d.CMS()
 	if err != nil {
 		return "not checked: the CMS can't be opened", nil //nolint:nilerr // the check of the CMS reports it
 	}
@@ -270,7 +272,7 @@ func (d Dependencies) checkPrices(ctx context.Context, warn Warn) (string, error
 	var current *price.Rules
 	var seen []string
 	for _, locale := range schema.Locales() {
-		docs, err := content.Fetch(ctx, cms.Query{
+		docs, err := source.Fetch(ctx, cms.Query{
 			Types:  []string{cms.OptionType, cms.RulesType},
 			Locale: string(locale),
 		})
@@ -364,4 +366,42 @@ func (d Dependencies) checkCRM(ctx context.Context, _ Warn) (string, error) {
 	}
 	_, err = contacts.Missing(ctx, []string{"doctor@siteapi.invalid"})
 	return "answered", err
+}
+
+// checkWatch reports how changes of the content are noticed, by the note of the instance
+// that watches.
+func (d Dependencies) checkWatch(ctx context.Context, warn Warn) (string, error) {
+	leases, err := d.Leases(ctx)
+	if err != nil {
+		return "not checked: the database can't be opened", nil //nolint:nilerr // the check of the database reports it
+	}
+	lease, held, err := leases.Lease(ctx, content.WatchLease)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !held {
+		return "none: changes are noticed by the webhook, or after CONTENT_TTL", nil
+	}
+	if err != nil {
+		return "", err
+	}
+
+	var now cms.Watching
+	if err := json.Unmarshal([]byte(lease.Note), &now); err != nil {
+		return "", fmt.Errorf("reading the note of the instance that watches: %w", err)
+	}
+	since, heard := time.Since(now.Since).Round(time.Second), time.Since(now.Heard).Round(time.Second)
+	switch now.Mode {
+	case cms.WatchFile:
+		return "the content file is read when it changes", nil
+	case cms.WatchStream:
+		return fmt.Sprintf("by the event stream of the CMS, for %s, heard %s ago", since, heard), nil
+	case cms.WatchAsking:
+		if since < time.Minute {
+			break
+		}
+		warn(
+			fmt.Sprintf("by asking every 30 seconds, for %s, last answered %s ago: %s", since, heard, now.Reason),
+			"a change takes up to 45 seconds; see whether the CMS can be reached, and whether a proxy between it "+
+				"and this service holds back text/event-stream")
+		return "", nil
+	}
+	return "connecting to the event stream of the CMS", nil
 }

@@ -1,4 +1,4 @@
-package resolvers
+package content
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 
 func settingsOf(t *testing.T, fields string) *schema.SiteSettings {
 	t.Helper()
-	return newSiteSettings(&cms.Document{
-		ID:     siteSettingsType,
-		Type:   siteSettingsType,
+	return newSettings(&cms.Document{
+		ID:     SettingsType,
+		Type:   SettingsType,
 		Fields: json.RawMessage(fields),
-	}, zerolog.Nop()).shown
+	}, zerolog.Nop()).Shown
 }
 
 func TestPhones(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 		`{"logo":{"asset":{"url":[]}}}`:                                       `"in":"asset","field":"url"`,
 	} {
 		var log bytes.Buffer
-		newSiteSettings(&cms.Document{ID: siteSettingsType, Fields: json.RawMessage(fields)},
+		newSettings(&cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)},
 			zerolog.New(&log))
 
 		if !strings.Contains(log.String(), want) ||
@@ -150,8 +150,8 @@ func TestLabelsComeInEveryLocale(t *testing.T) {
 		`"displayLocation":["contact"]}]}`).ContactPhones
 
 	for _, locale := range schema.AllLocale {
-		if got := localized(phones[0].Label, locale); got == nil || *got != "word-"+string(locale) {
-			t.Errorf("phones in site.go or localized in quotepdf.go leaves out the label in %s", locale)
+		if got := phones[0].Label.In(locale); got == nil || *got != "word-"+string(locale) {
+			t.Errorf("phones in settings.go or LocalizedString.In in schema/locale.go leaves out the label in %s", locale)
 		}
 	}
 }

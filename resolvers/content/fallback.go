@@ -1,4 +1,4 @@
-package resolvers
+package content
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 )
 
 // fallBack serves the fallback copy while the CMS fails.
-func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause error) (*snapshot, error) {
+func (c *Service) fallBack(ctx context.Context, l *localeContent, cause error) (*Snapshot, error) {
 	if l.latest.Load() == nil {
 		copied, err := c.loadFallback(ctx, l)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.deps.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
+			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
 				Msg("reading the fallback copy of the content")
 		}
 		l.latest.CompareAndSwap(nil, copied)
@@ -22,32 +22,32 @@ func (c *contentService) fallBack(ctx context.Context, l *localeContent, cause e
 
 	latest := l.latest.Load()
 	if latest == nil {
-		return nil, unavailable("The content is not available at the moment.", cause)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	}
 
-	c.deps.Count(Event{"content_fallback", string(l.locale)})
+	c.Count("content_fallback", string(l.locale))
 	if !errors.Is(cause, errPaused) {
-		c.deps.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
+		c.Log.Warn().Ctx(ctx).Err(cause).Str("locale", string(l.locale)).
 			Msg("serving the fallback copy of the content")
 	}
 
-	return latest.snapshot, nil
+	return latest.Snapshot, nil
 }
 
-func (c *contentService) fallbackPath(l *localeContent) string {
-	return filepath.Join(c.deps.FallbackDir, "content-locale-"+string(l.locale)+".snapshot")
+func (c *Service) fallbackPath(l *localeContent) string {
+	return filepath.Join(c.FallbackDir, "content-locale-"+string(l.locale)+".snapshot")
 }
 
 // saveFallback writes the copy that a later process serves while the CMS fails, unless
 // the content has been replaced meanwhile. One copy of a locale is written at a time.
-func (c *contentService) saveFallback(l *localeContent, loaded *loadedContent, value []byte) error {
+func (c *Service) saveFallback(l *localeContent, loaded *loadedContent, value []byte) error {
 	l.saving.Lock()
 	defer l.saving.Unlock()
-	if latest := l.latest.Load(); latest == nil || latest.snapshot != loaded.snapshot {
+	if latest := l.latest.Load(); latest == nil || latest.Snapshot != loaded.Snapshot {
 		return nil
 	}
 
-	if err := os.MkdirAll(c.deps.FallbackDir, 0o750); err != nil {
+	if err := os.MkdirAll(c.FallbackDir, 0o750); err != nil {
 		return fmt.Errorf("making the folder: %w", err)
 	}
 
@@ -61,7 +61,7 @@ func (c *contentService) saveFallback(l *localeContent, loaded *loadedContent, v
 
 // loadFallback reads a copy. One that was made from another source, or for other document
 // types, counts as missing.
-func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*loadedContent, error) {
+func (c *Service) loadFallback(ctx context.Context, l *localeContent) (*loadedContent, error) {
 	value, err := os.ReadFile(c.fallbackPath(l))
 	if err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func (c *contentService) loadFallback(ctx context.Context, l *localeContent) (*l
 		return nil, fmt.Errorf("the copy was made from another source: %w", fs.ErrNotExist)
 	}
 
-	snap, err := decodeSnapshot(value, l.locale, c.formats, c.deps.Log.With().Ctx(ctx).Logger())
+	snap, err := decodeSnapshot(value, l.locale, c.formats, c.Log.With().Ctx(ctx).Logger())
 	if err != nil {
 		return nil, err
 	}
-	return &loadedContent{snapshot: snap}, nil
+	return &loadedContent{Snapshot: snap}, nil
 }

@@ -1,10 +1,10 @@
-package resolvers
+package content
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -63,32 +63,33 @@ type clock struct{ ms atomic.Int64 }
 func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
 func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-func newContentResolver(t *testing.T, source cms.Content, fallbackDir string, c *clock) *Resolver {
+func newService(t *testing.T, source cms.Content, fallbackDir string, c *clock) *Service {
 	t.Helper()
 	m := memory.New()
 	t.Cleanup(func() { _ = m.Close() })
 
-	r := New(Deps{
-		CMS:          source,
-		Cache:        m,
-		FallbackDir:  fallbackDir,
-		Log:          zerolog.Nop(),
-		Now:          c.now,
-		ContentTypes: []string{"heroSection"},
-		ContentLife:  cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
+	s := New(Options{
+		CMS:         source,
+		Cache:       m,
+		FallbackDir: fallbackDir,
+		Log:         zerolog.Nop(),
+		Now:         c.now,
+		Types:       []string{"heroSection"},
+		Life:        cache.Lifetime{Fresh: time.Hour, Stale: time.Hour},
 	})
 
-	t.Cleanup(func() { _ = r.Close(context.Background()) })
-	return r
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	return s
 }
 
-func title(t *testing.T, r *Resolver) string {
+func title(t *testing.T, s *Service) string {
 	t.Helper()
-	docs, err := r.contentDocuments(context.Background(), "heroSection", schema.LocaleEn)
+	snap, err := s.Read(context.Background(), schema.LocaleEn)
 	if err != nil {
 		return "error: " + err.Error()
 	}
 
+	docs := snap.Documents("heroSection")
 	var fields struct{ Title string }
 	if len(docs) != 1 || json.Unmarshal(docs[0].Fields.(json.RawMessage), &fields) != nil {
 		t.Fatalf("got %+v", docs)
@@ -100,48 +101,46 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 	t.Parallel()
 	source, dir, c := &scriptedCMS{}, t.TempDir(), &clock{}
 	source.set("", errors.New("down"))
-	r := newContentResolver(t, source, dir, c)
+	s := newService(t, source, dir, c)
 
-	if got := title(t, r); got[:6] != "error:" {
+	if got := title(t, s); got[:6] != "error:" {
 		t.Fatalf("with no copy at all the answer is %q, want an error", got)
 	}
 
-	var coded *schema.Error
-	if _, err := r.siteSettings(context.Background(), siteSettingsType); !errors.As(err, &coded) ||
-		coded.Code != schema.CodeUpstreamUnavailable {
-		t.Fatalf("the error is %v, want UPSTREAM_UNAVAILABLE", err)
+	if _, err := s.Read(context.Background(), schema.LocaleEn); !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("the error is %v, want ErrUnavailable", err)
 	}
 
 	source.set("one", nil)
 	c.advance(cmsPause)
-	if got := title(t, r); got != "one" {
+	if got := title(t, s); got != "one" {
 		t.Fatalf("got %q", got)
 	}
 
 	source.set("", errors.New("down again"))
-	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
+	if _, err := s.Invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
 	}
-	if got := title(t, r); got != "one" {
+	if got := title(t, s); got != "one" {
 		t.Fatalf("after an invalidation with the CMS away: %q, want the fallback copy", got)
 	}
 
 	before := source.calls.Load()
 	for range 10 {
-		title(t, r)
+		title(t, s)
 	}
 	if calls := source.calls.Load(); calls != before {
 		t.Errorf("the CMS was asked %d times during the pause", calls-before)
 	}
 
-	again := newContentResolver(t, source, dir, c)
+	again := newService(t, source, dir, c)
 	if got := title(t, again); got != "one" {
 		t.Errorf("after a restart with the CMS away: %q, want the copy on disk", got)
 	}
 
 	source.set("two", nil)
 	c.advance(cmsPause)
-	if got := title(t, r); got != "two" {
+	if got := title(t, s); got != "two" {
 		t.Errorf("after the pause: %q, want the new content", got)
 	}
 }
@@ -149,17 +148,17 @@ func TestFallbackCopyIsServedWhileTheCMSFails(t *testing.T) {
 func TestInvalidationEndsThePause(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
-	r := newContentResolver(t, source, "", c)
+	s := newService(t, source, "", c)
 
 	source.set("", errors.New("down"))
-	title(t, r)
+	title(t, s)
 
 	source.set("new", nil)
-	if _, err := r.content.invalidate(context.Background(), []schema.Locale{schema.LocaleEn}); err != nil {
+	if _, err := s.Invalidate(context.Background(), []schema.Locale{schema.LocaleEn}); err != nil {
 		t.Fatal(err)
 	}
 
-	if got := title(t, r); got != "new" {
+	if got := title(t, s); got != "new" {
 		t.Errorf("got %q: news from the CMS must be fetched at once", got)
 	}
 }
@@ -167,14 +166,14 @@ func TestInvalidationEndsThePause(t *testing.T) {
 func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
-	r := newContentResolver(t, source, "", c)
+	s := newService(t, source, "", c)
 
 	// A slow fetch has read the old title when the content is invalidated.
 	release := make(chan struct{})
 	source.set("old", nil)
 	source.release = release
 	slow := make(chan string, 1)
-	go func() { slow <- title(t, r) }()
+	go func() { slow <- title(t, s) }()
 	for source.calls.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -182,24 +181,24 @@ func TestFetchOvertakenByAnInvalidationIsNotServed(t *testing.T) {
 	source.mu.Lock()
 	source.title, source.release = "new", nil
 	source.mu.Unlock()
-	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
+	if _, err := s.Invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
 	}
-	if got := title(t, r); got != "new" {
+	if got := title(t, s); got != "new" {
 		t.Fatalf("a read after the invalidation got %q", got)
 	}
 
 	close(release)
 	<-slow
-	if got := title(t, r); got != "new" {
+	if got := title(t, s); got != "new" {
 		t.Fatalf("the overtaken fetch put back %q", got)
 	}
 
 	source.set("", errors.New("down"))
-	if _, err := r.content.invalidate(context.Background(), schema.Locales()); err != nil {
+	if _, err := s.Invalidate(context.Background(), schema.Locales()); err != nil {
 		t.Fatal(err)
 	}
-	if got := title(t, r); got != "new" {
+	if got := title(t, s); got != "new" {
 		t.Fatalf("the overtaken fetch became the fallback copy: %q", got)
 	}
 }
@@ -209,11 +208,11 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	source, c := &scriptedCMS{}, &clock{}
 	source.set("one", nil)
 	source.release = make(chan struct{})
-	r := newContentResolver(t, source, "", c)
+	s := newService(t, source, "", c)
 
 	var group sync.WaitGroup
 	for range 50 {
-		group.Go(func() { title(t, r) })
+		group.Go(func() { title(t, s) })
 	}
 	time.Sleep(20 * time.Millisecond)
 	close(source.release)
@@ -224,26 +223,25 @@ func TestConcurrentMissesAskTheCMSOnce(t *testing.T) {
 	}
 }
 
-// TestRefetchAfterAWebhook follows a webhook until the CMS serves the change. A later
-// webhook takes over the repetitions of the earlier one.
-func TestRefetchAfterAWebhook(t *testing.T) {
+// TestFollowChange follows a change until the CMS serves it. A later change takes over the
+// repetitions of the earlier one.
+func TestFollowChange(t *testing.T) {
 	t.Parallel()
 	source, c := &scriptedCMS{}, &clock{}
 	source.set("lagging", nil)
-	r := newContentResolver(t, source, "", c)
+	s := newService(t, source, "", c)
 
 	for i := range 2 {
-		header := map[string][]string{"Idempotency-Key": {fmt.Sprint("delivery-", i)}}
-		ctx := schema.WithCaller(context.Background(), schema.Caller{Header: header})
-		got, err := r.receiveCmsWebhook(ctx, map[string]any{"_type": "heroSection", "language": "en"})
-		if err != nil || len(got.Invalidated) != 1 || got.Invalidated[0] != "content:locale:en" {
-			t.Fatalf("got %+v, %v", got, err)
+		changed := []schema.Locale{schema.LocaleEn}
+		if keys, err := s.Invalidate(t.Context(), changed); err != nil || !slices.Equal(keys, Keys(changed)) {
+			t.Fatalf("got %q, %v", keys, err)
 		}
+		s.FollowChange(changed)
 		eventually(t, func() bool { return source.calls.Load() == int64(i+1) })
 	}
 
 	source.set("settled", nil)
-	eventually(t, func() bool { return title(t, r) == "settled" })
+	eventually(t, func() bool { return title(t, s) == "settled" })
 	eventually(t, func() bool { return source.calls.Load() == 4 })
 }
 

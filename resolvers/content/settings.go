@@ -1,7 +1,6 @@
-package resolvers
+package content
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,38 +11,18 @@ import (
 	"siteapi/schema"
 )
 
-// Places a telephone number can be shown at.
+// Places that a telephone number can be shown at.
 const (
-	displayContact = "contact"
-	displayFooter  = "footer"
+	DisplayContact = "contact"
+	DisplayFooter  = "footer"
 )
 
-// siteSettings is the settings document as clients get it, and values only for the PDF.
-type siteSettings struct {
-	shown       *schema.SiteSettings
-	companyName string
-	accent      string
-	website     string
-}
-
-// siteSettings implements the root field `SiteSettings`. The document has no language, so
-// the content of every locale holds it; the default locale's is read.
-func (r *Resolver) siteSettings(ctx context.Context, id string) (*schema.SiteSettings, error) {
-	if id != siteSettingsType {
-		if r.Development {
-			r.Log.Warn().Ctx(ctx).Msg(`SiteSettings has one document, with the id "siteSettings": null is answered`)
-		}
-		return nil, nil //nolint:nilnil // null without an error is what the contract asks for
-	}
-
-	snap, err := r.content.read(ctx, schema.DefaultLocale)
-	if err != nil {
-		return nil, translate(err)
-	}
-	if snap.settings == nil {
-		return nil, nil //nolint:nilnil // as above
-	}
-	return snap.settings.shown, nil
+// Settings is the settings document as clients get it, and values only for the PDF.
+type Settings struct {
+	Shown       *schema.SiteSettings
+	CompanyName string
+	Accent      string
+	Website     string
 }
 
 // jsonObject is an object of the settings document. Its fields may be of any type: a
@@ -101,7 +80,7 @@ func texts[T any](o jsonObject, name string) *T {
 	return &object
 }
 
-func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
+func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 	d := jsonObject{log: log.With().Str("document", doc.ID).Logger()}
 
 	// This cannot fail: a document whose fields are not an object was left out before.
@@ -125,11 +104,11 @@ func newSiteSettings(doc *cms.Document, log zerolog.Logger) *siteSettings {
 		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
 	}
 
-	return &siteSettings{
-		shown:       s,
-		companyName: firstText(d, "companyName", "siteName", "title"),
-		accent:      firstText(d, "accentColor"),
-		website:     firstText(d, "website", "siteUrl"),
+	return &Settings{
+		Shown:       s,
+		CompanyName: firstText(d, "companyName", "siteName", "title"),
+		Accent:      firstText(d, "accentColor"),
+		Website:     firstText(d, "website", "siteUrl"),
 	}
 }
 
@@ -180,7 +159,7 @@ func places(o jsonObject) []string {
 	for _, name := range names {
 		place, _ := name.(string)
 		switch {
-		case place != displayContact && place != displayFooter:
+		case place != DisplayContact && place != DisplayFooter:
 			o.log.Warn().Msg("leaving out an unknown place of a phone")
 		case !slices.Contains(shown, place):
 			shown = append(shown, place)

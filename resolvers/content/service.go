@@ -1,0 +1,198 @@
+// Package content keeps the content of every locale fresh and at hand: from the cache, or
+// else from the CMS, or else from a copy on disk, however old that is.
+package content
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"siteapi/integrations/cache"
+	"siteapi/integrations/cms"
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// SettingsType is the document type of the site's settings. Like the options of the quote
+// calculator, they are fetched even if the site's types leave them out.
+const SettingsType = "siteSettings"
+
+// Errors of a [Service].
+var (
+	ErrUnavailable = errors.New("there is no content, and no copy of it")
+
+	// ErrNotRecorded means that content was invalidated in this process and the cache, but
+	// that the database does not know it.
+	ErrNotRecorded = errors.New("recording the invalidation")
+)
+
+// Options are what a [Service] works with. A field is required unless its comment says
+// otherwise.
+type Options struct {
+	CMS   cms.Content
+	Cache cache.Cache
+
+	// Invalidations outlive the process and the cache. Optional: without it, each
+	// process knows only its own.
+	Invalidations store.Invalidations
+
+	Leases store.Leases // only Watch needs it
+	Log    zerolog.Logger
+	Now    func() time.Time
+	Count  func(event, detail string) // optional: counts events
+
+	Source string         // identifies where content comes from, such as driver and dataset
+	Types  []string       // document types of the site
+	Life   cache.Lifetime // how long a locale's content is cached
+
+	// FallbackDir holds fallback copies of the content for later processes.
+	FallbackDir string
+
+	// TellEdge tells caches in front and renderers that the content under some keys has
+	// changed. It is called in the background. nil: there are none.
+	TellEdge func(ctx context.Context, keys []string)
+
+	// Prices keeps rules of prices, so that a price can be computed again after they were
+	// replaced. Optional: a command that only writes mails has nowhere to store them.
+	Prices store.Prices
+}
+
+// Service serves the content of each locale.
+type Service struct {
+	Options
+
+	formats *schema.Formats
+	types   []string // document types that are fetched
+	origin  string   // identifies what content is made from: the source, the types and the form
+	locales map[schema.Locale]*localeContent
+
+	confirming sync.Mutex
+	confirmed  atomic.Int64 // connection to the cache for which generations were read, from 1
+	retryAt    atomic.Int64 // earliest time to read generations after a failure, in Unix milliseconds
+
+	background sync.WaitGroup
+	closing    context.Context // ends when the service closes
+	close      context.CancelFunc
+}
+
+// localeContent is the content of one locale as this process knows it.
+type localeContent struct {
+	locale     schema.Locale
+	key        string
+	latest     atomic.Pointer[loadedContent] // also served while the CMS fails
+	generation atomic.Int64                  // the latest one known
+	refetches  atomic.Int64                  // number of the latest refetch
+	fetched    atomic.Pointer[time.Time]     // when this process last fetched; nil: never
+	paused     atomic.Int64                  // earliest time of the next fetch, in Unix milliseconds
+
+	announcing sync.Mutex
+	announced  string // revision that the edge was told of last; empty: this process has told it of none
+
+	opening    sync.Mutex // held while an entry is decoded
+	saving     sync.Mutex // held while the fallback copy is written
+	discarding sync.Mutex // held while an unusable entry is removed
+
+	// storedPrices is the revision of the rules of prices that this process last stored.
+	storedPrices atomic.Pointer[string]
+}
+
+// loadedContent is a snapshot with the circumstances of the entry it was decoded from.
+type loadedContent struct {
+	*Snapshot
+
+	generation int64
+	storedAt   time.Time
+}
+
+// New returns a service. It fetches nothing yet.
+func New(o Options) *Service {
+	if o.Count == nil {
+		o.Count = func(string, string) {}
+	}
+
+	c := &Service{
+		Options: o,
+		formats: schema.NewFormats(),
+		types:   []string{SettingsType, cms.OptionType, cms.RulesType},
+		locales: map[schema.Locale]*localeContent{},
+	}
+
+	for _, t := range o.Types {
+		if !slices.Contains(c.types, t) && t != cms.LeadType {
+			c.types = append(c.types, t)
+		}
+	}
+	c.origin = originOf(o.Source, c.types)
+
+	for _, locale := range schema.Locales() {
+		c.locales[locale] = &localeContent{locale: locale, key: Key(string(locale))}
+	}
+
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c
+}
+
+// Key is the key of a locale's content, in the cache and at the edge.
+func Key(locale string) string { return "content:locale:" + locale }
+
+// Keys returns the keys of some locales.
+func Keys(locales []schema.Locale) []string {
+	keys := make([]string, len(locales))
+	for i, locale := range locales {
+		keys[i] = Key(string(locale))
+	}
+	return keys
+}
+
+// Close waits for background work until ctx ends. No method may run at the same time.
+func (c *Service) Close(ctx context.Context) error {
+	c.close()
+
+	done := make(chan struct{})
+	go func() { c.background.Wait(); close(done) }()
+
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start runs f, which outlives the request that caused it, unless the service is closing.
+func (c *Service) start(f func(ctx context.Context)) {
+	if c.closing.Err() == nil {
+		c.background.Go(func() { f(c.closing) })
+	}
+}
+
+// Size returns the bytes of all content in memory.
+func (c *Service) Size() int {
+	size := 0
+	for _, l := range c.locales {
+		if latest := l.latest.Load(); latest != nil {
+			size += latest.size
+		}
+	}
+	return size
+}
+
+// Health reports for each locale when its content was fetched and how many documents it has.
+func (c *Service) Health() (all []*schema.ContentHealth) {
+	for _, locale := range schema.Locales() {
+		l := c.locales[locale]
+		h := &schema.ContentHealth{Locale: locale, FetchedAt: l.fetched.Load()}
+		if latest := l.latest.Load(); latest != nil {
+			for _, documents := range latest.documents {
+				h.Documents += len(documents)
+			}
+		}
+		all = append(all, h)
+	}
+	return all
+}
