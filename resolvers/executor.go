@@ -17,7 +17,7 @@ import (
 
 // ExecutorOptions adjusts an executor.
 type ExecutorOptions struct {
-	// Documents is the query cache; nil: only pinned documents are cached.
+	// Documents is the query cache; nil: no document is cached.
 	Documents graphql.Cache[*ast.QueryDocument]
 
 	// Charge counts a root field that is requested n times against the rate limit of its
@@ -42,7 +42,6 @@ type Executor struct {
 	resolver     *Resolver
 	input        *schema.InputChecker
 	guard        *guard
-	documents    *queryCache
 	charge       func(ctx context.Context, field string, n int) *schema.Error
 	chargeAnswer func(ctx context.Context, size int) *schema.Error
 	development  bool // report the names of dropped hints
@@ -61,7 +60,6 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 		charge:       o.Charge,
 		chargeAnswer: o.ChargeAnswer,
 		development:  r.Development,
-		documents:    &queryCache{o.Documents, map[string]*ast.QueryDocument{}},
 	}
 
 	e.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
@@ -75,16 +73,12 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 	e.Use(extension.Introspection{})
 	e.AroundOperations(countAnswer)
 	e.AroundFields(e.boundAnswer)
-	e.SetQueryCache(e.documents)
+	e.SetQueryCache(o.Documents)
 	e.SetDefaultRulesFn(o.Rules)
 	e.SetErrorPresenter(presenter{r.Log}.present)
 	e.SetRecoverFunc(recoverPanic)
 	return e
 }
-
-// Pin caches a valid document of the service itself permanently, by its exact text. It
-// must be called before any operation runs.
-func (e *Executor) Pin(text string, doc *ast.QueryDocument) { e.documents.pinned[text] = doc }
 
 // CheckToken returns UNAUTHENTICATED if a root field's @auth refuses the caller's token.
 // An endpoint calls it before it reads a body.
@@ -140,18 +134,4 @@ func (e *Executor) Admit(
 		}
 	}
 	return badInput(invalid...)
-}
-
-// queryCache adds the service's own documents to a bounded cache. They are never evicted.
-type queryCache struct {
-	graphql.Cache[*ast.QueryDocument]
-	pinned map[string]*ast.QueryDocument
-}
-
-// Get returns the document with this text.
-func (c *queryCache) Get(ctx context.Context, text string) (*ast.QueryDocument, bool) {
-	if doc, ok := c.pinned[text]; ok {
-		return doc, true
-	}
-	return c.Cache.Get(ctx, text)
 }

@@ -84,22 +84,6 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	return nil
 }
 
-// body is where a JSON body goes: to one variable, or its fields to several.
-type body struct {
-	variable *ast.VariableDefinition   // nil: the fields go to variables
-	fields   []*ast.VariableDefinition // named like the fields
-	accepts  []string                  // media types, the usual one first
-	limit    int64                     // largest length in bytes
-}
-
-// variables lists the variables that a body brings.
-func (b *body) variables() []*ast.VariableDefinition {
-	if b.variable != nil {
-		return []*ast.VariableDefinition{b.variable}
-	}
-	return b.fields
-}
-
 // checkHeaders refuses a body in a form that the route does not read. A body without a
 // Content-Type is assumed to be of a type that the route accepts.
 func (b *body) checkHeaders(h, answer http.Header) *schema.Error {
@@ -138,7 +122,7 @@ func (b *body) decode(raw []byte, vars map[string]any) *schema.Error {
 	if err != nil {
 		return badRequest("The body is " + err.Error() + ".")
 	}
-	object, isObject := value.(map[string]any)
+	given, isObject := value.(map[string]any)
 	if !isObject && (b.variable == nil || b.variable.Definition.Kind == ast.InputObject) {
 		return badRequest("The body has to be a JSON object.")
 	}
@@ -147,8 +131,8 @@ func (b *body) decode(raw []byte, vars map[string]any) *schema.Error {
 		vars[b.variable.Variable] = value
 	}
 	for _, field := range b.fields {
-		if given, ok := object[field.Variable]; ok {
-			vars[field.Variable] = given
+		if v, ok := given[field.Variable]; ok {
+			vars[field.Variable] = v
 		}
 	}
 	return nil

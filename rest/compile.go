@@ -17,28 +17,6 @@ import (
 	"siteapi/schema"
 )
 
-// route is one compiled operation document.
-type route struct {
-	text      string
-	doc       *ast.QueryDocument
-	op        *ast.OperationDefinition
-	root      *ast.Field
-	directive *ast.Directive // @rest
-
-	method, path string
-	params       []*ast.VariableDefinition // variables from the query string
-	body         *body                     // nil if the route takes no body
-
-	// sentAs maps an argument of the root field to the parameter that brings its value.
-	// The parameter is empty if the value is the body.
-	sentAs map[string]string
-
-	headers  []string // request headers that the operation reads
-	codes    []string // errors that only this route returns
-	produces string   // media type of a download, empty for JSON
-	prefix   string   // text before the root field's value in the executor's data
-}
-
 // compiler turns documents into routes and collects every problem in them.
 type compiler struct {
 	schema *ast.Schema
@@ -87,19 +65,6 @@ func compile(s *ast.Schema, documents fs.FS) ([]*route, error) {
 	return routes, nil
 }
 
-// withoutVariables returns the document as it is executed. It declares no variables, so
-// that gqlgen does not check and convert what the executor has already admitted, which
-// would cost a quarter of rest-vs-nethttp.
-func (rt *route) withoutVariables() *ast.QueryDocument {
-	op := *rt.op
-	op.VariableDefinitions = nil
-	return &ast.QueryDocument{
-		Operations: ast.OperationList{&op},
-		Fragments:  rt.doc.Fragments,
-		Position:   rt.doc.Position,
-	}
-}
-
 // document compiles one file. It returns nil if the file does not define a route.
 func (c *compiler) document(name, text string) *route {
 	doc, err := parser.ParseQuery(&ast.Source{Name: name, Input: text})
@@ -120,7 +85,7 @@ func (c *compiler) document(name, text string) *route {
 		return nil
 	}
 
-	rt := &route{text: text, doc: doc, op: doc.Operations[0]}
+	rt := &route{text: text, op: doc.Operations[0]}
 	if rt.directive = rt.op.Directives.ForName("rest"); rt.directive == nil {
 		c.add(rt.op.Position,
 			"the operation has no @rest: add @rest(method: …, path: …), or move the file away")
@@ -134,9 +99,9 @@ func (c *compiler) document(name, text string) *route {
 	rt.headers, rt.codes = texts(args["headers"]), texts(args["codes"])
 
 	for _, name := range rt.headers {
-		if headerTexts()[name] == [2]string{} {
+		if requestHeaders()[name] == [2]string{} {
 			c.add(rt.at("headers"),
-				"@rest(headers) names %q, which openapi.go does not describe: add it there", name)
+				"@rest(headers) names %q, which route.go does not describe: add it there", name)
 		}
 	}
 
@@ -153,7 +118,6 @@ func (c *compiler) document(name, text string) *route {
 		c.add(rt.op.Position, "the operation has no description: say in a line above it what the route does")
 	}
 
-	rt.prefix = `{"` + rt.root.Alias + `":`
 	c.address(rt)
 	c.sources(rt, args)
 	c.examples(rt)
@@ -303,6 +267,8 @@ func (c *compiler) examples(rt *route) {
 			c.add(arg.Position, "@rest(example) has to be an object with a value for each variable")
 		} else if _, err := validator.VariableValues(c.schema, rt.op, vars); err != nil {
 			c.add(arg.Position, "@rest(example) does not fit the schema: %s", err)
+		} else {
+			rt.exampleVars = vars
 		}
 	}
 
@@ -352,18 +318,6 @@ func (c *compiler) conflicts(routes []*route) {
 		}
 	}
 }
-
-// at returns the place of an argument of @rest, or of the directive if the argument is
-// missing.
-func (rt *route) at(name string) *ast.Position {
-	if arg := rt.directive.Arguments.ForName(name); arg != nil {
-		return arg.Position
-	}
-	return rt.directive.Position
-}
-
-// guarded reports whether the schema restricts the root field to holders of a token.
-func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
 
 // builtInScalar reports whether a scalar is one of GraphQL's own.
 func builtInScalar(name string) bool {

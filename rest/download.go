@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/maypok86/otter/v2"
+
 	"siteapi/schema"
 	"siteapi/schema/coding"
 )
@@ -29,17 +31,26 @@ const (
 	maxDownloadKey = 512 // bytes that a client can choose
 )
 
-// serveDownload sends the file that the operation's root field describes and attaches.
-func (a *API) serveDownload(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, vars map[string]any,
+// downloads remembers downloads by their requests.
+type downloads struct {
+	cache *otter.Cache[downloadKey, *download]
+}
+
+func newDownloads() downloads {
+	return downloads{otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})}
+}
+
+// serve sends the file that the operation's root field describes and attaches.
+func (d downloads) serve(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation, vars map[string]any,
 ) {
-	key := downloadKey{rt.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
-	repeatable := rt.body == nil // The key covers the whole request.
-	if repeatable && a.repeat(w, r, key) {
+	key := downloadKey{op.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
+	repeatable := op.body == nil // The key covers the whole request.
+	if repeatable && d.repeat(w, r, key) {
 		return
 	}
 
-	value, file, problem := a.run(ctx, rt, vars, r.Header)
+	value, file, problem := op.run(ctx, vars, r.Header)
 	if problem == nil && file == nil {
 		problem = &schema.Error{Code: schema.CodeInternal}
 	}
@@ -48,35 +59,35 @@ func (a *API) serveDownload(
 		return
 	}
 
-	d := &download{again: file.Again}
-	if err := json.Unmarshal(value, d); err != nil {
+	sent := &download{again: file.Again}
+	if err := json.Unmarshal(value, sent); err != nil {
 		panic(err) // compile has checked the fields
 	}
 
-	d.write(w, r, file.Content)
+	sent.write(w, r, file.Content)
 	if repeatable {
-		a.remember(key, d)
+		d.remember(key, sent)
 	}
 }
 
 // remember keeps a download, so that the next request for it is answered without running
 // the operation.
-func (a *API) remember(key downloadKey, d *download) {
-	if d.again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+func (d downloads) remember(key downloadKey, sent *download) {
+	if sent.again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
 		key.query = strings.Clone(key.query) // The copy does not retain the rest of the request line.
-		a.downloads.Set(key, d)
+		d.cache.Set(key, sent)
 	}
 }
 
 // repeat sends a remembered download, unless its operation could have a different result
 // now.
-func (a *API) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
-	if d, known := a.downloads.GetIfPresent(key); known {
-		if content, same := d.again(); same {
-			d.write(w, r, content)
+func (d downloads) repeat(w http.ResponseWriter, r *http.Request, key downloadKey) bool {
+	if sent, known := d.cache.GetIfPresent(key); known {
+		if content, same := sent.again(); same {
+			sent.write(w, r, content)
 			return true
 		}
-		a.downloads.Invalidate(key)
+		d.cache.Invalidate(key)
 	}
 	return false
 }
@@ -96,11 +107,9 @@ func (d *download) write(w http.ResponseWriter, r *http.Request, content []byte)
 		h.Set("ETag", d.Etag)
 	}
 
-	h.Set("Content-Disposition", disposition(d.FileName))
-	write(w, r, http.StatusOK, d.ContentType, coding.NewBody(content))
-}
-
-// disposition returns the header that offers a file for saving under a name (RFC 6266).
-func disposition(name string) string {
-	return mime.FormatMediaType("attachment", map[string]string{"filename": name})
+	// Offered for saving under its name (RFC 6266).
+	name := map[string]string{"filename": d.FileName}
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", name))
+	h.Set("Content-Type", d.ContentType)
+	coding.Write(w, r, http.StatusOK, coding.NewBody(content))
 }

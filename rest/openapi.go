@@ -34,38 +34,6 @@ func tagTexts() map[string]string {
 	}
 }
 
-// headerTexts describes the request headers that a document can name in @rest(headers),
-// each with an example.
-func headerTexts() map[string][2]string {
-	return map[string][2]string{
-		"Accept-Language": {
-			"Languages the client prefers, where nothing else decides.",
-			"ro, en;q=0.5",
-		},
-
-		"CF-Turnstile-Response": {
-			"Token of the bot check in the visitor's browser, where the site has one.",
-			"0.mF74FV8wEufAWxdbWQ",
-		},
-
-		"Idempotency-Key": {
-			"A key of the client's for this request, up to 255 characters: " +
-				"sent again with the same content it changes nothing.",
-			"8e03978e-40d5-43e8-bc93-6894a57f9324",
-		},
-
-		"If-None-Match": {
-			"Entity tags of the client's copies; if one is current the answer is 304.",
-			`"3f2a"`,
-		},
-
-		"Sanity-Webhook-Signature": {
-			"Signature of the body, where the service has a signing secret.",
-			"t=1700000000000,v1=kZ4Pz1",
-		},
-	}
-}
-
 // describer writes the OpenAPI description of the routes.
 type describer struct {
 	schema  *ast.Schema
@@ -113,7 +81,7 @@ func describe(s *ast.Schema, routes []*route, version string) ([]byte, error) {
 		{"components", object{
 			{"responses", d.problemResponses()},
 			{"schemas", append(d.types.components(), problemSchemas()...)},
-			{"headers", headers()},
+			{"headers", responseHeaders()},
 		}.with("securitySchemes", d.securitySchemes())},
 	}
 
@@ -215,7 +183,7 @@ func (d *describer) parameters(rt *route) []any {
 	}
 
 	for _, name := range names {
-		text := headerTexts()[name]
+		text := requestHeaders()[name]
 		list = append(list, object{
 			{"name", name},
 			{"in", "header"},
@@ -283,12 +251,6 @@ func (rt *route) bodyExample() any {
 	return fields
 }
 
-// argument returns the definition of the root field's argument that takes a variable.
-func (rt *route) argument(variable string) *ast.ArgumentDefinition {
-	i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool { return a.Value.Raw == variable })
-	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
-}
-
 // example returns the example of a variable, or nil if the document gives none.
 func (rt *route) example(variable string) any {
 	if value := rt.directive.Arguments.ForName("example").Value.Children.ForName(variable); value != nil {
@@ -350,44 +312,6 @@ func (d *describer) success(rt *route) object {
 			{"example", literal(rt.directive.Arguments.ForName("answerExample").Value)},
 		}}}},
 	}
-}
-
-// takesHints reports whether the body can have optional values that are dropped if they
-// are unusable.
-func (rt *route) takesHints() bool {
-	if rt.body == nil {
-		return false
-	}
-	return slices.ContainsFunc(rt.body.variables(), func(v *ast.VariableDefinition) bool {
-		return slices.ContainsFunc(v.Definition.Fields, func(f *ast.FieldDefinition) bool {
-			return f.Directives.ForName("hint") != nil
-		})
-	})
-}
-
-// allCodes lists the errors that a route can respond with, by status.
-func (rt *route) allCodes() []schema.Code {
-	var codes []schema.Code
-	if rt.body != nil || len(rt.params) > 0 {
-		codes = append(codes, schema.CodeBadUserInput)
-	}
-	if rt.guarded() {
-		codes = append(codes, schema.CodeUnauthenticated)
-	}
-	if !rt.root.Definition.Type.NonNull {
-		codes = append(codes, schema.CodeNotFound)
-	}
-
-	if rt.body != nil {
-		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
-	}
-
-	for _, code := range rt.codes {
-		codes = append(codes, schema.Code(code))
-	}
-
-	// Every request can fail with these.
-	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
 }
 
 // problemText describes when a code is returned, and gives an example of its detail.
@@ -559,7 +483,7 @@ func problemSchemas() object {
 	}
 }
 
-func headers() object {
+func responseHeaders() object {
 	header := func(description, typ string, example any) object {
 		return object{
 			{"description", description},
@@ -581,7 +505,7 @@ func headers() object {
 		{"Allow", header("Methods the path has, with 405.", "string", "GET, HEAD, OPTIONS")},
 		{"ETag", header("Strong entity tag of the file.", "string", `"3f2a"`)},
 		{"Content-Disposition", header(
-			"Offers the file for saving, with its name.", "string", disposition("quote-3f2a.pdf"),
+			"Offers the file for saving, with its name.", "string", "attachment; filename=quote-3f2a.pdf",
 		)},
 		{"Content-Language", header("Language of the file.", "string", "ro")},
 	}

@@ -71,14 +71,8 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 		h.Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 	}
 
-	write(w, r, p.Status, "application/problem+json", coding.NewBody(body))
-}
-
-// problem returns the error of a route whose operation failed.
-func (rt *route) problem(list gqlerror.List) *schema.Error {
-	problem := problemOf(list)
-	problem.Fields = rt.sentNames(problem.Fields)
-	return problem
+	h.Set("Content-Type", "application/problem+json")
+	coding.Write(w, r, p.Status, coding.NewBody(body))
 }
 
 // problemOf reduces presented GraphQL errors to the one error of a REST response. A

@@ -11,7 +11,6 @@
 package rest
 
 import (
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -19,8 +18,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/maypok86/otter/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"siteapi/schema"
@@ -31,38 +28,11 @@ import (
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// DescriptionPath is where the OpenAPI description is served.
-const DescriptionPath = "/api/openapi.json"
-
-// Executor runs the operations.
-type Executor interface {
-	graphql.GraphExecutor
-
-	// CheckToken returns an error if the guard of a root field refuses the caller's
-	// token. It is called before the body is read.
-	CheckToken(ctx context.Context, field *ast.FieldDefinition) error
-
-	// Authorize returns an error if the guard of a root field refuses the caller's token
-	// or the signature of the caller's body.
-	Authorize(ctx context.Context, field *ast.FieldDefinition) error
-
-	// Admit adds defaults to the variables and returns an error if the operation may not
-	// run with them. Fields that an input type does not have may be ignored.
-	Admit(
-		ctx context.Context, op *ast.OperationDefinition, variables map[string]any, ignoreUnknown bool,
-	) error
-
-	// Pin caches a validated document permanently, so that nothing is parsed while
-	// requests are served.
-	Pin(query string, doc *ast.QueryDocument)
-}
-
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
-	executor  Executor
 	routes    []*route
-	paths     map[string]map[string]*route // routes by path, then method
-	downloads *otter.Cache[downloadKey, *download]
+	paths     map[string]map[string]*operation // operations by path, then method
+	downloads downloads
 	openapi   []byte
 	body      *coding.Body // holds openapi
 	etag      string       // entity tag of openapi
@@ -78,15 +48,14 @@ func New(executor Executor, version string) (*API, error) {
 		return nil, err
 	}
 
-	a := &API{executor: executor, routes: routes, paths: map[string]map[string]*route{}}
-	a.downloads = otter.Must(&otter.Options[downloadKey, *download]{MaximumSize: maxDownloads})
-
+	a := &API{routes: routes, paths: map[string]map[string]*operation{}, downloads: newDownloads()}
 	for _, rt := range routes {
 		if a.paths[rt.path] == nil {
-			a.paths[rt.path] = map[string]*route{}
+			a.paths[rt.path] = map[string]*operation{}
 		}
-		a.paths[rt.path][rt.method] = rt
-		executor.Pin(rt.text, rt.withoutVariables())
+		if a.paths[rt.path][rt.method], err = prepare(executor, rt); err != nil {
+			return nil, err
+		}
 	}
 
 	if a.openapi, err = describe(exec.AST(), routes, version); err != nil {
@@ -137,14 +106,15 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		method = http.MethodGet
 	}
 
-	if rt := methods[method]; rt != nil {
-		a.serve(w, r, rt)
+	if op := methods[method]; op != nil {
+		a.serve(w, r, op)
 		return
 	}
 	if isDescription && method == http.MethodGet {
 		w.Header().Set("ETag", a.etag)
 		w.Header().Set("Cache-Control", "no-cache")
-		write(w, r, http.StatusOK, "application/json", a.body)
+		w.Header().Set("Content-Type", "application/json")
+		coding.Write(w, r, http.StatusOK, a.body)
 		return
 	}
 
@@ -166,4 +136,33 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Code:    schema.CodeMethodNotAllowed,
 		Message: "This path answers to " + w.Header().Get("Allow") + ".",
 	})
+}
+
+// serve binds a request to a route's operation, runs it, and sends the value of its root
+// field as JSON or as a download.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, op *operation) {
+	schema.RecorderFrom(r.Context()).Operation(schema.Operation{
+		Type:       string(op.op.Operation),
+		Name:       op.op.Name,
+		RootFields: []string{op.root.Name},
+	})
+
+	ctx, vars, problem := op.bind(w, r)
+	if problem == nil && op.produces != "" {
+		a.downloads.serve(ctx, w, r, op, vars)
+		return
+	}
+
+	var value []byte
+	if problem == nil {
+		value, _, problem = op.run(ctx, vars, r.Header)
+	}
+	if problem != nil {
+		WriteProblem(w, r, problem)
+		return
+	}
+
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	coding.Write(w, r, http.StatusOK, coding.NewBody(value))
 }

@@ -33,7 +33,6 @@ type stub struct {
 	exec.MutationResolver
 
 	input *schema.InputChecker
-	docs  sync.Map
 
 	mu      sync.Mutex
 	calls   int
@@ -51,13 +50,9 @@ func newStub(tb testing.TB) *stub {
 		Resolvers:  s,
 		Directives: exec.DirectiveRoot{Auth: s.auth},
 	}))
-	s.SetQueryCache(pinned{&s.docs})
 	s.SetErrorPresenter(present)
 	return s
 }
-
-// Pin implements Executor.
-func (s *stub) Pin(query string, doc *ast.QueryDocument) { s.docs.Store(query, doc) }
 
 func (s *stub) auth(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
 	if err := s.allow(ctx); err != nil {
@@ -122,21 +117,6 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		return &gqlerror.Error{Message: known.Message, Path: shown.Path, Extensions: ext}
 	}
 	return shown
-}
-
-type pinned struct{ docs *sync.Map }
-
-func (p pinned) Get(_ context.Context, query string) (*ast.QueryDocument, bool) {
-	doc, ok := p.docs.Load(query)
-	if !ok {
-		return nil, false
-	}
-	return doc.(*ast.QueryDocument), true
-}
-
-// Add panics because no document may be parsed while requests are served.
-func (p pinned) Add(context.Context, string, *ast.QueryDocument) {
-	panic("a document was parsed and validated during a request")
 }
 
 func (s *stub) note(ctx context.Context, args ...any) {

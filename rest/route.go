@@ -1,0 +1,138 @@
+package rest
+
+import (
+	"slices"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/schema"
+)
+
+// DescriptionPath is where the OpenAPI description is served.
+const DescriptionPath = "/api/openapi.json"
+
+// route is one compiled operation document.
+type route struct {
+	text      string
+	op        *ast.OperationDefinition
+	root      *ast.Field
+	directive *ast.Directive // @rest
+
+	method, path string
+	params       []*ast.VariableDefinition // variables from the query string
+	body         *body                     // nil if the route takes no body
+
+	// sentAs maps an argument of the root field to the parameter that brings its value.
+	// The parameter is empty if the value is the body.
+	sentAs map[string]string
+
+	headers  []string // request headers that the operation reads
+	codes    []string // errors that only this route returns
+	produces string   // media type of a download, empty for JSON
+
+	exampleVars map[string]any // variables of the documented example
+}
+
+// at returns the place of an argument of @rest, or of the directive if the argument is
+// missing.
+func (rt *route) at(name string) *ast.Position {
+	if arg := rt.directive.Arguments.ForName(name); arg != nil {
+		return arg.Position
+	}
+	return rt.directive.Position
+}
+
+// guarded reports whether the schema restricts the root field to holders of a token.
+func (rt *route) guarded() bool { return rt.root.Definition.Directives.ForName("auth") != nil }
+
+// argument returns the definition of the root field's argument that takes a variable.
+func (rt *route) argument(variable string) *ast.ArgumentDefinition {
+	i := slices.IndexFunc(rt.root.Arguments, func(a *ast.Argument) bool { return a.Value.Raw == variable })
+	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
+}
+
+// allCodes lists the errors that a route can respond with, by status.
+func (rt *route) allCodes() []schema.Code {
+	var codes []schema.Code
+	if rt.body != nil || len(rt.params) > 0 {
+		codes = append(codes, schema.CodeBadUserInput)
+	}
+	if rt.guarded() {
+		codes = append(codes, schema.CodeUnauthenticated)
+	}
+	if !rt.root.Definition.Type.NonNull {
+		codes = append(codes, schema.CodeNotFound)
+	}
+
+	if rt.body != nil {
+		codes = append(codes, schema.CodePayloadTooLarge, schema.CodeUnsupportedMediaType)
+	}
+
+	for _, code := range rt.codes {
+		codes = append(codes, schema.Code(code))
+	}
+
+	// Every request can fail with these.
+	return append(codes, schema.CodeRateLimited, schema.CodeInternal, schema.CodeUpstreamUnavailable)
+}
+
+// takesHints reports whether the body can have optional values that are dropped if they
+// are unusable.
+func (rt *route) takesHints() bool {
+	if rt.body == nil {
+		return false
+	}
+	return slices.ContainsFunc(rt.body.variables(), func(v *ast.VariableDefinition) bool {
+		return slices.ContainsFunc(v.Definition.Fields, func(f *ast.FieldDefinition) bool {
+			return f.Directives.ForName("hint") != nil
+		})
+	})
+}
+
+// body is where a JSON body goes: to one variable, or its fields to several.
+type body struct {
+	variable *ast.VariableDefinition   // nil: the fields go to variables
+	fields   []*ast.VariableDefinition // named like the fields
+	accepts  []string                  // media types, the usual one first
+	limit    int64                     // largest length in bytes
+}
+
+// variables lists the variables that a body brings.
+func (b *body) variables() []*ast.VariableDefinition {
+	if b.variable != nil {
+		return []*ast.VariableDefinition{b.variable}
+	}
+	return b.fields
+}
+
+// requestHeaders describes the request headers that a document can name in @rest(headers),
+// each with an example.
+func requestHeaders() map[string][2]string {
+	return map[string][2]string{
+		"Accept-Language": {
+			"Languages the client prefers, where nothing else decides.",
+			"ro, en;q=0.5",
+		},
+
+		"CF-Turnstile-Response": {
+			"Token of the bot check in the visitor's browser, where the site has one.",
+			"0.mF74FV8wEufAWxdbWQ",
+		},
+
+		"Idempotency-Key": {
+			"A key of the client's for this request, up to 255 characters: " +
+				"sent again with the same content it changes nothing.",
+			"8e03978e-40d5-43e8-bc93-6894a57f9324",
+		},
+
+		"If-None-Match": {
+			"Entity tags of the client's copies; if one is current the answer is 304.",
+			`"3f2a"`,
+		},
+
+		"Sanity-Webhook-Signature": {
+			"Signature of the body, where the service has a signing secret.",
+			"t=1700000000000,v1=kZ4Pz1",
+		},
+	}
+}
