@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -43,14 +44,37 @@ func digests(tokens []string) [][sha256.Size]byte {
 	return sums
 }
 
-// directive implements @auth.
+// directive implements @auth. A field that an operator's role does not reach is null below
+// the root, and the id of a lead is its reference.
 func (g *guard) directive(
-	ctx context.Context, _ any, next graphql.Resolver, kind schema.TokenKind,
+	ctx context.Context, parent any, next graphql.Resolver, kind schema.TokenKind, role *schema.Role,
 ) (any, error) {
-	if err := g.authorize(schema.CallerFrom(ctx), kind); err != nil {
+	caller := schema.CallerFrom(ctx)
+	operator, err := g.authorize(caller, kind)
+	if err != nil {
 		return nil, err
 	}
-	return next(ctx)
+
+	if kind != schema.TokenKindAdmin {
+		return next(ctx)
+	}
+	caller.Operator = operator
+	if operator.Role.AtLeast(value(role, schema.RoleAdmin)) {
+		return next(schema.WithCaller(ctx, caller))
+	}
+
+	field := graphql.GetFieldContext(ctx)
+	lead, ofLead := parent.(*schema.Lead)
+	switch {
+	case field.Object == "Query" || field.Object == "Mutation":
+		return nil, &schema.Error{
+			Code:    schema.CodeForbidden,
+			Message: fmt.Sprintf("This needs the role %s.", value(role, schema.RoleAdmin)),
+		}
+	case ofLead && field.Field.Name == "id":
+		return lead.Reference, nil
+	}
+	return nil, nil //nolint:nilnil // null is the value
 }
 
 // tokenKind returns the kind of token that the @auth of a field asks for, or false if the
@@ -66,19 +90,20 @@ func tokenKind(field *ast.FieldDefinition) (kind schema.TokenKind, guarded bool)
 	return schema.TokenKind(d.Arguments.ForName("token").Value.Raw), true
 }
 
-// authorize returns UNAUTHENTICATED unless the caller holds a token of this kind. If
-// signing secrets are set, a webhook must also be signed.
-func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) error {
-	err := g.checkToken(caller, kind)
+// authorize returns UNAUTHENTICATED unless the caller holds a token of this kind, or for
+// operators' fields a session, and who the operator is. If signing secrets are set, a
+// webhook must also be signed.
+func (g *guard) authorize(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
+	operator, err := g.checkToken(caller, kind)
 	if err == nil && kind == schema.TokenKindWebhook && len(g.signingSecrets) > 0 {
 		err = g.verify(caller.Header.Get("Sanity-Webhook-Signature"), caller.Body)
 	}
-	return err
+	return operator, err
 }
 
 // checkToken checks the token alone. It compares digests of equal length, and always all
 // of them, so that the time taken reveals nothing about a token.
-func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) error {
+func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.Operator, error) {
 	token := caller.Token()
 	sum := sha256.Sum256([]byte(token))
 	match := 0
@@ -87,17 +112,21 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) error {
 	}
 
 	allowed := match == 1 && token != ""
+	operator := caller.Operator // of the session
 	if kind == schema.TokenKindAdmin {
-		allowed = caller.Operator && (allowed || caller.Session && len(g.tokens[kind]) > 0)
+		if allowed {
+			operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
+		}
+		allowed = caller.Operators && operator.Role != ""
 	}
 
 	if !allowed {
-		return &schema.Error{
+		return schema.Operator{}, &schema.Error{
 			Code:    schema.CodeUnauthenticated,
 			Message: "A valid token is required: Authorization: Bearer <token>.",
 		}
 	}
-	return nil
+	return operator, nil
 }
 
 // signatureTolerance is how far the clocks of CMS and service may differ.

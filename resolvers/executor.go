@@ -84,7 +84,8 @@ func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
 // An endpoint calls it before it reads a body.
 func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) error {
 	if kind, guarded := tokenKind(field); guarded {
-		return e.guard.checkToken(schema.CallerFrom(ctx), kind)
+		_, err := e.guard.checkToken(schema.CallerFrom(ctx), kind)
+		return err
 	}
 	return nil
 }
@@ -94,7 +95,8 @@ func (e *Executor) CheckToken(ctx context.Context, field *ast.FieldDefinition) e
 // error.
 func (e *Executor) Authorize(ctx context.Context, field *ast.FieldDefinition) error {
 	if kind, guarded := tokenKind(field); guarded {
-		return e.guard.authorize(schema.CallerFrom(ctx), kind)
+		_, err := e.guard.authorize(schema.CallerFrom(ctx), kind)
+		return err
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
+	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/health"
@@ -27,6 +28,12 @@ import (
 
 // idForm is the form of a lead's id.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// isViewer reports whether a field is answered for a viewer, who must not learn the id of a
+// lead: it opens the PDF.
+func isViewer(ctx context.Context) bool {
+	return schema.CallerFrom(ctx).Operator.Role == schema.RoleViewer
+}
 
 // leads implements the root field of that name.
 func (r *Resolver) leads(
@@ -39,7 +46,16 @@ func (r *Resolver) leads(
 		if err != nil || !idForm.MatchString(id) {
 			return nil, badCursor()
 		}
-		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: id}
+		f.After = &store.Position{SubmittedAt: time.UnixMilli(ms), ID: shortID(id)}
+	}
+
+	// A viewer finds leads by the reference alone. More of the id could be guessed letter by
+	// letter.
+	if isViewer(ctx) {
+		f.Reference, f.Search = strings.TrimSpace(f.Search), ""
+		if len(f.Reference) > lead.ReferenceLength {
+			return &schema.LeadConnection{Edges: []*schema.LeadEdge{}, PageInfo: &schema.PageInfo{}}, nil
+		}
 	}
 
 	found, more, err := r.Operators.Leads(ctx, f, state)
@@ -51,9 +67,9 @@ func (r *Resolver) leads(
 	}
 
 	edges := make([]*schema.LeadEdge, len(found))
-	for i, lead := range found {
-		cursor := newCursor(fmt.Sprint(lead.SubmittedAt.UnixMilli(), " ", lead.ID))
-		edges[i] = &schema.LeadEdge{Cursor: cursor, Node: lead}
+	for i, l := range found {
+		cursor := newCursor(fmt.Sprint(l.SubmittedAt.UnixMilli(), " ", shortID(l.ID)))
+		edges[i] = &schema.LeadEdge{Cursor: cursor, Node: l}
 	}
 
 	// A page whose aliases make it too large ends early.
@@ -67,7 +83,8 @@ func (r *Resolver) leads(
 		page.PageInfo.EndCursor = &edges[n-1].Cursor
 	}
 	if asks(ctx, "csv") {
-		page.CSV = table(found[:n], after == "")
+		text := table(found[:n], after == "")
+		page.CSV = &text
 	}
 	return page, nil
 }
@@ -123,6 +140,10 @@ func (r *Resolver) deliveryPage(
 	return page, nil
 }
 
+// shortID returns as much of an id as the reference shows. A cursor holds no more, and none
+// that comes in is used beyond that: a position between two ids would tell which is smaller.
+func shortID(id string) string { return id[:min(lead.ReferenceLength, len(id))] }
+
 func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
 // cursorText decodes a cursor. The result is empty if the cursor is malformed.
@@ -161,15 +182,19 @@ func selects(op *graphql.OperationContext, set ast.SelectionSet, name string) bo
 
 // lead implements the root field of that name.
 func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
-	lead, err := r.Operators.Find(ctx, id)
+	if isViewer(ctx) && len(id) > lead.ReferenceLength {
+		return nil, nil //nolint:nilnil // null is the answer
+	}
+
+	found, err := r.Operators.Find(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil //nolint:nilnil // null is the answer
 	}
 	if err != nil {
 		return nil, operatorError(err)
 	}
-	r.audit(ctx, "lead", lead)
-	return lead, nil
+	r.audit(ctx, "lead", found)
+	return found, nil
 }
 
 // changeLead changes a lead and returns it as it is afterwards.

@@ -54,7 +54,9 @@ func newStub(tb testing.TB) *stub {
 	return s
 }
 
-func (s *stub) auth(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
+func (s *stub) auth(
+	ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind, _ *schema.Role,
+) (any, error) {
 	if err := s.allow(ctx); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +13,30 @@ type Caller struct {
 	RequestID string // accepted or made by the server, never empty at an endpoint
 	Address   string // the client's IP address, as trusted proxies report it
 	Header    http.Header
-	Operator  bool // The endpoint serves operator fields.
-	Session   bool // A session of the inbox was verified, which counts as an operator's token.
+	Operators bool // The endpoint serves operator fields.
+
+	// Operator is who calls an operator's field: the owner of a session of the inbox, or of
+	// a token. It is empty until one of them was verified.
+	Operator Operator
 
 	// Body is the request body as it was received, for signatures. It is nil until the
 	// endpoint has read it.
 	Body []byte
+}
+
+// Operator is a person or a program that may use operators' fields.
+type Operator struct {
+	Actor string // the subject of a session, or TokenActor
+	Role  Role   // empty: none
+}
+
+// TokenActor is the name of those who hold a token of operators.
+const TokenActor = "token"
+
+// AtLeast reports whether a role may do what another one may. Each role may do all that
+// the ones before it may.
+func (e Role) AtLeast(other Role) bool {
+	return slices.Index(AllRole, e) >= slices.Index(AllRole, other)
 }
 
 // Token returns the bearer token of the Authorization header, or an empty text.

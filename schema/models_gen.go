@@ -281,9 +281,9 @@ type InvalidateCachePayload struct {
 	Invalidated []string `json:"invalidated"`
 }
 
-// A submitted quote, as operators see it. It is personal data.
+// A submitted quote, as operators see it. It is personal data, but for what a viewer sees.
 type Lead struct {
-	// The `submissionId`, which alone opens the PDF.
+	// The `submissionId`, which alone opens the PDF; for a viewer the reference.
 	ID string `json:"id"`
 	// What is printed on the PDF: the first eight letters and digits of the id, in capitals.
 	Reference string `json:"reference"`
@@ -293,9 +293,9 @@ type Lead struct {
 	SubmittedAt time.Time `json:"submittedAt"`
 	// Language of the visitor; null: not given.
 	Locale *Locale `json:"locale"`
-	// Session of the visitor.
-	SessionID string `json:"sessionId"`
-	// Who asks.
+	// Session of the visitor; null for a viewer.
+	SessionID *string `json:"sessionId"`
+	// Who asks; null for a viewer.
 	Contact *LeadContact `json:"contact"`
 	// What was chosen.
 	Selections *LeadSelections `json:"selections"`
@@ -307,11 +307,12 @@ type Lead struct {
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
 	// What is unusual about it.
 	Signals []LeadSignal `json:"signals"`
-	// Path of the PDF on the public address.
-	PDFURL string `json:"pdfUrl"`
-	// Its deliveries, the oldest first; delivered ones are deleted after 30 days.
+	// Path of the PDF on the public address; null for a viewer.
+	PDFURL *string `json:"pdfUrl"`
+	// Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer.
 	Deliveries []*Delivery `json:"deliveries"`
-	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more.
+	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
+	// and for a viewer.
 	NoMailReason *string `json:"noMailReason"`
 }
 
@@ -322,8 +323,8 @@ type LeadConnection struct {
 	// Whether there are more.
 	PageInfo *PageInfo `json:"pageInfo"`
 	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
-	CSV string `json:"csv"`
+	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
+	CSV *string `json:"csv"`
 }
 
 // Who asks for a quote.
@@ -1555,6 +1556,67 @@ func (e *RestMethod) UnmarshalJSON(b []byte) error {
 }
 
 func (e RestMethod) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`.
+type Role string
+
+const (
+	// Reads the funnel, and leads without contact data.
+	RoleViewer Role = "VIEWER"
+	// Reads leads and deliveries, and decides about them.
+	RoleSales Role = "SALES"
+	// Erases what is stored about a person, and sees the state of the service.
+	RoleAdmin Role = "ADMIN"
+)
+
+var AllRole = []Role{
+	RoleViewer,
+	RoleSales,
+	RoleAdmin,
+}
+
+func (e Role) IsValid() bool {
+	switch e {
+	case RoleViewer, RoleSales, RoleAdmin:
+		return true
+	}
+	return false
+}
+
+func (e Role) String() string {
+	return string(e)
+}
+
+func (e *Role) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Role(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Role", str)
+	}
+	return nil
+}
+
+func (e Role) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Role) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Role) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

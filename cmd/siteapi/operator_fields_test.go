@@ -36,12 +36,18 @@ func (b *browser) asks(operation string) (data operatorData, code string) {
 	}
 
 	raw, _ := json.Marshal(answer)
+	return decodeOperatorData(b.t, raw)
+}
+
+// decodeOperatorData returns the data of an answer, and the code of its first error.
+func decodeOperatorData(t *testing.T, answer []byte) (data operatorData, code string) {
+	t.Helper()
 	var result struct {
 		Data   operatorData
 		Errors []struct{ Extensions struct{ Code string } }
 	}
-	if err := json.Unmarshal(raw, &result); err != nil {
-		b.t.Fatalf("%v: %s", err, raw)
+	if err := json.Unmarshal(answer, &result); err != nil {
+		t.Fatalf("%v: %s", err, answer)
 	}
 
 	if len(result.Errors) > 0 {

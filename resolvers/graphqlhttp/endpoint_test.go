@@ -157,7 +157,9 @@ func (s *site) executable() graphql.ExecutableSchema {
 	return exec.NewExecutableSchema(exec.Config{
 		Resolvers: s,
 		Directives: exec.DirectiveRoot{
-			Auth: func(ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind) (any, error) {
+			Auth: func(
+				ctx context.Context, _ any, next graphql.Resolver, _ schema.TokenKind, _ *schema.Role,
+			) (any, error) {
 				if schema.CallerFrom(ctx).Header.Get("Authorization") != "Bearer secret" {
 					return nil, &schema.Error{Code: schema.CodeUnauthenticated, Message: "A token is needed."}
 				}

@@ -58,7 +58,7 @@ func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
 			l.Selections.ProjectType, strings.Join(l.Selections.Features, ";"),
 			text(l.Selections.Complexity), text(l.Selections.Timeline),
 			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
-			l.SessionID, l.PDFURL, word(l.State), strings.Join(signals, ";"), text(l.PriceStatus),
+			text(l.SessionID), text(l.PDFURL), word(l.State), strings.Join(signals, ";"), text(l.PriceStatus),
 		)
 	}
 }

@@ -290,8 +290,8 @@ func New(s lead.Lead, state schema.LeadState) *schema.Lead {
 		Reference:   lead.Reference(s.ID),
 		State:       state,
 		SubmittedAt: s.SubmittedAt,
-		SessionID:   s.SessionID,
-		PDFURL:      s.PDFPath(),
+		SessionID:   optional(s.SessionID),
+		PDFURL:      optional(s.PDFPath()),
 		Contact: &schema.LeadContact{
 			FirstName: s.Contact.FirstName,
 			LastName:  s.Contact.LastName,

@@ -37,7 +37,7 @@ const brotliQuality = 5
 func negotiate(r *http.Request, size int) Coding {
 	accept := r.Header["Accept-Encoding"]
 	if len(accept) == 0 || size < minSize || r.Header["Authorization"] != nil ||
-		schema.CallerFrom(r.Context()).Session {
+		schema.CallerFrom(r.Context()).Operator.Role != "" {
 		return Identity
 	}
 	return preferred(strings.Join(accept, ","))

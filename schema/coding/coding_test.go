@@ -72,7 +72,9 @@ func TestWhatIsNotCompressed(t *testing.T) {
 	t.Parallel()
 	withToken, ofSession := request(http.MethodGet, "gzip"), request(http.MethodGet, "gzip")
 	withToken.Header.Set("Authorization", "Bearer x")
-	ofSession = ofSession.WithContext(schema.WithCaller(t.Context(), schema.Caller{Session: true}))
+	ofSession = ofSession.WithContext(schema.WithCaller(t.Context(), schema.Caller{
+		Operator: schema.Operator{Role: schema.RoleViewer},
+	}))
 
 	for name, c := range map[string]struct {
 		r           *http.Request

@@ -27,6 +27,14 @@ func (ec *executionContext) dir_auth_args(ctx context.Context, rawArgs map[strin
 		return nil, err
 	}
 	args["token"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "role",
+		func(ctx context.Context, v any) (*schema.Role, error) {
+			return ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["role"] = arg1
 	return args, nil
 }
 
@@ -112,6 +120,22 @@ func (ec *executionContext) unmarshalORestAnswer2ᚖsiteapiᚋschemaᚐRestAnswe
 }
 
 func (ec *executionContext) marshalORestAnswer2ᚖsiteapiᚋschemaᚐRestAnswer(ctx context.Context, sel ast.SelectionSet, v *schema.RestAnswer) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx context.Context, v any) (*schema.Role, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(schema.Role)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORole2ᚖsiteapiᚋschemaᚐRole(ctx context.Context, sel ast.SelectionSet, v *schema.Role) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -4,6 +4,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"math"
 	"siteapi/schema"
 	"strconv"
@@ -1321,7 +1322,30 @@ func (ec *executionContext) _Lead_id(ctx context.Context, field graphql.Collecte
 		func(ctx context.Context) (any, error) {
 			return obj.ID, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
 			return ec.marshalNID2string(ctx, selections, v)
 		},
@@ -1436,12 +1460,35 @@ func (ec *executionContext) _Lead_sessionId(ctx context.Context, field graphql.C
 		func(ctx context.Context) (any, error) {
 			return obj.SessionID, nil
 		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Lead_sessionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1459,12 +1506,35 @@ func (ec *executionContext) _Lead_contact(ctx context.Context, field graphql.Col
 		func(ctx context.Context) (any, error) {
 			return obj.Contact, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.LeadContact
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.LeadContact
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *schema.LeadContact
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {
-			return ec.marshalNLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx, selections, v)
+			return ec.marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Lead_contact(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1633,12 +1703,35 @@ func (ec *executionContext) _Lead_pdfUrl(ctx context.Context, field graphql.Coll
 		func(ctx context.Context) (any, error) {
 			return obj.PDFURL, nil
 		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Lead_pdfUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1656,12 +1749,35 @@ func (ec *executionContext) _Lead_deliveries(ctx context.Context, field graphql.
 		func(ctx context.Context) (any, error) {
 			return obj.Deliveries, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.Delivery
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal []*schema.Delivery
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []*schema.Delivery
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
-			return ec.marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx, selections, v)
+			return ec.marshalODelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Lead_deliveries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1688,7 +1804,30 @@ func (ec *executionContext) _Lead_noMailReason(ctx context.Context, field graphq
 		func(ctx context.Context) (any, error) {
 			return obj.NoMailReason, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
 			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
@@ -1775,12 +1914,35 @@ func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graph
 		func(ctx context.Context) (any, error) {
 			return obj.CSV, nil
 		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_LeadConnection_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -2929,12 +3091,12 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "sessionId":
 			out.Values[i] = ec._Lead_sessionId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "contact":
 			out.Values[i] = ec._Lead_contact(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "selections":
@@ -2964,12 +3126,12 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "pdfUrl":
 			out.Values[i] = ec._Lead_pdfUrl(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "deliveries":
 			out.Values[i] = ec._Lead_deliveries(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "noMailReason":
@@ -3017,7 +3179,7 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 			}
 		case "csv":
 			out.Values[i] = ec._LeadConnection_csv(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -3333,22 +3495,6 @@ func (ec *executionContext) marshalNContentHealth2ᚖsiteapiᚋschemaᚐContentH
 	return ec._ContentHealth(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *schema.Delivery) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Delivery!")
@@ -3605,14 +3751,6 @@ func (ec *executionContext) marshalNLeadConnection2ᚖsiteapiᚋschemaᚐLeadCon
 	return ec._LeadConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {
-	if v == nil {
-		graphql.AddInvalidNullError(ctx, "LeadContact!")
-		return graphql.Null
-	}
-	return ec._LeadContact(ctx, sel, v)
-}
-
 func (ec *executionContext) marshalNLeadEdge2ᚕᚖsiteapiᚋschemaᚐLeadEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -3719,6 +3857,25 @@ func (ec *executionContext) marshalNServiceHealth2ᚖsiteapiᚋschemaᚐServiceH
 	return ec._ServiceHealth(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODelivery2ᚕᚖsiteapiᚋschemaᚐDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.Delivery) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDelivery2ᚖsiteapiᚋschemaᚐDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalODeliveryState2ᚕsiteapiᚋschemaᚐDeliveryStateᚄ(ctx context.Context, v any) ([]schema.DeliveryState, error) {
 	if v == nil {
 		return nil, nil
@@ -3776,6 +3933,13 @@ func (ec *executionContext) marshalOLead2ᚖsiteapiᚋschemaᚐLead(ctx context.
 		return graphql.Null
 	}
 	return ec._Lead(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._LeadContact(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOLeadEstimate2ᚖsiteapiᚋschemaᚐLeadEstimate(ctx context.Context, sel ast.SelectionSet, v *schema.LeadEstimate) graphql.Marshaler {

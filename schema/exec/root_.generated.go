@@ -28,7 +28,7 @@ type ResolverRoot interface {
 }
 
 type DirectiveRoot struct {
-	Auth func(ctx context.Context, obj any, next graphql.Resolver, token schema.TokenKind) (res any, err error)
+	Auth func(ctx context.Context, obj any, next graphql.Resolver, token schema.TokenKind, role *schema.Role) (res any, err error)
 }
 
 type ComplexityRoot struct {
@@ -1767,7 +1767,25 @@ constant time with every value of the named setting. With a missing or wrong tok
 if the setting is empty, the field fails with code ` + "`" + `UNAUTHENTICATED` + "`" + `. The rule is enforced
 while the field is executed, so it is the same through GraphQL and through REST.
 """
-directive @auth("Which setting holds the accepted tokens." token: TokenKind!) on FIELD_DEFINITION
+directive @auth(
+  "Which setting holds the accepted tokens."
+  token: TokenKind!
+  """
+  The least role of an operator. Beyond it a root field fails with ` + "`" + `FORBIDDEN` + "`" + `; another field is null, or the
+  ` + "`" + `reference` + "`" + ` where it is the ` + "`" + `id` + "`" + `. Left out: ` + "`" + `ADMIN` + "`" + `.
+  """
+  role: Role
+) on FIELD_DEFINITION
+
+"What an operator may do. Each role may do all that the ones before it may. A token of ` + "`" + `ADMIN_API_TOKEN` + "`" + ` is ` + "`" + `ADMIN` + "`" + `."
+enum Role {
+  "Reads the funnel, and leads without contact data."
+  VIEWER
+  "Reads leads and deliveries, and decides about them."
+  SALES
+  "Erases what is stored about a person, and sees the state of the service."
+  ADMIN
+}
 
 "The settings a guarded field compares its caller's token with."
 enum TokenKind {
@@ -1961,7 +1979,7 @@ enum RestAnswer {
     """
     Words, each of which must be a prefix of a word of the name or the company, of the e-mail address or its domain,
     or of the PDF reference (the id), in any letter case, with or without diacritics; a telephone number in any
-    spelling. Left out or empty: all leads.
+    spelling. Left out or empty: all leads. For a viewer the beginning of the reference, and nothing else.
     """
     search: String @constraint(maxLength: 254)
     "Only leads in this state."
@@ -1976,13 +1994,13 @@ enum RestAnswer {
     first: Int = 50 @constraint(min: 1, max: 500)
     "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
-  ): LeadConnection! @auth(token: ADMIN) @cost(weight: 100)
+  ): LeadConnection! @auth(token: ADMIN, role: VIEWER) @cost(weight: 100)
 
   "A lead; null if there is none."
   lead(
-    "Its id, or the reference that is printed on its PDF, in any letter case."
+    "Its id, or the reference that is printed on its PDF, in any letter case. A viewer gives the reference."
     id: ID! @constraint(maxLength: 64)
-  ): Lead @auth(token: ADMIN) @cost(weight: 20)
+  ): Lead @auth(token: ADMIN, role: VIEWER) @cost(weight: 20)
 
   """
   Deliveries of leads to the systems behind the service, the newest first, from the queue. Delivered ones are listed
@@ -1997,7 +2015,7 @@ enum RestAnswer {
     first: Int = 50 @constraint(min: 1, max: 500)
     "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
     after: String @constraint(maxLength: 200)
-  ): DeliveryConnection! @auth(token: ADMIN) @cost(weight: 100)
+  ): DeliveryConnection! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   How far visitors get in the calculator, and what they choose, by the last tracked state of each session: a
@@ -2011,10 +2029,10 @@ enum RestAnswer {
     until: DateTime
     "Only sessions whose lead is in this language: the language of those that did not submit is not known."
     locale: Locale
-  ): Funnel! @auth(token: ADMIN) @cost(weight: 1000)
+  ): Funnel! @auth(token: ADMIN, role: VIEWER) @cost(weight: 1000)
 
   "Checks of everything the service depends on, made now, as by ` + "`" + `siteapi doctor` + "`" + `. Each is limited to 8 seconds."
-  serviceHealth: ServiceHealth! @auth(token: ADMIN) @cost(weight: 500)
+  serviceHealth: ServiceHealth! @auth(token: ADMIN, role: ADMIN) @cost(weight: 500)
 }
 
 extend type Mutation {
@@ -2022,7 +2040,7 @@ extend type Mutation {
   Makes a delivery due now, in whatever state; one that was delivered is sent again, which changes nothing at its
   target. Fails with ` + "`" + `NOT_FOUND` + "`" + `.
   """
-  retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN) @cost(weight: 100)
+  retryDelivery("Id of the delivery." id: ID! @constraint(maxLength: 20)): Delivery! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Delivers a lead to a system once more, even if the record of its delivery was deleted. A delivery that is under way
@@ -2033,19 +2051,19 @@ extend type Mutation {
     id: ID! @constraint(maxLength: 64)
     "The system."
     target: DeliveryTarget!
-  ): Lead! @auth(token: ADMIN) @cost(weight: 100)
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
   ` + "`" + `NOT_FOUND` + "`" + `.
   """
-  releaseLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN) @cost(weight: 100)
+  releaseLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` undoes it.
   Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review.
   """
-  rejectLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN) @cost(weight: 100)
+  rejectLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
@@ -2056,7 +2074,7 @@ extend type Mutation {
     email: String! @constraint(format: EMAIL, maxLength: 254)
     "True: only report what is stored."
     dryRun: Boolean! = true
-  ): ErasureReceipt! @auth(token: ADMIN) @cost(weight: 1000)
+  ): ErasureReceipt! @auth(token: ADMIN, role: ADMIN) @cost(weight: 1000)
 }
 
 "State of a lead."
@@ -2111,9 +2129,9 @@ type LeadConnection {
   pageInfo: PageInfo!
   """
   The leads of the page as CSV, with the columns of ` + "`" + `siteapi leads export` + "`" + `. The names of the columns come first on the
-  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
+  first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
   """
-  csv: String!
+  csv: String @auth(token: ADMIN, role: SALES)
 }
 
 "A lead in a page."
@@ -2132,10 +2150,10 @@ type PageInfo {
   endCursor: String
 }
 
-"A submitted quote, as operators see it. It is personal data."
+"A submitted quote, as operators see it. It is personal data, but for what a viewer sees."
 type Lead {
-  "The ` + "`" + `submissionId` + "`" + `, which alone opens the PDF."
-  id: ID!
+  "The ` + "`" + `submissionId` + "`" + `, which alone opens the PDF; for a viewer the reference."
+  id: ID! @auth(token: ADMIN, role: SALES)
   "What is printed on the PDF: the first eight letters and digits of the id, in capitals."
   reference: String!
   "Its state."
@@ -2144,10 +2162,10 @@ type Lead {
   submittedAt: DateTime!
   "Language of the visitor; null: not given."
   locale: Locale
-  "Session of the visitor."
-  sessionId: String!
-  "Who asks."
-  contact: LeadContact!
+  "Session of the visitor; null for a viewer."
+  sessionId: String @auth(token: ADMIN, role: SALES)
+  "Who asks; null for a viewer."
+  contact: LeadContact @auth(token: ADMIN, role: SALES)
   "What was chosen."
   selections: LeadSelections!
   "Estimated range: the service's, or as ` + "`" + `priceStatus` + "`" + ` says."
@@ -2158,12 +2176,15 @@ type Lead {
   sentEstimate: LeadEstimate
   "What is unusual about it."
   signals: [LeadSignal!]!
-  "Path of the PDF on the public address."
-  pdfUrl: String!
-  "Its deliveries, the oldest first; delivered ones are deleted after 30 days."
-  deliveries: [Delivery!]!
-  "Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more."
-  noMailReason: String
+  "Path of the PDF on the public address; null for a viewer."
+  pdfUrl: String @auth(token: ADMIN, role: SALES)
+  "Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer."
+  deliveries: [Delivery!] @auth(token: ADMIN, role: SALES)
+  """
+  Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
+  and for a viewer.
+  """
+  noMailReason: String @auth(token: ADMIN, role: SALES)
 }
 
 "Who asks for a quote."

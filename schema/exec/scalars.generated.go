@@ -478,7 +478,7 @@ func (ec *executionContext) _Mutation_clearCache(ctx context.Context, field grap
 					var zeroVal *schema.ClearCachePayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, nil)
 			}
 
 			next = directive1
@@ -540,7 +540,7 @@ func (ec *executionContext) _Mutation_invalidateCache(ctx context.Context, field
 					var zeroVal *schema.InvalidateCachePayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, nil)
 			}
 
 			next = directive1
@@ -598,11 +598,16 @@ func (ec *executionContext) _Mutation_retryDelivery(ctx context.Context, field g
 					var zeroVal *schema.Delivery
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Delivery
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Delivery
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -660,11 +665,16 @@ func (ec *executionContext) _Mutation_resendLead(ctx context.Context, field grap
 					var zeroVal *schema.Lead
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Lead
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -722,11 +732,16 @@ func (ec *executionContext) _Mutation_releaseLead(ctx context.Context, field gra
 					var zeroVal *schema.Lead
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Lead
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -784,11 +799,16 @@ func (ec *executionContext) _Mutation_rejectLead(ctx context.Context, field grap
 					var zeroVal *schema.Lead
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Lead
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -846,11 +866,16 @@ func (ec *executionContext) _Mutation_eraseLeads(ctx context.Context, field grap
 					var zeroVal *schema.ErasureReceipt
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.ErasureReceipt
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.ErasureReceipt
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -1006,7 +1031,7 @@ func (ec *executionContext) _Mutation_receiveCmsWebhook(ctx context.Context, fie
 					var zeroVal *schema.InvalidateCachePayload
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, nil)
 			}
 
 			next = directive1
@@ -1140,11 +1165,16 @@ func (ec *executionContext) _Query_leads(ctx context.Context, field graphql.Coll
 					var zeroVal *schema.LeadConnection
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *schema.LeadConnection
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.LeadConnection
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -1202,11 +1232,16 @@ func (ec *executionContext) _Query_lead(ctx context.Context, field graphql.Colle
 					var zeroVal *schema.Lead
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *schema.Lead
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Lead
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -1264,11 +1299,16 @@ func (ec *executionContext) _Query_deliveries(ctx context.Context, field graphql
 					var zeroVal *schema.DeliveryConnection
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal *schema.DeliveryConnection
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.DeliveryConnection
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -1326,11 +1366,16 @@ func (ec *executionContext) _Query_funnel(ctx context.Context, field graphql.Col
 					var zeroVal *schema.Funnel
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *schema.Funnel
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.Funnel
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1
@@ -1387,11 +1432,16 @@ func (ec *executionContext) _Query_serviceHealth(ctx context.Context, field grap
 					var zeroVal *schema.ServiceHealth
 					return zeroVal, err
 				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *schema.ServiceHealth
+					return zeroVal, err
+				}
 				if ec.Directives.Auth == nil {
 					var zeroVal *schema.ServiceHealth
 					return zeroVal, errors.New("directive auth is not implemented")
 				}
-				return ec.Directives.Auth(ctx, nil, directive0, token)
+				return ec.Directives.Auth(ctx, nil, directive0, token, role)
 			}
 
 			next = directive1

@@ -419,9 +419,9 @@ export type InvalidationType =
   /** All content of all locales. */
   | 'all';
 
-/** A submitted quote, as operators see it. It is personal data. */
+/** A submitted quote, as operators see it. It is personal data, but for what a viewer sees. */
 export type Lead = {
-  /** The `submissionId`, which alone opens the PDF. */
+  /** The `submissionId`, which alone opens the PDF; for a viewer the reference. */
   readonly id: Scalars['ID']['output'];
   /** What is printed on the PDF: the first eight letters and digits of the id, in capitals. */
   readonly reference: Scalars['String']['output'];
@@ -431,10 +431,10 @@ export type Lead = {
   readonly submittedAt: Scalars['DateTime']['output'];
   /** Language of the visitor; null: not given. */
   readonly locale?: Maybe<Locale>;
-  /** Session of the visitor. */
-  readonly sessionId: Scalars['String']['output'];
-  /** Who asks. */
-  readonly contact: LeadContact;
+  /** Session of the visitor; null for a viewer. */
+  readonly sessionId?: Maybe<Scalars['String']['output']>;
+  /** Who asks; null for a viewer. */
+  readonly contact?: Maybe<LeadContact>;
   /** What was chosen. */
   readonly selections: LeadSelections;
   /** Estimated range: the service's, or as `priceStatus` says. */
@@ -445,11 +445,14 @@ export type Lead = {
   readonly sentEstimate?: Maybe<LeadEstimate>;
   /** What is unusual about it. */
   readonly signals: ReadonlyArray<LeadSignal>;
-  /** Path of the PDF on the public address. */
-  readonly pdfUrl: Scalars['String']['output'];
-  /** Its deliveries, the oldest first; delivered ones are deleted after 30 days. */
-  readonly deliveries: ReadonlyArray<Delivery>;
-  /** Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more. */
+  /** Path of the PDF on the public address; null for a viewer. */
+  readonly pdfUrl?: Maybe<Scalars['String']['output']>;
+  /** Its deliveries, the oldest first; delivered ones are deleted after 30 days. Null for a viewer. */
+  readonly deliveries?: Maybe<ReadonlyArray<Delivery>>;
+  /**
+   * Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
+   * and for a viewer.
+   */
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
 };
 
@@ -461,9 +464,9 @@ export type LeadConnection = {
   readonly pageInfo: PageInfo;
   /**
    * The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
-   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet.
+   * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
    */
-  readonly csv: Scalars['String']['output'];
+  readonly csv?: Maybe<Scalars['String']['output']>;
 };
 
 /** Who asks for a quote. */
@@ -916,6 +919,15 @@ export type QuoteSelectionsInput = {
   /** Timeline, a slug such as `3-months`. */
   readonly timeline?: InputMaybe<Scalars['String']['input']>;
 };
+
+/** What an operator may do. Each role may do all that the ones before it may. A token of `ADMIN_API_TOKEN` is `ADMIN`. */
+export type Role =
+  /** Reads the funnel, and leads without contact data. */
+  | 'VIEWER'
+  /** Reads leads and deliveries, and decides about them. */
+  | 'SALES'
+  /** Erases what is stored about a person, and sees the state of the service. */
+  | 'ADMIN';
 
 /** State of the service and its dependencies. */
 export type ServiceHealth = {

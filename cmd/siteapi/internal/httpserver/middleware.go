@@ -28,7 +28,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 func (s *Server) withCaller(operators bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
-		caller.Operator = operators
+		caller.Operators = operators
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), &record{}))
 

@@ -71,7 +71,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		h = s.routes[below]
 	}
 
-	operators := schema.CallerFrom(r.Context()).Operator
+	operators := schema.CallerFrom(r.Context()).Operators
 	if h == nil || below == inbox.Path+"/" && !operators {
 		WriteError(w, r, &schema.Error{Code: schema.CodeNotFound, Message: "There is no such route."})
 		return

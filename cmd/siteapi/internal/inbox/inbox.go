@@ -126,7 +126,11 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(map[string]any{"csrf": sign(key, "csrf", session), "expiresAt": expires})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"csrf":      sign(key, "csrf", session),
+		"role":      schema.RoleAdmin,
+		"expiresAt": expires,
+	})
 }
 
 // end removes the session's cookie from the browser.
@@ -157,7 +161,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 			})
 		default:
 			caller := schema.CallerFrom(r.Context())
-			caller.Session = true
+			caller.Operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
 			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 		}
 	})

@@ -21,7 +21,7 @@ func TestSessionExpires(t *testing.T) {
 		Now:    func() time.Time { return now },
 		Page:   http.NotFoundHandler(),
 		GraphQL: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !schema.CallerFrom(r.Context()).Session {
+			if schema.CallerFrom(r.Context()).Operator.Role != schema.RoleAdmin {
 				t.Error("the caller is not marked")
 			}
 		}),

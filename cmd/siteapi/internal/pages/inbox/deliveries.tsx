@@ -8,7 +8,7 @@ import {
   RetryDeliveryDocument,
 } from "../generated/inbox";
 import { More } from "./leads";
-import { Action, Chip, Empty, FullName, Pending, Select, Time, useNow } from "./parts";
+import { Action, Chip, Empty, FullName, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address } from "./route";
 import { ask, useList } from "./service";
 import { deliverySentence, deliveryStates, exact, known, plural, targets, texts } from "./words";
@@ -53,12 +53,12 @@ export function Deliveries({ params, changed }: { params: Record<string, string>
             <h2>
               {delivery.lead ? (
                 <a href={address("leads", { lead: delivery.lead.reference })}>
-                  <FullName of={delivery.lead.contact} />
+                  <FullName of={nameOf(delivery.lead)} />
                 </a>
               ) : (
                 "A lead that was erased"
               )}
-              {delivery.lead?.contact.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
+              {delivery.lead?.contact?.company && <bdi class="muted"> {delivery.lead.contact.company}</bdi>}
             </h2>
             <DeliveryCard delivery={delivery} now={now}>
               {delivery.state !== "DELIVERED" && delivery.state !== "NOT_SENT" && delivery.state !== "RUNNING" && (

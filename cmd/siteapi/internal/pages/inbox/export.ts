@@ -15,7 +15,7 @@ export async function exportLeads(filter: Omit<LeadExportQueryVariables, "first"
   for (let after: string | null = null; !abort.signal.aborted; ) {
     try {
       const { leads }: LeadExportQuery = await ask(LeadExportDocument, { ...filter, first: 500, after }, abort.signal);
-      parts.push(leads.csv);
+      parts.push(leads.csv ?? "");
       rows += leads.edges.length;
       after = leads.pageInfo.endCursor;
       if (!leads.pageInfo.hasNextPage) {

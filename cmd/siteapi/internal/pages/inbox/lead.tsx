@@ -14,8 +14,8 @@ import {
 } from "../generated/inbox";
 import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
-import { Action, Avatar, Chip, Empty, FullName, Icon, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
-import { ask, type Failure, useQuery } from "./service";
+import { Action, Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
+import { ask, type Failure, may, useQuery } from "./service";
 import { exact, languageName, leadStates, money, priceStates, signals, slugWords } from "./words";
 
 interface Props {
@@ -37,7 +37,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   useEffect(() => {
     if (lead) update(lead);
   }, [lead]);
-  useFollow(lead?.deliveries, query.refresh);
+  useFollow(lead?.deliveries ?? [], query.refresh);
   /** Does something with the lead; where that fails it may have been changed elsewhere, so look again. */
   const change = async (operation: Promise<{ lead: Lead }>) => {
     try {
@@ -60,20 +60,23 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
     );
   }
   const { contact, selections } = lead;
+  const name = nameOf(lead);
   const subject = encodeURIComponent(`Your quote request ${lead.reference}`);
   return (
     <article class="lead">
       <div class="bar-top">
         <button type="button" class="plain" onClick={close} aria-label="Close"><Icon name="back" /></button>
         <span class="muted">{lead.reference}</span>
-        <Action done="The PDF is saved." run={() => savePdf(lead.id)}><Icon name="save" /> PDF</Action>
+        {may("SALES") && (
+          <Action done="The PDF is saved." run={() => savePdf(lead.id)}><Icon name="save" /> PDF</Action>
+        )}
       </div>
       <header>
-        <Avatar of={contact} />
+        <Avatar of={name} />
         <div>
-          <h2 tabIndex={-1} ref={heading}><FullName of={contact} /></h2>
+          <h2 tabIndex={-1} ref={heading}><FullName of={name} /></h2>
           <p class="muted">
-            {contact.company && (
+            {contact?.company && (
               <>
                 <bdi>{contact.company}</bdi> ·{" "}
               </>
@@ -84,13 +87,15 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         <Chip {...leadStates[lead.state]} />
       </header>
 
-      {(lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
+      {may("SALES") && (lead.state === "IN_REVIEW" || lead.state === "REJECTED") && <Review lead={lead} change={change} />}
 
       <Card title="Contact">
-        <Fact name="E-mail">
-          <a href={`mailto:${encodeURIComponent(contact.email)}?subject=${subject}`}>{contact.email}</a>
-        </Fact>
-        {contact.phone && (
+        {contact && (
+          <Fact name="E-mail">
+            <a href={`mailto:${encodeURIComponent(contact.email)}?subject=${subject}`}>{contact.email}</a>
+          </Fact>
+        )}
+        {contact?.phone && (
           <Fact name="Phone"><a href={`tel:${contact.phone.replace(/[^\d+]/g, "")}`}>{contact.phone}</a></Fact>
         )}
         <Fact name="Language">{languageName(lead.locale)}</Fact>
@@ -118,7 +123,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         )}
       </Card>
 
-      {lead.deliveries.length > 0 && (
+      {!!lead.deliveries?.length && (
         <Card title="Deliveries">
           {lead.deliveries.map((delivery) => (
             <DeliveryCard key={delivery.id} delivery={delivery} now={now}>
@@ -147,8 +152,10 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         <Card title="What was noticed"><Reasons lead={lead} /></Card>
       )}
 
-      <button type="button" class="plain danger" onClick={() => setErasing(true)}>Erase this person …</button>
-      {erasing && <Erase email={contact.email} close={() => setErasing(false)} erased={erased} />}
+      {may("ADMIN") && (
+        <button type="button" class="plain danger" onClick={() => setErasing(true)}>Erase this person …</button>
+      )}
+      {erasing && contact && <Erase email={contact.email} close={() => setErasing(false)} erased={erased} />}
     </article>
   );
 }

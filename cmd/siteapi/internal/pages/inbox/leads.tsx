@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadsQuery } from "../generated/inbox";
 import { exportLeads } from "./export";
 import { LeadDetail } from "./lead";
-import { Avatar, Chip, Empty, FullName, Icon, Pending, Select, Time, useNow } from "./parts";
+import { Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address, setParams } from "./route";
-import { type List, useList } from "./service";
+import { type List, may, useList } from "./service";
 import { clock, day, known, languages, leadStates, money, periodStart, periods, slugWords, texts } from "./words";
 
 const pageSize = 50;
@@ -44,16 +44,18 @@ export function Leads({ params, newest, changed }: { params: Params; newest: str
     changed();
   };
   useKeys(pane, open, close);
-  const hasNew = !filtered && newest && list.nodes && list.nodes.every((lead) => lead.id !== newest);
+  const hasNew = !filtered && newest && list.nodes && list.nodes.every((lead) => lead.reference !== newest);
   return (
     <main class={open ? "split open" : "split"}>
       <section class="list" aria-label="List of leads" ref={pane}>
         <div class="tools">
           <div class="heading">
             <h1>Leads</h1>
-            <button type="button" onClick={() => exportLeads(variables)} title="Save what is listed as a table for Excel">
-              <Icon name="save" /> Export
-            </button>
+            {may("SALES") && (
+              <button type="button" onClick={() => exportLeads(variables)} title="Save what is listed as a table for Excel">
+                <Icon name="save" /> Export
+              </button>
+            )}
           </div>
           <Search value={params.search ?? ""} />
           <div class="filters">
@@ -97,7 +99,7 @@ function Search({ value }: { value: string }) {
       <input
         type="search"
         aria-label="Search leads"
-        placeholder="Name, company, e-mail, phone, reference"
+        placeholder={may("SALES") ? "Name, company, e-mail, phone, reference" : "Reference"}
         maxLength={200}
         spellcheck={false}
         value={text}
@@ -147,6 +149,7 @@ function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; fi
 
 function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: number; today: boolean }) {
   const { contact, reference } = lead;
+  const name = nameOf(lead);
   return (
     <li>
       <a
@@ -155,12 +158,12 @@ function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: nu
         href={address("leads", { ...params, lead: reference })}
         aria-current={params.lead === reference ? "true" : undefined}
       >
-        <Avatar of={contact} />
-        <strong><FullName of={contact} /></strong>
+        <Avatar of={name} />
+        <strong><FullName of={name} /></strong>
         <span class="muted">
           <Time at={lead.submittedAt} now={now} {...(!today && { text: clock(lead.submittedAt) })} />
         </span>
-        <span class="muted"><bdi>{contact.company || contact.email}</bdi></span>
+        <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
         <span>{money(lead.estimate)}</span>
         <span class="muted">{slugWords(lead.selections.projectType)}</span>
         {lead.state === "DELIVERED" ? <span /> : <Chip {...leadStates[lead.state]} />}

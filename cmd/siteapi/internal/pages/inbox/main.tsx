@@ -8,10 +8,11 @@ import { Health } from "./health";
 import { Leads } from "./leads";
 import { Icon, Toasts, toast } from "./parts";
 import { address, useRoute, type View, views } from "./route";
-import { type Failure, logIn, logOut, notice, useQuery, useSession } from "./service";
+import { type Failure, logIn, logOut, may, notice, type Role, useQuery, useSession } from "./service";
 import { plural } from "./words";
 import "./inbox.css";
 
+const needs: Record<View, Role> = { leads: "VIEWER", deliveries: "SALES", funnel: "VIEWER", health: "ADMIN" };
 const names: Record<View, string> = { leads: "Leads", deliveries: "Deliveries", funnel: "Funnel", health: "Health" };
 
 function Brand() {
@@ -79,7 +80,7 @@ function LogIn() {
 
 /** Asks every minute, while the page is visible, what is new and what waits. */
 function useAttention() {
-  const query = useQuery(AttentionDocument, {});
+  const query = useQuery(AttentionDocument, { sales: may("SALES") });
   useEffect(() => {
     const timer = setInterval(() => document.hidden || query.reload(), 60_000);
     return () => clearInterval(timer);
@@ -87,7 +88,7 @@ function useAttention() {
   const { newest, inReview, failed } = query.data ?? {};
   return {
     reload: query.reload,
-    newest: newest?.edges[0]?.node.id,
+    newest: newest?.edges[0]?.node.reference,
     waiting: {
       leads: { n: inReview?.edges.length ?? 0, what: "in review" },
       deliveries: { n: failed?.edges.length ?? 0, what: "failed" },
@@ -111,7 +112,7 @@ function Frame() {
       <header>
         <Brand />
         <nav aria-label="Views">
-          {views.map((view) => (
+          {views.filter((view) => may(needs[view])).map((view) => (
             <a key={view} href={address(view)} aria-current={view === route.view ? "page" : undefined}>
               <Icon name={view} />
               <span>{names[view]}</span>

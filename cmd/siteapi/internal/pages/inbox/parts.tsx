@@ -32,6 +32,10 @@ interface Name {
 }
 
 /** A name as its owner writes it, whatever direction its letters run in. */
+/** Who asks; a viewer knows the lead by its reference alone. */
+export const nameOf = ({ contact, reference }: { contact: Name | null; reference: string }): Name =>
+  contact ?? { firstName: reference, lastName: "" };
+
 export const FullName = ({ of }: { of: Name }) => <bdi>{`${of.firstName} ${of.lastName}`}</bdi>;
 
 /** Initials on a colour that stays with the name. */

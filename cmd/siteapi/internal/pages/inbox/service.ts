@@ -5,7 +5,7 @@ import type { TypedDocumentString } from "../generated/inbox";
 
 const sessionPath = "/admin/session";
 const graphqlPath = "/admin/graphql";
-const storageKey = "siteapi-inbox-csrf";
+const storageKey = "siteapi-inbox-session";
 const patience = 60_000; // how long an answer may take, in milliseconds
 
 /** Why an operation failed, in words for the user. */
@@ -20,63 +20,74 @@ export class Failure extends Error {
   }
 }
 
-type Message = { ask: true } | { csrf: string | null };
+/** What the user may do; each role may do what the ones before it may. */
+export type Role = "VIEWER" | "SALES" | "ADMIN";
+const roles: Role[] = ["VIEWER", "SALES", "ADMIN"];
+
+interface Session {
+  csrf: string;
+  role: Role;
+}
+
+type Message = { ask: true } | { session: Session | null };
 
 // Tabs share the session, so that a link opened in another tab needs no second login.
 const tabs = new BroadcastChannel("siteapi-inbox");
-let csrf = sessionStorage.getItem(storageKey);
-let changed: (csrf: string | null) => void = () => {};
+let session: Session | null = JSON.parse(sessionStorage.getItem(storageKey) ?? "null");
+let changed: (session: Session | null) => void = () => {};
+
+/** Whether the user has a role. */
+export const may = (role: Role) => !!session && roles.indexOf(session.role) >= roles.indexOf(role);
 
 /** Why the session has ended, for the form that starts another one. */
 export let notice = "";
 
-function setSession(next: string | null) {
-  csrf = next;
-  if (next) sessionStorage.setItem(storageKey, next);
+function setSession(next: Session | null) {
+  session = next;
+  if (next) sessionStorage.setItem(storageKey, JSON.stringify(next));
   else sessionStorage.removeItem(storageKey);
   changed(next);
 }
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
-  if ("csrf" in data) setSession(data.csrf);
-  else if (csrf) tabs.postMessage({ csrf });
+  if ("session" in data) setSession(data.session);
+  else if (session) tabs.postMessage({ session });
 };
 
 /** The session of this tab: undefined while other tabs are asked for it, null where there is none. */
-export function useSession(): string | null | undefined {
-  const [session, setState] = useState<string | null | undefined>(csrf ?? undefined);
+export function useSession(): Session | null | undefined {
+  const [state, setState] = useState<Session | null | undefined>(session ?? undefined);
   useEffect(() => {
     changed = setState;
-    if (csrf) return;
+    if (session) return;
     tabs.postMessage({ ask: true });
-    const timer = setTimeout(() => setState(csrf), 150);
+    const timer = setTimeout(() => setState(session), 150);
     return () => clearTimeout(timer);
   }, []);
-  return session;
+  return state;
 }
 
 /** Starts a session with a token. */
 export async function logIn(token: string) {
   const response = await send(sessionPath, { method: "POST", body: JSON.stringify({ token }) });
   if (response.status === 401) throw new Failure("refused", "This token is not right. Please check it and try again.");
-  const answer: { csrf?: string } = await read(response);
-  if (!answer.csrf) throw new Failure("refused", "The service did not start a session.");
+  const { csrf, role }: Session = await read(response);
   notice = "";
-  setSession(answer.csrf);
-  tabs.postMessage({ csrf: answer.csrf });
+  setSession({ csrf, role });
+  tabs.postMessage({ session });
 }
 
 /** Ends the session, in all tabs. */
 export async function logOut() {
   const ended = send(sessionPath, { method: "DELETE" });
   setSession(null);
-  tabs.postMessage({ csrf: null });
+  tabs.postMessage({ session: null });
   await ended.catch(() => {}); // it ends by itself later
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
   const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
-  if (csrf) headers["X-CSRF-Token"] = csrf;
+  if (session) headers["X-CSRF-Token"] = session.csrf;
   const signal = AbortSignal.any([AbortSignal.timeout(patience), ...(init.signal ? [init.signal] : [])]);
   try {
     return await fetch(path, { ...init, headers, signal });

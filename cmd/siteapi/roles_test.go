@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"siteapi/integrations/lead"
+	"siteapi/schema"
+	"siteapi/schema/exec"
+)
+
+// operatorRoles is the least role for each field of operators, and for each field of a lead.
+var operatorRoles = map[string]schema.Role{
+	"Query.leads":            schema.RoleViewer,
+	"Query.lead":             schema.RoleViewer,
+	"Query.funnel":           schema.RoleViewer,
+	"Query.deliveries":       schema.RoleSales,
+	"Query.serviceHealth":    schema.RoleAdmin,
+	"Mutation.retryDelivery": schema.RoleSales,
+	"Mutation.resendLead":    schema.RoleSales,
+	"Mutation.releaseLead":   schema.RoleSales,
+	"Mutation.rejectLead":    schema.RoleSales,
+	"Mutation.eraseLeads":    schema.RoleAdmin,
+
+	"LeadConnection.csv": schema.RoleSales,
+	"Lead.id":            schema.RoleSales,
+	"Lead.sessionId":     schema.RoleSales,
+	"Lead.contact":       schema.RoleSales,
+	"Lead.pdfUrl":        schema.RoleSales,
+	"Lead.deliveries":    schema.RoleSales,
+	"Lead.noMailReason":  schema.RoleSales,
+}
+
+// viewerFields are the fields that a viewer sees of each type.
+var viewerFields = map[string]string{
+	"LeadConnection": "edges pageInfo",
+	"LeadEdge":       "cursor node",
+	"PageInfo":       "hasNextPage endCursor",
+	"Lead": "reference state submittedAt locale selections estimate priceStatus sentEstimate " +
+		"signals",
+	"LeadSelections": "projectType features complexity timeline",
+	"LeadEstimate":   "min max currency",
+	"Funnel":         "steps weeks choices submissions untracked inReview",
+	"FunnelStep":     "name count conversion",
+	"FunnelWeek":     "week start locale steps",
+	"FunnelChoice":   "field value count submitted",
+}
+
+// Each field of operators has a role, in the schema and in the tables here. A viewer sees no
+// field that is missing there.
+func TestEveryOperatorFieldNamesItsRole(t *testing.T) {
+	t.Parallel()
+	types := exec.AST().Types
+	seen := map[string]bool{}
+
+	var check func(name string)
+	check = func(name string) {
+		if types[name].Kind != ast.Object || seen[name] {
+			return
+		}
+		seen[name] = true
+
+		for _, field := range types[name].Fields {
+			path := name + "." + field.Name
+			auth := field.Directives.ForName("auth")
+			switch {
+			case auth == nil && name != "Query" && name != "Mutation":
+				if !slices.Contains(strings.Fields(viewerFields[name]), field.Name) {
+					t.Errorf("%s is open to viewers: name its role in the schema, or add it to viewerFields", path)
+				}
+				check(field.Type.Name())
+			case auth == nil || auth.Arguments.ForName("token").Value.Raw != "ADMIN":
+			case auth.Arguments.ForName("role") == nil:
+				t.Errorf("%s: @auth names no role", path)
+			default:
+				role := schema.Role(auth.Arguments.ForName("role").Value.Raw)
+				if want := operatorRoles[path]; role != want {
+					t.Errorf("%s: @auth names the role %s, operatorRoles %q", path, role, want)
+				}
+				if role == schema.RoleViewer {
+					check(field.Type.Name())
+				}
+			}
+		}
+	}
+	check("Query")
+	check("Mutation")
+}
+
+// operates runs an operation as an operator of a role, and returns its data and the code of
+// its error.
+func (s *service) operates(role schema.Role, operation string) (data operatorData, code string) {
+	s.t.Helper()
+	body, _ := json.Marshal(object{"query": operation})
+	r := httptest.NewRequestWithContext(s.t.Context(), "POST", "/admin/graphql", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r = r.WithContext(schema.WithCaller(r.Context(), schema.Caller{
+		Header:    r.Header,
+		Operators: true,
+		Operator:  schema.Operator{Actor: "someone", Role: role},
+	}))
+
+	w := httptest.NewRecorder()
+	s.app.server.InboxGraphQL.ServeHTTP(w, r)
+	return decodeOperatorData(s.t, w.Body.Bytes())
+}
+
+// submits submits a lead of a session and returns its id.
+func (s *service) submits(session string) string {
+	s.t.Helper()
+	o := s.through("REST", "submitQuote", object{"input": newLead(session)})
+	id, _ := o.data["submissionId"].(string)
+	if id == "" {
+		s.t.Fatal(o)
+	}
+	return id
+}
+
+// TestRoles asks for every field of operators with each role.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	id := s.submits("one")
+	reference := lead.Reference(id)
+
+	documents := map[string]string{
+		"Query.leads":            `{ leads { edges { node { state } } } }`,
+		"Query.lead":             `{ lead(id: "` + reference + `") { state } }`,
+		"Query.funnel":           `{ funnel { submissions } }`,
+		"Query.deliveries":       `{ deliveries { edges { node { id } } } }`,
+		"Query.serviceHealth":    `{ serviceHealth { version } }`,
+		"Mutation.retryDelivery": `mutation { retryDelivery(id: "999") { id } }`,
+		"Mutation.resendLead":    `mutation { resendLead(id: "none-such", target: CMS) { state } }`,
+		"Mutation.releaseLead":   `mutation { releaseLead(id: "none-such") { state } }`,
+		"Mutation.rejectLead":    `mutation { rejectLead(id: "none-such") { state } }`,
+		"Mutation.eraseLeads":    `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
+	}
+
+	for name, least := range operatorRoles {
+		document := documents[name]
+		if strings.HasPrefix(name, "Lead") {
+			continue // below
+		}
+		if document == "" {
+			t.Errorf("%s: there is no document that asks for it", name)
+		}
+		for _, role := range schema.AllRole {
+			_, code := s.operates(role, document)
+			if allowed := role.AtLeast(least); allowed == (code == "FORBIDDEN") ||
+				!slices.Contains([]string{"", "FORBIDDEN", "NOT_FOUND"}, code) {
+				t.Errorf("%s as %s: %q", name, role, code)
+			}
+		}
+		if _, code := s.operates("", document); code != "UNAUTHENTICATED" {
+			t.Errorf("%s without a role: %q", name, code)
+		}
+	}
+
+	const fields = "id sessionId contact { email } pdfUrl deliveries { id } noMailReason reference state"
+	for _, document := range []string{
+		`{ lead(id: "` + reference + `") { ` + fields + ` } }`,
+		`{ leads { edges { cursor node { ` + fields + ` } } csv pageInfo { endCursor } } }`,
+	} {
+		for role, want := range map[schema.Role]string{schema.RoleViewer: reference, schema.RoleSales: id} {
+			data, code := s.operates(role, document)
+			l := data.Lead
+			if len(data.Leads.Edges) > 0 {
+				l = data.Leads.Edges[0].Node
+			}
+			if code != "" || l == nil || l.ID != want || (l.Contact != nil) != (want == id) ||
+				(l.SessionID != nil) != (want == id) || (l.PDFURL != nil) != (want == id) ||
+				(l.Deliveries != nil) != (want == id) || l.Reference != reference ||
+				len(data.Leads.Edges) > 0 && (data.Leads.CSV != nil) != (want == id) {
+				t.Errorf("%s as %s: %s %+v", document, role, code, l)
+			}
+		}
+	}
+}
+
+// A viewer can find neither a contact nor the id of a lead by asking often.
+func TestViewersCannotGuess(t *testing.T) {
+	t.Parallel()
+	s := startService(t, nil)
+	id := s.submits("one")
+	reference := lead.Reference(id)
+
+	search := func(text, after string) int {
+		t.Helper()
+		data, code := s.operates(schema.RoleViewer,
+			`{ leads(search: "`+text+`", after: `+after+`) { edges { cursor node { id } } } }`)
+		if code != "" {
+			t.Error(text, after, code)
+		}
+		for _, e := range data.Leads.Edges {
+			cursor, _ := base64.RawURLEncoding.DecodeString(e.Cursor)
+			if strings.Contains(string(cursor), id[:9]) {
+				t.Errorf("the cursor holds more than the reference: %s", cursor)
+			}
+		}
+		return len(data.Leads.Edges)
+	}
+
+	for text, want := range map[string]int{
+		reference: 1, id[:3]: 1, "ana": 0, "one@example.com": 0, id[:9]: 0, id: 0, reference + " ana": 0,
+	} {
+		if n := search(text, "null"); n != want {
+			t.Errorf("searching %q: %d leads, want %d", text, n, want)
+		}
+	}
+
+	for _, text := range []string{id, id[:9]} {
+		if data, code := s.operates(schema.RoleViewer, `{ lead(id: "`+text+`") { state } }`); code != "" ||
+			data.Lead != nil {
+			t.Errorf("lead %q: %s %+v", text, code, data.Lead)
+		}
+	}
+
+	// Positions on both sides of the id give the same page.
+	data, _ := s.operates(schema.RoleSales, `{ leads { edges { node { submittedAt } } } }`)
+	at := data.Leads.Edges[0].Node.SubmittedAt.UnixMilli()
+	for _, rest := range []string{"", "-", "zzzz"} {
+		cursor := base64.RawURLEncoding.EncodeToString(fmt.Append(nil, at, " ", id[:8], rest))
+		if n := search("", `"`+cursor+`"`); n != 0 {
+			t.Errorf("after %q: %d leads", id[:8]+rest, n)
+		}
+	}
+}
