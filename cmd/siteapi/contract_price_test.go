@@ -122,6 +122,12 @@ func TestContractEstimate(t *testing.T) {
 					vars["locale"] = tt.locale
 				}
 				got := s.through(endpoint, "estimateQuote", vars)
+				if tt.min != nil { // there is no revision until the database has the rules
+					eventually(t, "a revision", func() bool {
+						got = s.through(endpoint, "estimateQuote", vars)
+						return got.data["revision"] != nil
+					})
+				}
 
 				want := object{
 					"min": tt.min, "max": tt.max, "currency": nil, "lines": tt.lines, "unpriced": tt.unpriced,
