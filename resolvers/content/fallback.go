@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"siteapi/integrations/atomicfile"
 )
 
 // fallBack serves the fallback copy while the CMS fails.
@@ -51,12 +53,7 @@ func (c *Service) saveFallback(l *localeContent, loaded *loadedContent, value []
 		return fmt.Errorf("making the folder: %w", err)
 	}
 
-	path := c.fallbackPath(l)
-	written := fmt.Sprintf("%s.%d", path, os.Getpid()) // unique, since instances may share the folder
-	if err := os.WriteFile(written, value, 0o600); err != nil {
-		return fmt.Errorf("writing the copy: %w", err)
-	}
-	return os.Rename(written, path)
+	return atomicfile.WriteFile(c.fallbackPath(l), value)
 }
 
 // loadFallback reads a copy. One that was made from another source, or for other document

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/cms"
-	"siteapi/integrations/internal/atomicfile"
 	"siteapi/integrations/lead"
 	"siteapi/integrations/upstream"
 )
@@ -36,7 +36,7 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 		return rejected(op, errors.New("the submission cannot be written as JSON"))
 	}
 
-	return fail(op, atomicfile.Write(path, append(data, '\n')))
+	return fail(op, atomicfile.WriteFile(path, append(data, '\n')))
 }
 
 // Missing returns the ids that have no file.

@@ -24,8 +24,8 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/crm"
-	"siteapi/integrations/internal/atomicfile"
 	"siteapi/integrations/upstream"
 )
 
@@ -75,7 +75,7 @@ func (d *Driver) Upsert(ctx context.Context, l crm.Contact) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(d.path(email), append(data, '\n'))
+		return atomicfile.WriteFile(d.path(email), append(data, '\n'))
 	})
 }
 

@@ -91,7 +91,7 @@ func TestFiles(t *testing.T) {
 	}
 
 	// A file that a crash left behind is erased with the contact.
-	left := contactFile(t, dir) + ".tmp"
+	left := filepath.Join(dir, "."+filepath.Base(contactFile(t, dir))+"123")
 	if err := os.WriteFile(left, []byte(`{"email":"ana`), 0o600); err != nil {
 		t.Fatal(err)
 	}

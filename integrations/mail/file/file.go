@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"siteapi/integrations/internal/atomicfile"
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
 	"siteapi/integrations/upstream"
@@ -36,7 +36,7 @@ func (d *Driver) Send(ctx context.Context, m *mail.Message) error {
 		err = os.MkdirAll(d.dir, 0o700)
 	}
 	if err == nil {
-		err = atomicfile.Write(filepath.Join(d.dir, m.Name+".eml"), data)
+		err = atomicfile.WriteFile(filepath.Join(d.dir, m.Name+".eml"), data)
 	}
 	return failure(op, err)
 }

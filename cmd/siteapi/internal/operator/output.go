@@ -1,14 +1,11 @@
 package operator
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -16,6 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
+
+	"siteapi/integrations/atomicfile"
 )
 
 // printTable prints a line for each entry of a list. On a terminal it uses colours, and
@@ -138,21 +137,7 @@ func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 		return fmt.Errorf("%s exists: name another file, or add --overwrite", path)
 	}
 
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("writing a file: %w", err)
-	}
-
-	buffered := bufio.NewWriter(f)
-	err = errors.Join(write(buffered), buffered.Flush(), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Write(path, write)
 }
 
 func exists(path string) bool {

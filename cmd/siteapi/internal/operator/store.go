@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"siteapi/integrations/atomicfile"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
@@ -297,9 +298,8 @@ func swap(staging, dataDir string) (aside string, err error) {
 		try(move{filepath.Join(staging, name), current})
 	}
 
-	folder, openErr := os.Open(dataDir)
-	if err = errors.Join(err, openErr); err == nil {
-		err = errors.Join(folder.Sync(), folder.Close()) // the new names are on disk
+	if err == nil {
+		err = atomicfile.SyncDir(dataDir) // the new names are on disk
 	}
 	if err == nil {
 		return aside, nil

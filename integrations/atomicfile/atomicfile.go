@@ -1,0 +1,71 @@
+// Package atomicfile changes files so that a crash leaves either the old or the new state
+// on disk.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// Write replaces a file, which only the current user may read, by what a function writes.
+// When it returns nil, the file is on disk under its name. If anything fails before that,
+// the old file is unchanged.
+func Write(path string, write func(io.Writer) error) error {
+	dir := filepath.Dir(path)
+	f, err := renameio.NewPendingFile(path,
+		renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return fmt.Errorf("creating a temporary file: %w", err)
+	}
+
+	buffered := bufio.NewWriter(f)
+	if err := errors.Join(write(buffered), buffered.Flush()); err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	return SyncDir(dir)
+}
+
+// WriteFile is Write for data that is in memory.
+func WriteFile(path string, data []byte) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Remove deletes a file and any temporary file that a crash has left beside it. Deleting
+// a file that does not exist is not an error.
+func Remove(path string) error {
+	dir, name := filepath.Split(path)
+	left, err := fs.Glob(os.DirFS(filepath.Clean(dir)), "."+name+"[0-9]*")
+	if err != nil {
+		return err
+	}
+
+	// Earlier versions wrote to a file that ends in .tmp.
+	for _, name := range append(left, name, name+".tmp") {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// SyncDir makes renames and removals in a folder durable.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
