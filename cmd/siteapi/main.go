@@ -23,6 +23,7 @@ import (
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
+	cmsfile "siteapi/integrations/cms/file"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
@@ -149,6 +150,7 @@ func operatorDeps(getenv func(string) string) operator.Deps {
 		OpenDatabase: func(ctx context.Context, s *config.Settings) (*operator.Database, error) {
 			return openDatabase(ctx, s, deliveries{}, log)
 		},
+		Sample:   cmsfile.Sample(),
 		OpenCMS:  func(s *config.Settings) (operator.CMS, error) { return openCMS(s, log, metrics) },
 		OpenCRM:  func(s *config.Settings) (leads.CRM, error) { return openCRM(s, log, metrics) },
 		OpenMail: func(s *config.Settings) mail.Sender { return openMail(s, metrics) },

@@ -88,6 +88,15 @@ type Eraser interface {
 	Erase(ctx context.Context, ids []string) error
 }
 
+// Seeder is a driver whose CMS may be empty at first.
+type Seeder interface {
+	// IDs returns the ids of all documents of some types, drafts and versions too.
+	IDs(ctx context.Context, types []string) ([]string, error)
+
+	// Seed stores all of these documents at once. Those whose id exists stay as they are.
+	Seed(ctx context.Context, docs []json.RawMessage) error
+}
+
 // Webhook is how the CMS notifies this service of changes.
 type Webhook struct {
 	// URL is the endpoint of this service.

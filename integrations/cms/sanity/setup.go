@@ -2,12 +2,49 @@ package sanity
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"siteapi/integrations/cms"
 	"siteapi/integrations/upstream"
 )
+
+// typesQuery selects all documents of some types.
+const typesQuery = `*[_type in $types]._id`
+
+// IDs returns the ids of all documents of some types, drafts and versions too.
+func (d *Driver) IDs(ctx context.Context, types []string) ([]string, error) {
+	return d.ids(ctx, "looking for documents", typesQuery, map[string]any{"types": types})
+}
+
+// Seed stores documents, in one transaction, unless they exist. An image whose asset is an
+// address rather than an upload is stored without it, since Studio could not show it.
+func (d *Driver) Seed(ctx context.Context, docs []json.RawMessage) error {
+	const op = "storing documents"
+	if err := d.ready(op); err != nil {
+		return err
+	}
+
+	var creations []mutation
+	for _, raw := range docs {
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return fmt.Errorf("%s: %w", op, err)
+		}
+
+		for _, value := range fields {
+			image, _ := value.(map[string]any)
+			if asset, ok := image["asset"].(map[string]any); ok && asset["_ref"] == nil {
+				delete(image, "asset")
+			}
+		}
+		creations = append(creations, mutation{"createIfNotExists": fields})
+	}
+
+	_, err := d.mutate(ctx, op, creations)
+	return err
+}
 
 const (
 	webhookFilter     = `_type != "quoteSubmission"`

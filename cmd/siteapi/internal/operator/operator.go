@@ -39,6 +39,7 @@ type Deps struct {
 	CheckServing func(s *config.Settings) error
 
 	OpenDatabase func(ctx context.Context, s *config.Settings) (*Database, error)
+	Sample       []byte // documents of the sample company, as a JSON array
 	OpenCMS      func(s *config.Settings) (CMS, error)
 	OpenCRM      func(s *config.Settings) (leads.CRM, error)
 	OpenMail     func(s *config.Settings) mail.Sender // nil: no mails are sent
@@ -189,6 +190,11 @@ func Commands(d Deps) []*cobra.Command {
 					"safe to repeat",
 				boolFlag("create", "create the webhook, unless one for this address exists; "+
 					"the token must have the right to")),
+			d.command(
+				[]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"},
+				seedCMS,
+				"seed", "put the documents of the sample company into an empty dataset, after asking",
+				boolFlag("yes", "do not ask")),
 		),
 
 		group("crm", "prepare the CRM",

@@ -54,6 +54,10 @@ var queries = map[string]struct {
 			return shown
 		},
 	},
+	`*[_type in $types]._id`: {
+		func(d document, p params) bool { return slices.Contains(p.Types, d.typ) },
+		id,
+	},
 	`*[_id in $ids]._id`: {
 		func(d document, p params) bool { return slices.Contains(p.IDs, d.id) },
 		id,
