@@ -385,6 +385,8 @@ type LocalizedString struct {
 type Logo struct {
 	// The picture; null until an editor chooses one.
 	Asset *ImageAsset `json:"asset"`
+	// What the picture shows, for those who do not see it; null until an editor writes it.
+	Alt *string `json:"alt"`
 }
 
 // Mutations. The fields of a request run one after the other, in the order written.

@@ -50,14 +50,14 @@ func TestContractSiteSettings(t *testing.T) {
 		{
 			"every other field",
 			`[{"_id":"siteSettings","_type":"siteSettings","contactEmail":"a@b.co",` +
-				`"logo":{"asset":{"url":"https://x/l.png"}},"socialLinks":{"github":"https://g"},` +
+				`"logo":{"asset":{"url":"https://x/l.png"},"alt":"A lamp"},"socialLinks":{"github":"https://g"},` +
 				`"address":{"street":"s","city":"c","state":"st","zipCode":"z","country":"co"},` +
 				`"businessHours":{"monday":"9-5","sunday":"closed"}}]`,
-			`{ SiteSettings(id: "siteSettings") { contactEmail logo { asset { url } } 
+			`{ SiteSettings(id: "siteSettings") { contactEmail logo { asset { url } alt }
 				socialLinks { facebook twitter linkedin instagram github } ` +
 				`address { street city state zipCode country }
 				businessHours { monday tuesday wednesday thursday friday saturday sunday } } }`,
-			`{"data":{"SiteSettings":{"contactEmail":"a@b.co","logo":{"asset":{"url":"https://x/l.png"}},` +
+			`{"data":{"SiteSettings":{"contactEmail":"a@b.co","logo":{"asset":{"url":"https://x/l.png"},"alt":"A lamp"},` +
 				`"socialLinks":{"facebook":null,"twitter":null,"linkedin":null,` +
 				`"instagram":null,"github":"https://g"},` +
 				`"address":{"street":"s","city":"c","state":"st","zipCode":"z","country":"co"},` +

@@ -101,12 +101,18 @@ func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 	}
 
 	if logo, ok := d.object("logo"); ok {
-		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset")}
+		s.Logo = &schema.Logo{Asset: texts[schema.ImageAsset](logo, "asset"), Alt: logo.text("alt")}
+	}
+
+	// In a PDF, whose pictures have no alternative text, the name stands beside the logo.
+	companyName := firstText(d, "companyName", "siteName", "title")
+	if companyName == "" && s.Logo != nil && s.Logo.Alt != nil {
+		companyName = *s.Logo.Alt
 	}
 
 	return &Settings{
 		Shown:       s,
-		CompanyName: firstText(d, "companyName", "siteName", "title"),
+		CompanyName: companyName,
 		Accent:      firstText(d, "accentColor"),
 		Website:     firstText(d, "website", "siteUrl"),
 	}

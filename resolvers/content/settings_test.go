@@ -119,6 +119,22 @@ func TestMalformedSettingsAreLogged(t *testing.T) {
 	}
 }
 
+// Without a name the logo's alternative text names the company in PDFs and mails.
+func TestNameOfTheCompany(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		`{"title":"Lumen","logo":{"alt":"A lamp"}}`: "Lumen",
+		`{"title":" ","logo":{"alt":"A lamp"}}`:     "A lamp",
+		`{"logo":{"asset":{"url":"https://x"}}}`:    "",
+		`{"logo":{"alt":7}}`:                        "",
+	} {
+		settings := newSettings(&cms.Document{ID: SettingsType, Fields: json.RawMessage(fields)}, zerolog.Nop())
+		if settings.CompanyName != want {
+			t.Errorf("%s: %q, want %q", fields, settings.CompanyName, want)
+		}
+	}
+}
+
 func TestOddSettingsBecomeNull(t *testing.T) {
 	t.Parallel()
 	odd := settingsOf(t, `{"contactEmail":7,"logo":"x","socialLinks":[1],"address":null,`+

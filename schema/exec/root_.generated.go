@@ -233,6 +233,7 @@ type ComplexityRoot struct {
 	}
 
 	Logo struct {
+		Alt   func(childComplexity int) int
 		Asset func(childComplexity int) int
 	}
 
@@ -1069,6 +1070,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LocalizedString.Ro(childComplexity), true
 
+	case "Logo.alt":
+		if e.ComplexityRoot.Logo.Alt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Logo.Alt(childComplexity), true
 	case "Logo.asset":
 		if e.ComplexityRoot.Logo.Asset == nil {
 			break
@@ -2758,6 +2765,8 @@ type LocalizedString {
 type Logo {
   "The picture; null until an editor chooses one."
   asset: ImageAsset
+  "What the picture shows, for those who do not see it; null until an editor writes it."
+  alt: String
 }
 
 "A picture in the CMS."
@@ -3239,6 +3248,8 @@ func (ec *executionContext) childFields_Logo(ctx context.Context, field graphql.
 	switch field.Name {
 	case "asset":
 		return ec.fieldContext_Logo_asset(ctx, field)
+	case "alt":
+		return ec.fieldContext_Logo_alt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Logo", field.Name)
 }

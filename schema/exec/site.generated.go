@@ -386,6 +386,29 @@ func (ec *executionContext) fieldContext_Logo_asset(_ context.Context, field gra
 	return fc, nil
 }
 
+func (ec *executionContext) _Logo_alt(ctx context.Context, field graphql.CollectedField, obj *schema.Logo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Logo_alt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Logo_alt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Logo", field, false, false, "String")
+}
+
 func (ec *executionContext) _PostalAddress_street(ctx context.Context, field graphql.CollectedField, obj *schema.PostalAddress) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1029,6 +1052,11 @@ func (ec *executionContext) _Logo(ctx context.Context, sel ast.SelectionSet, obj
 			out.Values[i] = graphql.MarshalString("Logo")
 		case "asset":
 			out.Values[i] = ec._Logo_asset(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "alt":
+			out.Values[i] = ec._Logo_alt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -102,7 +102,7 @@ export function Calculator({ service }: { service: Service }) {
   }
   const hero = (site.hero[0]?.fields ?? {}) as { title?: string; subtitle?: string };
   const email = site.SiteSettings?.contactEmail;
-  const logo = site.SiteSettings?.logo?.asset?.url;
+  const logo = site.SiteSettings?.logo;
   const busy = state === "sending" || state === "retrying";
   const marked = Object.keys(errors).some((field) => placed.test(field));
   // A field that the form doesn't show is explained where the visitor looks for the reason.
@@ -111,7 +111,7 @@ export function Calculator({ service }: { service: Service }) {
   return (
     <>
       <header>
-        {logo && <img class="logo" src={logo} alt="" />}
+        {logo?.asset?.url && <img class="logo" src={logo.asset.url} alt={logo.alt ?? ""} />}
         <Languages locale={locale} onChange={setLocale} />
       </header>
       <main>

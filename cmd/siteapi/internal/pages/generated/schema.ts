@@ -566,6 +566,8 @@ export type LocalizedString = {
 export type Logo = {
   /** The picture; null until an editor chooses one. */
   readonly asset?: Maybe<ImageAsset>;
+  /** What the picture shows, for those who do not see it; null until an editor writes it. */
+  readonly alt?: Maybe<Scalars['String']['output']>;
 };
 
 /** Mutations. The fields of a request run one after the other, in the order written. */

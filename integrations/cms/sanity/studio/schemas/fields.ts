@@ -1,5 +1,5 @@
-import {defineField} from '@sanity/types'
-import {locales} from '../locales.ts'
+import {defineField} from 'sanity'
+import {locales} from '../locales'
 
 /** A text in each language; the first is required, since the others fall back to it. */
 export function localizedString(name: string, title: string) {

@@ -1,5 +1,5 @@
-import {defineArrayMember, defineField, defineType} from '@sanity/types'
-import {language, strings} from './fields.ts'
+import {defineArrayMember, defineField, defineType} from 'sanity'
+import {language, strings} from './fields'
 
 /** The head of the home page: one document for each language. */
 export const heroSection = defineType({

@@ -1,7 +1,7 @@
-import {heroSection} from './heroSection.ts'
-import {quoteOption} from './quoteOption.ts'
-import {quoteRules} from './quoteRules.ts'
-import {quoteSubmission} from './quoteSubmission.ts'
-import {siteSettings} from './siteSettings.ts'
+import {heroSection} from './heroSection'
+import {quoteOption} from './quoteOption'
+import {quoteRules} from './quoteRules'
+import {quoteSubmission} from './quoteSubmission'
+import {siteSettings} from './siteSettings'
 
 export const schemaTypes = [siteSettings, heroSection, quoteOption, quoteRules, quoteSubmission]

@@ -1,5 +1,5 @@
-import {defineField, defineType} from '@sanity/types'
-import {localizedString} from './fields.ts'
+import {defineField, defineType} from 'sanity'
+import {localizedString} from './fields'
 
 /** A choice of the quote calculator. Leads and PDFs refer to it by its slug. */
 export const quoteOption = defineType({

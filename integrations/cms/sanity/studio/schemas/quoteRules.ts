@@ -1,4 +1,4 @@
-import {defineField, defineType} from '@sanity/types'
+import {defineField, defineType} from 'sanity'
 
 const decimals = (currency: unknown) =>
   new Intl.NumberFormat('en', {style: 'currency', currency: String(currency)}).resolvedOptions().maximumFractionDigits

@@ -1,5 +1,5 @@
-import {defineArrayMember, defineField, defineType} from '@sanity/types'
-import {strings} from './fields.ts'
+import {defineArrayMember, defineField, defineType} from 'sanity'
+import {strings} from './fields'
 
 /** A submitted quote, stored by siteapi. Read-only; `siteapi leads erase` removes it. */
 export const quoteSubmission = defineType({

@@ -1,5 +1,5 @@
-import {defineArrayMember, defineField, defineType} from '@sanity/types'
-import {localizedString, strings} from './fields.ts'
+import {defineArrayMember, defineField, defineType} from 'sanity'
+import {localizedString, strings} from './fields'
 
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
@@ -48,6 +48,13 @@ export const siteSettings = defineType({
       description: 'Used where there are no telephone numbers above',
     }),
     defineField({name: 'contactEmail', title: 'E-mail address', type: 'string', validation: (rule) => rule.email()}),
+    defineField({
+      name: 'website',
+      title: 'Web site',
+      type: 'url',
+      description: 'Printed on quote PDFs',
+      validation: (rule) => rule.uri({scheme: ['https']}),
+    }),
     defineField({
       name: 'logo',
       title: 'Logo',

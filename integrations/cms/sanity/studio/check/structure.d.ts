@@ -1,0 +1,29 @@
+// What structure.ts uses of `sanity/structure`, as in sanity.d.ts.
+interface ListItem {
+  child(document: DocumentNode): ListItem
+  getId(): string | undefined
+}
+
+interface DocumentNode {
+  schemaType(name: string): DocumentNode
+  documentId(id: string): DocumentNode
+}
+
+interface List {
+  title(title: string): List
+  items(items: (ListItem | Divider)[]): List
+}
+
+interface Divider {
+  type: 'divider'
+}
+
+interface StructureBuilder {
+  list(): List
+  divider(): Divider
+  document(): DocumentNode
+  documentTypeListItem(type: string): ListItem
+  documentTypeListItems(): ListItem[]
+}
+
+export type StructureResolver = (S: StructureBuilder) => List
