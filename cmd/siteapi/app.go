@@ -189,6 +189,7 @@ func (a *app) newResolver(
 
 		Operators: &leads.Service{
 			Archive:    a.data.Archive,
+			Records:    a.data.Tables,
 			Deliveries: a.data.Queue,
 			CMS:        source,
 			CRM:        contacts,

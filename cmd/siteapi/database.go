@@ -90,12 +90,15 @@ func openPostgres(ctx context.Context, s *config.Settings, o queue.Options) (*op
 		return nil, err
 	}
 
-	o.Load = tables.Lead
+	o.Load, o.Records = tables.Lead, tables
 	jobs, inTransaction, err := queue.New(riverpgxv5.New(pool), o)
+	if err == nil {
+		tables.UseQueue(inTransaction)
+		err = jobs.Import(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
-	tables.UseQueue(inTransaction)
 
 	return &operator.Database{
 		Quotes:   tables,
@@ -146,12 +149,15 @@ func openSQLite(
 	}
 	opened.add(tables.Close)
 
-	o.Load = tables.Lead
+	o.Load, o.Records = tables.Lead, tables
 	jobs, inTransaction, err := queue.New(riversqlite.New(pool), o)
 	if err != nil {
 		return nil, err
 	}
 	tables.UseQueue(inTransaction)
+	if err := jobs.Import(ctx); err != nil {
+		return nil, err
+	}
 
 	return &operator.Database{
 		Quotes:   tables,

@@ -32,7 +32,7 @@ type Estimate struct {
 }
 
 // Lead is an accepted quote request. Once it is stored, only
-// InReview and Rejected change.
+// InReview, Rejected and Progress change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.
@@ -64,6 +64,10 @@ type Lead struct {
 	// Rejected means that an operator rejected the lead, so that it is never delivered.
 	Rejected bool `json:"rejected,omitempty"`
 
+	// Progress is that of the delivery that needs most attention, of those that decide about
+	// the lead. It is Ended if there are none.
+	Progress Progress `json:"-"`
+
 	// Trace is the W3C traceparent of the request that submitted the lead. It is empty if
 	// the request was not traced.
 	Trace string `json:"trace,omitempty"`
@@ -81,6 +85,17 @@ func (s *Lead) Personal() []string {
 		s.Contact.Company,
 	}
 }
+
+// Progress says how far a delivery has come.
+type Progress int
+
+// What becomes of a delivery. Of two that have not ended, the lower one needs more attention.
+const (
+	Ended    Progress = iota // delivered, or not sent for a reason that is no failure
+	Failed                   // rejected, or tried too often
+	Retrying                 // failed so far, to be tried again
+	Pending                  // not tried yet
+)
 
 // PriceStatus says whose price a range is.
 type PriceStatus string

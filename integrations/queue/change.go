@@ -223,7 +223,7 @@ func (q *Queue) dropOtherChanges(ctx context.Context, job *river.Job[changeArgs]
 		Kinds(changeArgs{}.Kind()).
 		Queues(job.Queue).
 		States(waiting()...).
-		First(pageSize))
+		First(10_000))
 	return err
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
+	"siteapi/integrations/store"
 	"siteapi/integrations/store/sqlite"
 	"siteapi/integrations/store/storetest/pgserver"
 )
@@ -70,14 +71,13 @@ type database func(t *testing.T, o queue.Options) *subject
 // subject is a queue with the hooks that a store calls in transactions of its own.
 type subject struct {
 	*queue.Queue
-	enqueue    func(commit bool, ids ...string) error
-	unfinished func(ids ...string) []string
-	remove     func(ids ...string)
+	enqueue func(commit bool, ids ...string) error
+	records *records
 
 	migrate func(ctx context.Context) error
 
-	// addUntagged creates a delivery to the CMS as earlier releases did.
-	addUntagged func(id string)
+	// addUnrecorded creates a delivery to the CMS as earlier releases did.
+	addUnrecorded func(id string)
 
 	// addChange inserts a job that tells a receiver of a change at a time, and changes
 	// counts those that are not done.
@@ -86,6 +86,7 @@ type subject struct {
 }
 
 func sqliteDatabase(t *testing.T, path string) database {
+	known := &recorded{}
 	db := func(t *testing.T, o queue.Options) *subject {
 		pool, err := sqlite.OpenDB(t.Context(), path)
 		if err != nil {
@@ -94,7 +95,7 @@ func sqliteDatabase(t *testing.T, path string) database {
 		pool.SetMaxOpenConns(1)
 		t.Cleanup(func() { _ = pool.Close() })
 
-		return newSubject(t, riversqlite.New(pool), o, func(commit bool, f func(tx *sql.Tx) error) error {
+		return newSubject(t, riversqlite.New(pool), o, known, func(commit bool, f func(tx *sql.Tx) error) error {
 			tx, err := pool.BeginTx(t.Context(), nil)
 			if err != nil {
 				return err
@@ -111,6 +112,7 @@ func sqliteDatabase(t *testing.T, path string) database {
 }
 
 func postgresDatabase(t *testing.T, url string) database {
+	known := &recorded{}
 	db := func(t *testing.T, o queue.Options) *subject {
 		pool, err := pgxpool.New(t.Context(), url+"&pool_max_conns=4")
 		if err != nil {
@@ -118,7 +120,7 @@ func postgresDatabase(t *testing.T, url string) database {
 		}
 		t.Cleanup(pool.Close)
 
-		return newSubject(t, riverpgxv5.New(pool), o, func(commit bool, f func(tx pgx.Tx) error) error {
+		return newSubject(t, riverpgxv5.New(pool), o, known, func(commit bool, f func(tx pgx.Tx) error) error {
 			tx, err := pool.Begin(t.Context())
 			if err != nil {
 				return err
@@ -157,6 +159,7 @@ func newSubject[TTx any](
 	t *testing.T,
 	driver riverdriver.Driver[TTx],
 	o queue.Options,
+	known *recorded,
 	inTx func(commit bool, f func(tx TTx) error) error,
 ) *subject {
 	t.Helper()
@@ -164,34 +167,39 @@ func newSubject[TTx any](
 		o.Log = zerolog.New(zerolog.NewTestWriter(t))
 	}
 
+	records := &records{recorded: known}
+	o.Records = records
 	q, hooks, err := queue.New(driver, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	records.inTx = func(f func(in store.Deliveries) error) error {
+		return inTx(true, func(tx TTx) error { return f(hooks(tx)) })
+	}
+
 	ctx := context.WithoutCancel(t.Context())
 	return &subject{
-		Queue: q,
+		Queue:   q,
+		records: records,
 		enqueue: func(commit bool, ids ...string) error {
-			return inTx(commit, func(tx TTx) error { return hooks(tx).Enqueue(ctx, ids) })
-		},
-		unfinished: func(ids ...string) (found []string) {
-			err := inTx(true, func(tx TTx) (err error) {
-				found, err = hooks(tx).Unfinished(ctx, ids)
+			return inTx(commit, func(tx TTx) error {
+				made, err := hooks(tx).Enqueue(ctx, ids)
+				for _, d := range made {
+					if commit {
+						records.set(d)
+					}
+				}
 				return err
 			})
-			if err != nil {
-				t.Error(err)
-			}
-			return found
 		},
 		migrate: func(ctx context.Context) error { return queue.Migrate(ctx, driver, o.Log) },
-		addUntagged: func(id string) {
+		addUnrecorded: func(id string) {
 			client, err := river.NewClient(driver, &river.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := client.Insert(ctx, untagged{id},
+			if _, err := client.Insert(ctx, unrecorded{id},
 				&river.InsertOpts{Queue: string(queue.CMS)}); err != nil {
 				t.Fatal(err)
 			}
@@ -216,20 +224,107 @@ func newSubject[TTx any](
 			}
 			return len(slices.DeleteFunc(found.Jobs, func(j *rivertype.JobRow) bool { return j.FinalizedAt != nil }))
 		},
-		remove: func(ids ...string) {
-			if err := inTx(true, func(tx TTx) error { return hooks(tx).Remove(ctx, ids) }); err != nil {
-				t.Error(err)
-			}
-		},
 	}
 }
 
-// untagged is a delivery as earlier releases inserted it.
-type untagged struct {
+// records stands for the store, whose tables these tests do without.
+type records struct {
+	store.DeliveryRecords
+	*recorded
+	inTx func(f func(in store.Deliveries) error) error
+}
+
+// recorded is what the queues on a database share.
+type recorded struct {
+	mu   sync.Mutex
+	list []store.Delivery
+}
+
+func (r *records) set(d store.Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.list, func(o store.Delivery) bool { return o.LeadID == d.LeadID && o.Target == d.Target })
+	switch {
+	case i >= 0 && d.ID == 0:
+		r.list[i].Progress = d.Progress
+	case i >= 0:
+		r.list[i] = d
+	case d.ID != 0:
+		r.list = append(r.list, d)
+	}
+}
+
+func (r *records) ChangeDelivery(
+	ctx context.Context, change func(context.Context, store.Deliveries) (store.Delivery, error),
+) error {
+	return r.inTx(func(in store.Deliveries) error {
+		d, err := change(ctx, in)
+		if err == nil {
+			r.set(d)
+		}
+		return err
+	})
+}
+
+func (r *records) SaveDelivery(_ context.Context, d store.Delivery) error {
+	d.ID = 0
+	r.set(d)
+	return nil
+}
+
+func (r *records) ImportDeliveries(_ context.Context, list []store.Delivery) error {
+	for _, d := range list {
+		r.set(d)
+	}
+	return nil
+}
+
+func (r *records) LastImported(context.Context) (int64, error) { return 0, nil }
+
+func (r *records) RecordedDeliveries(_ context.Context, f store.DeliveryFilter) ([]store.Delivery, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.list), func(d store.Delivery) bool {
+		return len(f.Leads) > 0 && !slices.Contains(f.Leads, d.LeadID) ||
+			f.Unended && d.Progress == lead.Ended || d.ID <= f.After
+	}), nil
+}
+
+func (r *records) CountDeliveries(context.Context) (counts []store.DeliveryCount, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.list {
+		i := slices.IndexFunc(counts, func(n store.DeliveryCount) bool {
+			return n.Target == d.Target && n.Progress == d.Progress
+		})
+		if i < 0 {
+			i, counts = len(counts), append(counts, store.DeliveryCount{Target: d.Target, Progress: d.Progress})
+		}
+		counts[i].Number++
+	}
+	return counts, nil
+}
+
+// remove removes the deliveries of leads as their erasure does.
+func (r *records) remove(t *testing.T, ids ...string) (removed, running int) {
+	t.Helper()
+	list, _ := r.RecordedDeliveries(t.Context(), store.DeliveryFilter{Leads: ids})
+	err := r.inTx(func(in store.Deliveries) (err error) {
+		removed, running, err = in.Remove(t.Context(), list)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return removed, running
+}
+
+// unrecorded is a delivery as earlier releases inserted it.
+type unrecorded struct {
 	Lead string `json:"submission"`
 }
 
-func (untagged) Kind() string { return "delivery" }
+func (unrecorded) Kind() string { return "delivery" }
 
 // change is a job as the queue inserts it.
 type change struct {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
 )
 
 // Errors of [Queue.Retry] and [Queue.Resend], besides store.ErrNotFound.
@@ -40,7 +43,7 @@ func (t Target) Mail() bool { return t == VisitorMail || t == SalesMail }
 
 // BestEffort reports whether deliveries to a target decide nothing about their leads:
 // neither the state nor the retention of a lead, nor whether an operator is alerted.
-func (t Target) BestEffort() bool { return t == VisitorMail }
+func (t Target) BestEffort() bool { return t == store.BestEffort }
 
 // State is the state of a delivery.
 type State string
@@ -72,7 +75,7 @@ type Delivery struct {
 	FinishedAt  time.Time `json:"finishedAt,omitzero"` // time at which it was delivered or failed for good
 
 	Paused string    `json:"paused,omitempty"` // redacted reason why its target is paused
-	Errors []Attempt `json:"errors"`           // oldest first
+	Errors []Attempt `json:"errors"`           // the last attemptsKept, oldest first
 	Reason string    `json:"reason,omitempty"` // redacted reason why it was not sent
 }
 
@@ -97,19 +100,8 @@ func (t *target) insertOpts(leadID string) *river.InsertOpts {
 	return &river.InsertOpts{
 		Queue:       string(t.Name),
 		MaxAttempts: t.MaxAttempts,
-		Tags:        tagsOf([]string{leadID}),
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: rivertype.JobStates()},
 	}
-}
-
-// tagsOf returns the tags by which River lists the deliveries of leads. The prefix
-// makes even the shortest id a valid tag.
-func tagsOf(leadIDs []string) []string {
-	tags := make([]string, len(leadIDs))
-	for i, id := range leadIDs {
-		tags[i] = "submission-" + id
-	}
-	return tags
 }
 
 // jobStates returns River's states for deliveries in the given states, or any state if
@@ -154,13 +146,15 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 		ID:          job.ID,
 		LeadID:      a.Lead,
 		Target:      Target(job.Queue),
-		State:       stateOf(job.State, job.Attempt),
-		Attempts:    job.Attempt,
-		MaxAttempts: job.MaxAttempts,
+		State:       stateOf(job.State, attemptsOf(job)),
+		Attempts:    attemptsOf(job),
+		MaxAttempts: max(job.MaxAttempts, attemptsOf(job)),
 		CreatedAt:   job.CreatedAt.UTC(),
-		Errors:      []Attempt{},
 	}
 
+	// River keeps the errors of attempts that were interrupted, that were the last, or that
+	// an earlier release made.
+	d.Errors = append([]Attempt{}, failuresOf(job).Last...)
 	for _, e := range job.Errors {
 		d.Errors = append(d.Errors, Attempt{
 			e.Attempt,
@@ -168,6 +162,8 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 			strings.TrimPrefix(e.Error, "JobCancelError: "),
 		})
 	}
+	slices.SortStableFunc(d.Errors, func(a, b Attempt) int { return a.At.Compare(b.At) })
+	d.Errors = d.Errors[max(0, len(d.Errors)-attemptsKept):]
 
 	if job.FinalizedAt != nil {
 		d.FinishedAt = job.FinalizedAt.UTC()
@@ -184,6 +180,61 @@ func deliveryOf(job *rivertype.JobRow) (Delivery, error) {
 		}
 	}
 	return d, nil
+}
+
+// attemptsKept is how many failed attempts of a delivery are listed.
+const attemptsKept = 20
+
+// failures are the failed attempts of a delivery that River does not count, since it would
+// keep the error of each.
+type failures struct {
+	Count int       `json:"count"`
+	Last  []Attempt `json:"last"`
+}
+
+// failuresKey is the name of the failures in a job's metadata.
+const failuresKey = "failures"
+
+func failuresOf(job *rivertype.JobRow) failures {
+	var metadata struct {
+		Failures failures `json:"failures"`
+	}
+	_ = json.Unmarshal(job.Metadata, &metadata) // River makes sure that it is an object.
+	return metadata.Failures
+}
+
+// attemptsOf returns the number of attempts so far, including one that is running.
+func attemptsOf(job *rivertype.JobRow) int { return job.Attempt + failuresOf(job).Count }
+
+// add adds a failed attempt.
+func (f *failures) add(a Attempt) {
+	f.Count++
+	f.Last = append(f.Last, a)
+	f.Last = f.Last[max(0, len(f.Last)-attemptsKept):]
+}
+
+// progress returns what the store records of a delivery.
+func (d *Delivery) progress() lead.Progress {
+	switch d.State {
+	case Failed:
+		return lead.Failed
+	case Pending:
+		return lead.Pending
+	case Running, Retrying:
+		return lead.Retrying
+	}
+	return lead.Ended
+}
+
+// recorded returns a delivery as the store records it.
+func (d *Delivery) recorded() store.Delivery {
+	return store.Delivery{
+		ID:        d.ID,
+		LeadID:    d.LeadID,
+		Target:    string(d.Target),
+		Progress:  d.progress(),
+		CreatedAt: d.CreatedAt,
+	}
 }
 
 // pauseNote is kept in the metadata of a job that is waiting for the end of its target's

@@ -2,10 +2,11 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"siteapi/integrations/store"
 )
@@ -18,7 +19,7 @@ type inTx[TTx any] struct {
 }
 
 // Enqueue creates the deliveries of new leads. Any process may call it.
-func (h inTx[TTx]) Enqueue(ctx context.Context, leadIDs []string) error {
+func (h inTx[TTx]) Enqueue(ctx context.Context, leadIDs []string) ([]store.Delivery, error) {
 	var list []store.Delivery
 	for _, c := range h.queue.Targets {
 		for _, id := range leadIDs {
@@ -29,7 +30,7 @@ func (h inTx[TTx]) Enqueue(ctx context.Context, leadIDs []string) error {
 }
 
 // Restore creates single deliveries, except for targets that get no new ones.
-func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) error {
+func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) (made []store.Delivery, err error) {
 	var params []river.InsertManyParams
 	for _, d := range list {
 		if t := h.queue.targets[Target(d.Target)]; t != nil && !t.Off {
@@ -41,46 +42,71 @@ func (h inTx[TTx]) Restore(ctx context.Context, list []store.Delivery) error {
 	}
 
 	if len(params) == 0 {
-		return nil
+		return nil, nil
 	}
-	if _, err := h.client.InsertManyTx(ctx, h.tx, params); err != nil {
-		return fmt.Errorf("enqueueing deliveries: %w", err)
+	inserted, err := h.client.InsertManyTx(ctx, h.tx, params)
+	if err != nil {
+		return nil, fmt.Errorf("enqueueing deliveries: %w", err)
 	}
-	return nil
-}
 
-// Unfinished returns the given leads with a delivery that is under way or has
-// failed. It reads all such deliveries, since those of earlier releases have no tag.
-func (h inTx[TTx]) Unfinished(ctx context.Context, leadIDs []string) (ids []string, err error) {
-	found, err := list(ctx, h.jobs, Filter{States: []State{Pending, Running, Retrying, Failed}})
-	for _, d := range found {
-		if !d.Target.BestEffort() && slices.Contains(leadIDs, d.LeadID) {
-			ids = append(ids, d.LeadID)
+	for _, i := range inserted {
+		d, err := deliveryOf(i.Job)
+		if err != nil {
+			return nil, err
 		}
+		made = append(made, d.recorded())
 	}
-	return ids, err
+	return made, nil
 }
 
-// Remove removes the deliveries of leads that are being erased. A delivery that is
-// running ends with its try.
-func (h inTx[TTx]) Remove(ctx context.Context, leadIDs []string) error {
-	found, err := list(ctx, h.jobs, Filter{Leads: leadIDs})
-	if err != nil || len(found) == 0 {
-		return err
+// retry makes a delivery due now.
+func (h inTx[TTx]) retry(ctx context.Context, id int64) (store.Delivery, error) {
+	job, err := h.client.JobRetryTx(ctx, h.tx, id)
+	if errors.Is(err, rivertype.ErrNotFound) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Delivery{}, fmt.Errorf("retrying delivery %d: %w", id, err)
 	}
 
-	var ids []int64
-	for _, d := range found {
-		ids = append(ids, d.ID)
-	}
-
-	if _, err := h.client.JobDeleteManyTx(ctx, h.tx,
-		river.NewJobDeleteManyParams().IDs(ids...).First(pageSize)); err != nil {
-		return fmt.Errorf("removing the deliveries of submissions: %w", err)
-	}
-	return nil
+	d, err := deliveryOf(job)
+	return d.recorded(), err
 }
 
-func (h inTx[TTx]) jobs(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error) {
-	return h.client.JobListTx(ctx, h.tx, params)
+// resend creates a delivery, or makes the one that has ended due now.
+func (h inTx[TTx]) resend(ctx context.Context, leadID string, opts *river.InsertOpts) (store.Delivery, error) {
+	inserted, err := h.client.InsertTx(ctx, h.tx, args{leadID}, opts)
+	switch {
+	case err != nil:
+		return store.Delivery{}, fmt.Errorf("enqueueing a delivery: %w", err)
+	case inserted.UniqueSkippedAsDuplicate && inserted.Job.FinalizedAt != nil:
+		return h.retry(ctx, inserted.Job.ID)
+	case inserted.UniqueSkippedAsDuplicate:
+		return store.Delivery{}, ErrUnderWay
+	}
+
+	d, err := deliveryOf(inserted.Job)
+	return d.recorded(), err
+}
+
+// Remove removes deliveries, except for those that are running.
+func (h inTx[TTx]) Remove(
+	ctx context.Context, list []store.Delivery,
+) (removed, running int, err error) {
+	ids := make([]int64, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+	}
+
+	deleted, err := h.client.JobDeleteManyTx(ctx, h.tx,
+		river.NewJobDeleteManyParams().IDs(ids...).First(len(ids)))
+	if err != nil {
+		return 0, 0, fmt.Errorf("removing the deliveries of submissions: %w", err)
+	}
+
+	left, err := h.client.JobListTx(ctx, h.tx, river.NewJobListParams().IDs(ids...).First(len(ids)))
+	if err != nil {
+		return 0, 0, fmt.Errorf("looking for deliveries that are running: %w", err)
+	}
+	return len(deleted.Jobs), len(left.Jobs), nil
 }

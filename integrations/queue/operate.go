@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 )
 
@@ -25,62 +24,39 @@ type Filter struct {
 	Limit  int   // 0: all
 }
 
-// pageSize is how many jobs are read at a time, the most that River allows.
-const pageSize = 10_000
+// pageSize is how many jobs are read at a time.
+const pageSize = 200
 
 // List returns deliveries in the order that the filter asks for.
-func (q *Queue) List(ctx context.Context, f Filter) ([]Delivery, error) {
-	found, err := list(ctx, q.client.JobList, f)
-	if err != nil || len(found) > 0 || len(f.Leads) == 0 {
-		return found, err
-	}
-
-	// Deliveries created by earlier releases have no tags. Among these, only the ones
-	// that have not arrived are looked for.
-	leads := f.Leads
-	f.Leads, f.Limit = nil, 0
-	if len(f.States) == 0 {
-		f.States = []State{Pending, Running, Retrying, Failed}
-	}
-
-	found, err = list(ctx, q.client.JobList, f)
-	return slices.DeleteFunc(found, func(d Delivery) bool {
-		return d.State == Delivered || !slices.Contains(leads, d.LeadID)
-	}), err
-}
-
-// lister reads a page of jobs, within a transaction or not.
-type lister func(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
-
-// list reads the deliveries that match a filter.
-func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err error) {
+func (q *Queue) List(ctx context.Context, f Filter) (found []Delivery, err error) {
 	size := pageSize
 	if f.Limit > 0 {
 		size = min(f.Limit, pageSize)
 	}
 
-	params := river.NewJobListParams().
-		Kinds(args{}.Kind()).
-		States(jobStates(f.States...)...).
-		First(size)
+	params := jobsOf().States(jobStates(f.States...)...).First(size)
 	if f.ID != 0 {
 		params = params.IDs(f.ID)
 	}
 	if len(f.Leads) > 0 {
-		params = params.TagsAny(tagsOf(f.Leads)...)
+		recorded, err := q.Records.RecordedDeliveries(ctx, store.DeliveryFilter{Leads: f.Leads})
+		if err != nil || len(recorded) == 0 {
+			return nil, err
+		}
+		params = params.IDs(idsOf(recorded)...)
 	}
 	if f.Newest {
 		params = params.OrderBy(river.JobListOrderByID, river.SortOrderDesc)
 	}
 	if f.After != 0 {
-		params = params.After(river.JobListCursorFromJob(&rivertype.JobRow{ID: f.After}))
+		params = params.After(cursor(f.After))
 	}
 	if f.Target != "" {
 		params = params.Queues(string(f.Target))
 	}
 
 	for {
-		page, err := jobs(ctx, params)
+		page, err := q.client.JobList(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
 		}
@@ -105,17 +81,34 @@ func list(ctx context.Context, jobs lister, f Filter) (found []Delivery, err err
 	}
 }
 
+// jobsOf selects the jobs that are deliveries.
+func jobsOf() *river.JobListParams { return river.NewJobListParams().Kinds(args{}.Kind()) }
+
+// cursor stands before the deliveries that come after one with an id.
+func cursor(id int64) *river.JobListCursor {
+	return river.JobListCursorFromJob(&rivertype.JobRow{ID: id})
+}
+
+func idsOf(list []store.Delivery) []int64 {
+	ids := make([]int64, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+	}
+	return ids
+}
+
+// operations are changes of the queue in a transaction of the store.
+type operations interface {
+	retry(ctx context.Context, id int64) (store.Delivery, error)
+	resend(ctx context.Context, leadID string, opts *river.InsertOpts) (store.Delivery, error)
+}
+
 // Retry makes a delivery due now, in whatever state it is; a delivered one is sent again.
 // A delivery that is running is left alone. An unknown id gives store.ErrNotFound.
 func (q *Queue) Retry(ctx context.Context, id int64) error {
-	_, err := q.client.JobRetry(ctx, id)
-	if errors.Is(err, rivertype.ErrNotFound) {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("retrying delivery %d: %w", id, err)
-	}
-	return nil
+	return q.Records.ChangeDelivery(ctx, func(ctx context.Context, in store.Deliveries) (store.Delivery, error) {
+		return in.(operations).retry(ctx, id)
+	})
 }
 
 // Resend delivers a stored lead again. It returns [ErrUnderWay] if a delivery of it
@@ -134,37 +127,89 @@ func (q *Queue) Resend(ctx context.Context, leadID string, name Target) error {
 	if name.Mail() { // an earlier delivery may have been deleted, with the number of its sendings
 		opts.Metadata = fmt.Appendf(nil, `{%q: {"sending": %d}}`, rivertype.MetadataKeyOutput, time.Now().Unix())
 	}
-	inserted, err := q.client.Insert(ctx, args{leadID}, opts)
-	switch {
-	case err != nil:
-		return fmt.Errorf("enqueueing a delivery: %w", err)
-	case !inserted.UniqueSkippedAsDuplicate:
-		return nil
-	case inserted.Job.FinalizedAt != nil:
-		return q.Retry(ctx, inserted.Job.ID)
-	}
-	return ErrUnderWay
+	return q.Records.ChangeDelivery(ctx, func(ctx context.Context, in store.Deliveries) (store.Delivery, error) {
+		return in.(operations).resend(ctx, leadID, opts)
+	})
 }
 
-// Withdraw removes the deliveries of a lead and returns their number. Running
-// deliveries are left alone; it returns their number, too.
-func (q *Queue) Withdraw(ctx context.Context, leadID string) (removed, running int, err error) {
-	found, err := q.List(ctx, Filter{Leads: []string{leadID}})
-	if err != nil {
-		return 0, 0, err
-	}
+// Import records the deliveries that an earlier release made, as one may do at any time
+// while instances are replaced one after the other.
+func (q *Queue) Import(ctx context.Context) error {
+	last, err := q.Records.LastImported(ctx)
+	for err == nil {
+		var page *river.JobListResult
+		page, err = q.client.JobList(ctx, jobsOf().First(pageSize).After(cursor(last)))
+		if err != nil || len(page.Jobs) == 0 {
+			break
+		}
 
-	for _, d := range found {
-		switch _, err := q.client.JobDelete(ctx, d.ID); {
-		case errors.Is(err, rivertype.ErrJobRunning):
-			running++
-		case err == nil:
-			removed++
-		case !errors.Is(err, rivertype.ErrNotFound):
-			return removed, running, fmt.Errorf("removing delivery %d: %w", d.ID, err)
+		list := make([]store.Delivery, len(page.Jobs))
+		for i, job := range page.Jobs {
+			d, err := deliveryOf(job)
+			if err != nil {
+				return err
+			}
+			list[i], last = d.recorded(), d.ID
+		}
+		err = q.Records.ImportDeliveries(ctx, list)
+	}
+	if err != nil {
+		return fmt.Errorf("recording the deliveries of earlier releases: %w", err)
+	}
+	return nil
+}
+
+// Reconcile corrects what is recorded of deliveries that ended without a word from their
+// worker: an earlier release's, or one whose process was killed again and again.
+func (q *Queue) Reconcile(ctx context.Context) error {
+	err := q.Import(ctx)
+	for after := int64(0); err == nil; {
+		var recorded []store.Delivery
+		recorded, err = q.Records.RecordedDeliveries(ctx, store.DeliveryFilter{
+			Unended: true,
+			After:   after,
+			Limit:   pageSize,
+		})
+		if err != nil || len(recorded) == 0 {
+			break
+		}
+		after = recorded[len(recorded)-1].ID
+
+		var page *river.JobListResult
+		if page, err = q.client.JobList(ctx, jobsOf().IDs(idsOf(recorded)...).First(pageSize)); err == nil {
+			err = q.correct(ctx, recorded, page.Jobs)
 		}
 	}
-	return removed, running, nil
+	if err != nil {
+		return fmt.Errorf("comparing the deliveries with the queue: %w", err)
+	}
+	return nil
+}
+
+// correct records the Progress of jobs that are not running. A job that does not exist any
+// more has ended.
+func (q *Queue) correct(ctx context.Context, recorded []store.Delivery, jobs []*rivertype.JobRow) error {
+	for _, r := range recorded {
+		now := lead.Ended
+		if i := slices.IndexFunc(jobs, func(j *rivertype.JobRow) bool { return j.ID == r.ID }); i >= 0 {
+			d, err := deliveryOf(jobs[i])
+			if err != nil {
+				return err
+			}
+			if d.State == Running {
+				continue
+			}
+			now = d.progress()
+		}
+
+		if now != r.Progress {
+			r.Progress = now
+			if err := q.Records.SaveDelivery(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // OverdueAge is the age from which a delivery under way is overdue.
@@ -178,30 +223,24 @@ type Count struct {
 	Oldest time.Time // when the oldest of them was created; zero if there are none
 }
 
-// CountMax bounds the counts of deliveries under way and of failed deliveries, each.
-const CountMax = 1000
-
 // Counts counts the deliveries that have not arrived, by target and state, in the order
-// of [Targets] and [States].
+// of [Targets] and [States]. One that is running counts as it did before.
 func (q *Queue) Counts(ctx context.Context) ([]Count, error) {
+	recorded, err := q.Records.CountDeliveries(ctx)
+	if err != nil {
+		return nil, err
+	}
+
 	var counts []Count
 	for _, target := range Targets() {
-		for _, states := range [][]State{{Pending, Running, Retrying}, {Failed}} {
-			found, err := q.List(ctx, Filter{Target: target, States: states, Limit: CountMax})
-			if err != nil {
-				return nil, err
-			}
-
-			for _, state := range states {
-				c := Count{Target: target, State: state}
-				for _, d := range found {
-					if d.State == state {
-						c.Number++
-						c.Oldest = cmp.Or(c.Oldest, d.CreatedAt)
-					}
+		for _, state := range []State{Pending, Retrying, Failed} {
+			c, of := Count{Target: target, State: state}, (&Delivery{State: state}).progress()
+			for _, n := range recorded {
+				if n.Target == string(target) && n.Progress == of {
+					c.Number, c.Oldest = n.Number, n.Oldest
 				}
-				counts = append(counts, c)
 			}
+			counts = append(counts, c)
 		}
 	}
 	return counts, nil

@@ -54,6 +54,8 @@ const KeptFor = 30 * 24 * time.Hour
 type Options struct {
 	// Load returns a stored lead, or store.ErrNotFound after it was erased.
 	Load func(ctx context.Context, leadID string) (lead.Lead, error)
+	// Records is told what becomes of each delivery.
+	Records store.DeliveryRecords
 	// Targets are the systems that each lead is delivered to.
 	Targets []TargetConfig
 	// Receivers are told of changed content, none in a process that only lists.
@@ -114,8 +116,6 @@ type client interface {
 		ctx context.Context, args river.JobArgs, opts *river.InsertOpts,
 	) (*rivertype.JobInsertResult, error)
 	JobList(ctx context.Context, params *river.JobListParams) (*river.JobListResult, error)
-	JobRetry(ctx context.Context, id int64) (*rivertype.JobRow, error)
-	JobDelete(ctx context.Context, id int64) (*rivertype.JobRow, error)
 	JobDeleteMany(ctx context.Context, params *river.JobDeleteManyParams) (*river.JobDeleteManyResult, error)
 	JobUpdate(
 		ctx context.Context,

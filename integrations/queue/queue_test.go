@@ -384,10 +384,8 @@ func TestErase(t *testing.T) {
 		q.becomes(t, "waiting", queue.Retrying)
 
 		erased.Store(true)
-		q.remove("running", "waiting")
-		if removed, running, err := q.Withdraw(t.Context(), "running"); removed != 0 || running != 1 ||
-			err != nil {
-			t.Errorf("withdrawing a running one: %d, %d, %v", removed, running, err)
+		if removed, running := q.records.remove(t, "running", "waiting"); removed != 1 || running != 1 {
+			t.Errorf("removing a running and a waiting one: %d, %d", removed, running)
 		}
 
 		close(release)
@@ -396,9 +394,8 @@ func TestErase(t *testing.T) {
 			t.Errorf("it was sent %d times", calls)
 		}
 
-		if removed, running, err := q.Withdraw(t.Context(), "other"); removed != 1 || running != 0 ||
-			err != nil {
-			t.Errorf("withdrawing a waiting one: %d, %d, %v", removed, running, err)
+		if removed, running := q.records.remove(t, "other"); removed != 1 || running != 0 {
+			t.Errorf("removing a waiting one: %d, %d", removed, running)
 		}
 		list, err := q.List(t.Context(), queue.Filter{})
 		if err != nil || len(list) != 1 {
@@ -407,15 +404,16 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// Deliveries that an earlier release created count as unfinished, and are delivered.
+// Deliveries that an earlier release created are recorded, and delivered. One that ended
+// without its record is corrected.
 func TestDeliveriesOfEarlierReleases(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		tg := newFake(nil)
 		q := db(t, options(tg.send))
-		q.addUntagged("old")
+		q.addUnrecorded("old")
 
-		if found := q.unfinished("old", "other"); !slices.Equal(found, []string{"old"}) {
-			t.Errorf("unfinished: %v", found)
+		if err := q.Import(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		if list, err := q.List(t.Context(), queue.Filter{
 			Leads: []string{"old", "other"},
@@ -425,7 +423,19 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 
 		q.start(t)
 		eventually(t, "it is delivered", func() bool { _, taken := tg.count("old"); return taken == 1 })
-		eventually(t, "it is finished", func() bool { return len(q.unfinished("old")) == 0 })
+		eventually(t, "it is finished", func() bool { return q.records.list[0].Progress == lead.Ended })
+
+		q.becomes(t, "old", queue.Delivered)
+		q.records.set(store.Delivery{LeadID: "old", Target: "cms", Progress: lead.Pending})
+		q.records.set(store.Delivery{ID: 4711, LeadID: "gone", Target: "cms", Progress: lead.Failed})
+		if err := q.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range q.records.list {
+			if d.Progress != lead.Ended {
+				t.Errorf("it is recorded as %+v", d)
+			}
+		}
 	})
 }
 
@@ -471,16 +481,10 @@ func TestOperate(t *testing.T) {
 		}
 		if want := map[queue.State]int64{
 			queue.Pending:  1,
-			queue.Running:  0,
 			queue.Retrying: 1,
 			queue.Failed:   1,
 		}; err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("counted %v, %v", got, err)
-		}
-		if found := q.unfinished(
-			"rejected", "retrying", "delivered", "pending", "unknown",
-		); len(found) != 3 || slices.Contains(found, "delivered") {
-			t.Errorf("unfinished: %v", found)
 		}
 
 		for name, tt := range map[string]struct {

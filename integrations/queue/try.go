@@ -109,7 +109,7 @@ func (t *target) notSent(job *river.Job[args], outcome Outcome, err error) (stri
 		return e.Reason, true
 	}
 	last := outcome != OutcomeDelivered && outcome != OutcomeInterrupted && outcome != OutcomePostponed &&
-		job.Attempt >= job.MaxAttempts
+		attemptsOf(job.JobRow) >= job.MaxAttempts
 	if t.Name.BestEffort() && (outcome == OutcomeRejected || last) {
 		return describe(err), true
 	}

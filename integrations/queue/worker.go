@@ -10,6 +10,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/upstream"
 )
@@ -41,36 +42,66 @@ func (w *worker) Work(ctx context.Context, job *river.Job[args]) error {
 	if w.Observe != nil {
 		w.Observe(t.Name, outcome)
 	}
-	w.log(t, job, outcome, err, time.Since(now))
+	w.log(t, job, outcome, err, now)
 	if try != nil && t.Name.Mail() {
-		if err := try.note(ctx, ends(job, outcome), reason); err != nil {
+		if err := try.note(ctx, w.ends(job, outcome, err), reason); err != nil {
 			return err
 		}
 	}
-	return w.settle(ctx, t, outcome, err, now)
+	if err := w.record(ctx, job, outcome, err); err != nil {
+		return err
+	}
+	return w.settle(ctx, t, job, outcome, err, now)
 }
 
 // ends reports whether an attempt is the last one of its sending.
-func ends(job *river.Job[args], outcome Outcome) bool {
+func (w *worker) ends(job *river.Job[args], outcome Outcome, err error) bool {
 	switch outcome {
 	case OutcomeDelivered, OutcomeNotSent, OutcomeRejected:
 		return true
 	case OutcomeInterrupted, OutcomePostponed:
 		return false
 	}
-	return job.Attempt >= job.MaxAttempts
+	return w.pauseAfter(err) == 0 && attemptsOf(job.JobRow) >= job.MaxAttempts
 }
 
-// NextRetry returns the time of the next try. River calls it after a failed try, and for
-// a try whose process ended before it could report, which is repeated at once.
+// record has the store record the outcome of an attempt, before River does. An attempt that
+// does not count, or fails as the one before it, changes nothing.
+func (w *worker) record(ctx context.Context, job *river.Job[args], outcome Outcome, err error) error {
+	progress := lead.Retrying
+	switch {
+	case outcome == OutcomeDelivered, outcome == OutcomeNotSent:
+		progress = lead.Ended
+	case w.ends(job, outcome, err):
+		progress = lead.Failed
+	case outcome == OutcomeInterrupted, outcome == OutcomePostponed, w.pauseAfter(err) > 0,
+		attemptsOf(job.JobRow) > 1:
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return w.Records.SaveDelivery(ctx, store.Delivery{
+		LeadID:   job.Args.Lead,
+		Target:   job.Queue,
+		Progress: progress,
+	})
+}
+
+// NextRetry returns the time of the next try after one whose process ended before it could
+// report, which is repeated at once, or that was interrupted.
 func (w *worker) NextRetry(job *river.Job[args]) time.Time {
 	now := time.Now()
 	if job.AttemptedAt != nil && now.Sub(*job.AttemptedAt) >= rescueAfter {
 		return now
 	}
+	return now.Add(w.backoff(attemptsOf(job.JobRow)))
+}
 
-	wait := min(time.Second<<min(max(job.Attempt-1, 0), 20), w.RetryMax)
-	return now.Add(wait - jitter(wait/5))
+// backoff returns how long a delivery waits after a number of attempts.
+func (q *Queue) backoff(attempts int) time.Duration {
+	wait := min(time.Second<<min(max(attempts-1, 0), 20), q.RetryMax)
+	return wait - jitter(wait/5)
 }
 
 // jitter returns a random fraction of a duration.
@@ -110,7 +141,9 @@ func (w *worker) send(ctx context.Context, t *target, job *river.Job[args]) (try
 
 // settle returns the value that tells River the outcome of an attempt, and pauses or
 // resumes the target. began is when the attempt began.
-func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err error, began time.Time) error {
+func (w *worker) settle(
+	ctx context.Context, t *target, job *river.Job[args], outcome Outcome, err error, began time.Time,
+) error {
 	switch outcome {
 	case OutcomeDelivered:
 		t.resume(began)
@@ -140,7 +173,22 @@ func (w *worker) settle(ctx context.Context, t *target, outcome Outcome, err err
 		left, reason := t.paused(now)
 		return w.postpone(ctx, now, left, reason)
 	}
-	return errors.New(describe(err))
+	return w.fail(ctx, job, err)
+}
+
+// fail ends a delivery that was tried often enough, or snoozes it until its next attempt:
+// River would keep the errors of all attempts.
+func (w *worker) fail(ctx context.Context, job *river.Job[args], err error) error {
+	attempts, failed := attemptsOf(job.JobRow), failuresOf(job.JobRow)
+	if attempts >= job.MaxAttempts {
+		return river.JobCancel(errors.New(describe(err)))
+	}
+
+	failed.add(Attempt{attempts, time.Now().UTC(), describe(err)})
+	if err := river.MetadataSet(ctx, failuresKey, failed); err != nil {
+		return fmt.Errorf("noting a failed attempt: %w", err)
+	}
+	return river.JobSnooze(w.backoff(attempts))
 }
 
 // pauseAfter returns how long a target is paused after an error: as long as the target
@@ -215,15 +263,15 @@ func describe(err error) string {
 
 // log writes a line for each try. It contains the id of the delivery rather than that of
 // the lead, because the latter gives access to its PDF.
-func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, took time.Duration) {
-	line, message := w.Log.Debug().Dur("took_ms", took), "delivered"
+func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error, began time.Time) {
+	line, message := w.Log.Debug().Dur("took_ms", time.Since(began)), "delivered"
 	switch {
 	case outcome == OutcomeDelivered:
 	case outcome == OutcomeNotSent:
 		line, message = w.Log.Info().Str("reason", describe(err)), "not sent"
 	case outcome == OutcomePostponed:
 		line, message = w.Log.Info().Str("reason", describe(err)), "delivery postponed"
-	case outcome == OutcomeRejected, job.Attempt >= job.MaxAttempts:
+	case w.ends(job, outcome, err):
 		line, message = w.Log.Error().Str("reason", describe(err)), "delivery failed for good"
 	default:
 		line, message = w.Log.Warn().Str("reason", describe(err)), "delivery failed"
@@ -231,7 +279,7 @@ func (w *worker) log(t *target, job *river.Job[args], outcome Outcome, err error
 
 	line.Str("target", string(t.Name)).
 		Int64("delivery", job.ID).
-		Int("attempt", job.Attempt).
+		Int("attempt", attemptsOf(job.JobRow)).
 		Str("outcome", string(outcome)).
 		Msg(message)
 }

@@ -81,6 +81,9 @@ type Filter struct {
 	InReview  bool      // only leads in review
 	Rejected  bool      // only rejected leads
 
+	// Progress selects released leads by their Progress: any of these.
+	Progress []lead.Progress
+
 	// Search lists words. Each has to be the beginning of a word of the name or company, of
 	// the e-mail address, its domain or the id. A telephone number is one word.
 	Search string
@@ -130,7 +133,7 @@ type Archive interface {
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
 
 	// PruneLeads erases the leads made before a time and returns their
-	// number. Leads in review or with unfinished deliveries stay.
+	// number. Leads in review, and those whose Progress is not Ended, stay.
 	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
 	// Erase removes a lead with its deliveries, and the contact form entries from
@@ -150,21 +153,71 @@ type Archive interface {
 // the driver's transaction type.
 type Queue[TX any] func(tx TX) Deliveries
 
-// Deliveries is the delivery queue within a transaction.
+// Deliveries is the delivery queue within a transaction. The store records what it returns.
 type Deliveries interface {
 	// Enqueue creates the deliveries of leads.
-	Enqueue(ctx context.Context, leadIDs []string) error
+	Enqueue(ctx context.Context, leadIDs []string) ([]Delivery, error)
 	// Restore creates single deliveries again, of leads from another database.
-	Restore(ctx context.Context, deliveries []Delivery) error
-	// Unfinished returns the given leads that have a delivery which has not
-	// arrived.
-	Unfinished(ctx context.Context, leadIDs []string) ([]string, error)
-	// Remove removes all deliveries of leads that are being erased.
-	Remove(ctx context.Context, leadIDs []string) error
+	Restore(ctx context.Context, deliveries []Delivery) ([]Delivery, error)
+	// Remove removes deliveries, except for those that are running.
+	Remove(ctx context.Context, deliveries []Delivery) (removed, running int, err error)
 }
 
-// Delivery names one delivery of a lead.
-type Delivery struct{ LeadID, Target string }
+// Delivery is the delivery of a lead to one target, as the store records it.
+type Delivery struct {
+	ID        int64 // of the queue
+	LeadID    string
+	Target    string
+	Progress  lead.Progress
+	CreatedAt time.Time
+}
+
+// BestEffort is the target whose deliveries decide nothing about their leads: the mail to
+// the visitor.
+const BestEffort = "visitor_mail"
+
+// DeliveryFilter narrows a listing of recorded deliveries. Zero fields don't narrow.
+type DeliveryFilter struct {
+	Leads   []string
+	Unended bool  // only those whose Progress is not Ended
+	After   int64 // only ids greater than this
+	Limit   int
+}
+
+// DeliveryCount is the number of deliveries to a target with the same Progress.
+type DeliveryCount struct {
+	Target   string
+	Progress lead.Progress
+	Number   int64
+	Oldest   time.Time // when the oldest of them was created
+}
+
+// DeliveryRecords keeps the Progress of each delivery beside its lead, where leads are
+// selected and counted by it. The queue changes it with each delivery.
+type DeliveryRecords interface {
+	// ChangeDelivery runs a change of the queue in a transaction, and records the delivery
+	// that it returns.
+	ChangeDelivery(ctx context.Context, change func(context.Context, Deliveries) (Delivery, error)) error
+
+	// SaveDelivery records the Progress of a delivery whose lead has not been erased.
+	SaveDelivery(ctx context.Context, d Delivery) error
+
+	// RecordedDeliveries returns deliveries in the order of their ids.
+	RecordedDeliveries(ctx context.Context, f DeliveryFilter) ([]Delivery, error)
+
+	// CountDeliveries counts the deliveries whose Progress is not Ended.
+	CountDeliveries(ctx context.Context) ([]DeliveryCount, error)
+
+	// RemoveDeliveries removes the deliveries of leads, except for those that are running.
+	RemoveDeliveries(ctx context.Context, leadIDs []string) (removed, running int, err error)
+
+	// LastImported returns the id up to which ImportDeliveries has recorded deliveries.
+	LastImported(ctx context.Context) (int64, error)
+
+	// ImportDeliveries records those of the deliveries that are not recorded, as an earlier
+	// release leaves them. They are sorted by their ids.
+	ImportDeliveries(ctx context.Context, deliveries []Delivery) error
+}
 
 // Load is how busy a driver is.
 type Load struct {

@@ -20,6 +20,9 @@ import (
 // attempt may take.
 const attemptTime = 45 * time.Second
 
+// leadsAtOnce is the number of leads whose deliveries are removed in one transaction.
+const leadsAtOnce = 100
+
 // States of a receipt's entry.
 const (
 	stateUnknown = "unknown"
@@ -147,15 +150,18 @@ func (e *erasure) search(
 // erased records in an entry of the receipt how many items were removed, or why removing
 // them failed.
 func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
-	if err != nil {
-		fail(p, err)
-		return
-	}
+	p.Erased = n
 	if p.Found == nil || *p.Found < n {
 		p.Found = &n
 	}
-	if p.State, p.Erased = stateErased, n; *p.Found == 0 {
+
+	switch {
+	case err != nil:
+		fail(p, err)
+	case *p.Found == 0:
 		p.State = stateNothing
+	default:
+		p.State = stateErased
 	}
 }
 
@@ -224,8 +230,8 @@ func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 
 	for {
 		running := 0
-		for _, id := range e.stored {
-			n, busy, err := e.Deliveries.Withdraw(ctx, id)
+		for some := range slices.Chunk(e.stored, leadsAtOnce) {
+			n, busy, err := e.Records.RemoveDeliveries(ctx, some)
 			if err != nil {
 				return removed, err
 			}

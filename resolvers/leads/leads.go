@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +22,7 @@ import (
 // Service lists, finds and changes leads and their deliveries.
 type Service struct {
 	Archive    store.Archive
+	Records    store.DeliveryRecords
 	Deliveries *queue.Queue
 
 	CMS CMS
@@ -56,10 +55,6 @@ type CRM interface {
 	crm.Eraser
 }
 
-// fewLeads is the largest number of leads that are selected by their ids. Beyond it,
-// filtering page by page is faster.
-const fewLeads = 2000
-
 // Undelivered lists the states of deliveries that have not arrived.
 func Undelivered() []queue.State {
 	return []queue.State{queue.Pending, queue.Running, queue.Retrying, queue.Failed}
@@ -70,88 +65,44 @@ func Undelivered() []queue.State {
 func (s *Service) Leads(
 	ctx context.Context, f store.Filter, state schema.LeadState,
 ) (leads []*schema.Lead, more bool, err error) {
-	var states map[string]schema.LeadState
-	f.InReview, f.Rejected = state == schema.LeadStateInReview, state == schema.LeadStateRejected
-
-	// These states are not stored with the leads but follow from their deliveries.
-	if state == schema.LeadStateUnderWay || state == schema.LeadStateFailed ||
-		state == schema.LeadStateDelivered {
-		if states, err = s.undelivered(ctx, nil); err != nil {
-			return nil, false, err
-		}
-
-		if state != schema.LeadStateDelivered && len(states) <= fewLeads {
-			if f.IDs = slices.Collect(maps.Keys(states)); len(f.IDs) == 0 {
-				return nil, false, nil
-			}
-		}
+	switch state {
+	case schema.LeadStateInReview:
+		f.InReview = true
+	case schema.LeadStateRejected:
+		f.Rejected = true
+	case schema.LeadStateUnderWay:
+		f.Progress = []lead.Progress{lead.Pending, lead.Retrying}
+	case schema.LeadStateFailed:
+		f.Progress = []lead.Progress{lead.Failed}
+	case schema.LeadStateDelivered:
+		f.Progress = []lead.Progress{lead.Ended}
 	}
 
-	var found []lead.Lead
-	most := f.Limit
+	leads = []*schema.Lead{}
 	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
-		if states != nil && leadState(l, states) != state {
-			continue
+		if f.Limit > 0 && len(leads) == f.Limit {
+			return leads, true, nil
 		}
-
-		if more = most > 0 && len(found) == most; more {
-			break
-		}
-		found = append(found, l)
+		leads = append(leads, New(l))
 	}
-
-	if states == nil {
-		if states, err = s.undelivered(ctx, found); err != nil {
-			return nil, false, err
-		}
-	}
-
-	leads = make([]*schema.Lead, len(found))
-	for i, l := range found {
-		leads[i] = New(l, leadState(l, states))
-	}
-	return leads, more, nil
+	return leads, false, nil
 }
 
-// undelivered returns the state of each lead that has a delivery which has not arrived.
-// It covers the given leads, or all if the list is empty.
-func (s *Service) undelivered(
-	ctx context.Context, of []lead.Lead,
-) (map[string]schema.LeadState, error) {
-	f := queue.Filter{States: Undelivered()}
-	for _, l := range of {
-		f.Leads = append(f.Leads, l.ID)
-	}
-
-	states := map[string]schema.LeadState{}
-	list, err := s.Deliveries.List(ctx, f)
-	for _, d := range list {
-		if d.Target.BestEffort() {
-			continue
-		}
-		if d.State == queue.Failed {
-			states[d.LeadID] = schema.LeadStateFailed
-		} else if states[d.LeadID] == "" {
-			states[d.LeadID] = schema.LeadStateUnderWay
-		}
-	}
-
-	return states, err
-}
-
-func leadState(s lead.Lead, undelivered map[string]schema.LeadState) schema.LeadState {
-	switch state, ok := undelivered[s.ID]; {
-	case s.InReview:
+func stateOf(l lead.Lead) schema.LeadState {
+	switch {
+	case l.InReview:
 		return schema.LeadStateInReview
-	case s.Rejected:
+	case l.Rejected:
 		return schema.LeadStateRejected
-	case ok:
-		return state
+	case l.Progress == lead.Failed:
+		return schema.LeadStateFailed
+	case l.Progress == lead.Ended:
+		return schema.LeadStateDelivered
 	}
-	return schema.LeadStateDelivered
+	return schema.LeadStateUnderWay
 }
 
 // Find returns the lead with this id or PDF reference, with its deliveries, or
@@ -284,11 +235,11 @@ func (s *Service) DeliveryPage(
 }
 
 // New returns a lead as operators see it, without its deliveries.
-func New(s lead.Lead, state schema.LeadState) *schema.Lead {
+func New(s lead.Lead) *schema.Lead {
 	lead := &schema.Lead{
 		ID:          s.ID,
 		Reference:   lead.Reference(s.ID),
-		State:       state,
+		State:       stateOf(s),
 		SubmittedAt: s.SubmittedAt,
 		SessionID:   optional(s.SessionID),
 		PDFURL:      optional(s.PDFPath()),

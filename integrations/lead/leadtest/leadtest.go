@@ -14,7 +14,7 @@ import (
 
 // ofRequest lists the fields of a lead that describe the request that brought it, and how
 // the service priced it.
-var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price"}
+var ofRequest = []string{"signals", "inReview", "rejected", "trace", "sentEstimate", "price", "-"}
 
 // Fields lists the JSON paths of the fields that make up a lead, such as "contact.email".
 func Fields() (paths []string) {

@@ -28,7 +28,7 @@ type recorder struct {
 
 func (q *recorder) in(tx *sql.Tx) store.Deliveries { q.tx = tx; return q }
 
-func (q *recorder) Enqueue(_ context.Context, ids []string) error {
+func (q *recorder) Enqueue(_ context.Context, ids []string) ([]store.Delivery, error) {
 	if q.last == nil {
 		close(q.begun)
 		<-q.hold
@@ -39,12 +39,13 @@ func (q *recorder) Enqueue(_ context.Context, ids []string) error {
 	}
 	q.last = q.tx
 	q.batches[len(q.batches)-1] = append(q.batches[len(q.batches)-1], ids...)
-	return nil
+	return nil, nil
 }
 
-func (*recorder) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
-func (*recorder) Restore(context.Context, []store.Delivery) error        { return nil }
-func (*recorder) Remove(context.Context, []string) error                 { return nil }
+func (*recorder) Restore(context.Context, []store.Delivery) ([]store.Delivery, error) {
+	return nil, nil
+}
+func (*recorder) Remove(context.Context, []store.Delivery) (int, int, error) { return 0, 0, nil }
 
 // Requests that arrive while a batch is being written share the next one. A request that
 // ends while it waits is not carried out; a request that has begun gets its outcome; a

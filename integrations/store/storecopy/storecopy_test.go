@@ -27,15 +27,18 @@ import (
 // queue calls enqueue with the ids that are enqueued, and returns its error.
 type queue struct{ enqueue func(ids []string) error }
 
-func (q queue) Enqueue(_ context.Context, ids []string) error        { return q.enqueue(ids) }
-func (queue) Unfinished(context.Context, []string) ([]string, error) { return nil, nil }
-func (queue) Remove(context.Context, []string) error                 { return nil }
-func (q queue) Restore(_ context.Context, list []store.Delivery) error {
+func (q queue) Enqueue(_ context.Context, ids []string) ([]store.Delivery, error) {
+	return nil, q.enqueue(ids)
+}
+
+func (queue) Remove(context.Context, []store.Delivery) (int, int, error) { return 0, 0, nil }
+
+func (q queue) Restore(_ context.Context, list []store.Delivery) ([]store.Delivery, error) {
 	var ids []string
 	for _, d := range list {
 		ids = append(ids, d.LeadID)
 	}
-	return q.enqueue(ids)
+	return list, q.enqueue(ids)
 }
 
 func nothing([]string) error { return nil }

@@ -194,7 +194,7 @@ func review(t *testing.T, s Subject) {
 	s.WantJobs(t, "id-000001", "id-000002")
 	wantInReview(t, db, 1, Suspicious(3).Lead.SubmittedAt)
 
-	want[0].InReview = false // The signals that made it suspicious stay.
+	want[0].InReview, want[0].Progress = false, lead.Pending // The signals that made it suspicious stay.
 	if got, err := db.Lead(t.Context(), "id-000002"); err != nil || !reflect.DeepEqual(got, want[0]) {
 		t.Errorf("released: %+v, %v", got, err)
 	}

@@ -312,6 +312,7 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 	if c.db, err = c.openExisting(ctx, c.settings); err == nil {
 		c.rules = &leads.Service{
 			Archive:    c.db.Archive,
+			Records:    c.db.Tables,
 			Deliveries: c.db.Queue,
 			Truncate:   c.db.Truncate,
 			Mails:      mailfile.Open(c.settings.MailPath()),

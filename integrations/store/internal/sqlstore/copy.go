@@ -71,7 +71,11 @@ func (s *Store) ImportLeads(
 				enqueued++
 			}
 		}
-		return tx.Restore(ctx, pending)
+		made, err := tx.Restore(ctx, pending)
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, made)
 	})
 	return created, enqueued, err
 }

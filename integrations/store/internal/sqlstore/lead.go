@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,8 @@ type LeadRow struct {
 	ContentKey  string
 	SubmittedAt int64 // milliseconds
 	Review      int64 // released, inReview or rejected; the column is called held
+
+	Progress lead.Progress // comes from the deliveries
 }
 
 // Values of LeadRow.Review.
@@ -34,7 +35,7 @@ const (
 
 const (
 	leadColumns = `id, session_id, email, body, content_key, submitted_at, held`
-	selectLead  = `SELECT ` + leadColumns + ` FROM submissions`
+	selectLead  = `SELECT ` + leadColumns + `, ` + progressOfLead + ` AS progress FROM submissions`
 	insertLead  = `INSERT INTO submissions (` + leadColumns + `, searchable)
 VALUES ($1, $2, $3, $4, $5, $6, $7, 2) ON CONFLICT (content_key) DO NOTHING`
 	insertKey = `INSERT INTO submission_keys (key, submission_id, created_at) VALUES ($1, $2, $3)
@@ -56,7 +57,7 @@ func (s *Store) Submit(
 			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
 		}
 		if err == nil && created && !first.InReview {
-			err = tx.Enqueue(ctx, []string{first.ID})
+			err = enqueue(ctx, tx, first.ID)
 		}
 		return err
 	})
@@ -229,14 +230,12 @@ func (c *conditions) match(f store.Filter, after *LeadRow) {
 	if f.Rejected {
 		c.add("held = 2")
 	}
+	if len(f.Progress) > 0 {
+		c.inProgress(f.Progress)
+	}
 
 	if len(f.IDs) > 0 {
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(f.IDs)), ", ")
-		ids := make([]any, len(f.IDs))
-		for i, id := range f.IDs {
-			ids[i] = id
-		}
-		c.add("id IN ("+marks+")", ids...)
+		c.in("id", f.IDs)
 	}
 
 	if !f.Since.IsZero() {
@@ -289,7 +288,7 @@ func (s *Store) review(ctx context.Context, id string, outcome int64) (done bool
 		case !done:
 			return one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
 		case outcome == released:
-			return tx.Enqueue(ctx, []string{id})
+			return enqueue(ctx, tx, id)
 		}
 		return nil
 	})
@@ -307,45 +306,65 @@ func (s *Store) Erase(ctx context.Context, id string) error {
 	})
 }
 
-// PruneLeads erases old leads, up to a hundred in each transaction.
+// PruneLeads erases old leads, up to a hundred in each transaction. They are looked for
+// outside of it, so that other writers do not wait.
 func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64, err error) {
-	old := s.leadRows(ctx, store.Filter{Until: before})
-	err = InChunks(old, func(some []LeadRow) error {
+	for {
+		var old conditions
+		old.add("submitted_at < ?", before.UnixMilli())
+		ids, err := prunable(ctx, s.db, old)
+		if err != nil || len(ids) == 0 {
+			return removed, err
+		}
+
 		var n int64
-		err := s.write(ctx, "erasing old submissions", func(ctx context.Context, tx Tx) (err error) {
-			n, err = prune(ctx, tx, some)
+		err = s.write(ctx, "erasing old submissions", func(ctx context.Context, tx Tx) error {
+			var same conditions
+			same.in("id", ids)
+			still, err := prunable(ctx, tx, same)
+			if err == nil {
+				n, err = erase(ctx, tx, still)
+			}
 			return err
 		})
-
-		if err == nil {
-			removed += n
+		if err != nil {
+			return removed, err
 		}
-		return err
-	})
-	return removed, err
+		removed += n
+	}
 }
 
-// prune erases leads except for those in review or with unfinished deliveries.
-func prune(ctx context.Context, tx Tx, rows []LeadRow) (int64, error) {
-	var ids []string
-	for _, r := range rows {
-		if r.Review != inReview {
-			ids = append(ids, r.ID)
-		}
-	}
-
-	unfinished, err := tx.Unfinished(ctx, ids)
+// prunable returns some of the leads that fulfil the conditions, except for those in review
+// and those whose deliveries have not ended.
+func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error) {
+	c.add("held <> 1 AND " + progressOfLead + " = 0")
+	err = db.Query(ctx,
+		fmt.Sprintf("SELECT id FROM submissions%s ORDER BY submitted_at LIMIT %d", c.where(), chunk),
+		c.args,
+		func(scan Scan) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		},
+	)
 	if err != nil {
-		return 0, err
+		return nil, fmt.Errorf("looking for old submissions: %w", err)
 	}
-	return erase(ctx, tx, slices.DeleteFunc(ids, func(id string) bool {
-		return slices.Contains(unfinished, id)
-	}))
+	return ids, nil
 }
 
 // erase removes leads with their keys and deliveries, and their visitors' contact
-// form entries. The visitors' choices stay in the sessions, for the statistics.
+// form entries. The visitors' choices stay in the sessions, for the statistics. A delivery
+// that is running ends with its attempt.
 func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	if _, _, err := removeDeliveries(ctx, tx, ids); err != nil {
+		return 0, err
+	}
+
 	for _, id := range ids {
 		var session string
 		err := one(ctx, tx, `DELETE FROM submissions WHERE id = $1 RETURNING session_id`, []any{id}, &session)
@@ -361,11 +380,7 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 		}
 		removed++
 	}
-
-	if removed == 0 {
-		return 0, nil
-	}
-	return removed, tx.Remove(ctx, ids)
+	return removed, nil
 }
 
 func newLeadRow(n store.NewLead) (LeadRow, error) {
@@ -392,7 +407,9 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 }
 
 func (r *LeadRow) columns() []any {
-	return []any{&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review}
+	return []any{
+		&r.ID, &r.SessionID, &r.Email, &r.Body, &r.ContentKey, &r.SubmittedAt, &r.Review, &r.Progress,
+	}
 }
 
 func (r *LeadRow) values() []any {
@@ -407,5 +424,6 @@ func (r LeadRow) lead() (lead.Lead, error) {
 
 	s.SubmittedAt, s.InReview, s.Rejected =
 		time.UnixMilli(r.SubmittedAt).UTC(), r.Review == inReview, r.Review == rejected
+	s.Progress = r.Progress
 	return s, nil
 }

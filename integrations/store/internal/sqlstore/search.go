@@ -125,7 +125,7 @@ func (s *Store) IndexLeads(ctx context.Context) error {
 			var found []lead.Lead
 			err := tx.Query(ctx,
 				`UPDATE submissions SET searchable = 2 WHERE searchable < 2 AND id > $1 AND id <= $2
-RETURNING `+leadColumns,
+RETURNING `+leadColumns+`, 0`,
 				[]any{first, last},
 				func(scan Scan) error {
 					var r LeadRow
@@ -209,7 +209,7 @@ func (s *Store) searchNewest(
 		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
 			t.args...)
 	}
-	return s.readPage(ctx, f, "SELECT "+leadColumns+" FROM "+next, c)
+	return s.readPage(ctx, f, "SELECT "+leadColumns+", progress FROM "+next, c)
 }
 
 // searchAll looks for a page of a search by its terms.

@@ -1,0 +1,18 @@
+-- How far the deliveries of the submissions have come. Each row is written with the change of
+-- its delivery, which is a job of the queue.
+CREATE TABLE deliveries (
+  submission_id TEXT NOT NULL REFERENCES submissions (id) ON DELETE CASCADE,
+  target        TEXT NOT NULL,
+  job           INTEGER NOT NULL,
+  progress      INTEGER NOT NULL, -- 0: ended, 1: failed, 2: to be tried again, 3: not tried yet
+  created_at    INTEGER NOT NULL,
+  PRIMARY KEY (submission_id, target)
+) WITHOUT ROWID;
+CREATE INDEX deliveries_unended ON deliveries (progress, target, created_at, submission_id) WHERE progress > 0;
+
+-- The last job that was recorded of those that earlier releases made.
+CREATE TABLE deliveries_imported (
+  id  INTEGER PRIMARY KEY CHECK (id = 1),
+  job INTEGER NOT NULL
+);
+INSERT INTO deliveries_imported (id, job) VALUES (1, 0);
