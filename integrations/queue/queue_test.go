@@ -296,6 +296,24 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// Of a delivery that fails again and again the number of attempts is known, and the last
+// errors.
+func TestErrorsAreBounded(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		tg := newFake(times(23, trouble(upstream.Unavailable)))
+		o := options(tg.send)
+		o.RetryMax = time.Millisecond
+		q := db(t, o)
+		q.start(t)
+		q.add(t, "lead")
+
+		d := q.becomes(t, "lead", queue.Delivered)
+		if len(d.Errors) != 20 || d.Errors[0].Number != 4 || d.Errors[19].Number != 23 || d.Attempts != 24 {
+			t.Errorf("delivered with %d errors: %+v", len(d.Errors), d)
+		}
+	})
+}
+
 // Two processes share the work without doubling it.
 func TestTwoProcesses(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {

@@ -88,8 +88,8 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 		return e.receipt, nil
 	}
 
-	removed, err := e.withdraw(ctx)
-	e.erased(deliveries, removed, err)
+	err = e.withdraw(ctx, &deliveries.Erased)
+	e.erased(deliveries, deliveries.Erased, err)
 	if documents.State != stateFailed {
 		e.erased(documents, *documents.Found, s.CMS.Erase(ctx, e.known))
 	}
@@ -98,7 +98,7 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 	}
 
 	if mails.State != stateFailed {
-		removed, err = s.Mails.Erase(e.known)
+		removed, err := s.Mails.Erase(e.known)
 		e.erased(mails, removed, err)
 	}
 
@@ -107,15 +107,15 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 		return e.receipt, nil
 	}
 
-	removed, err = e.eraseLeads(ctx)
-	e.erased(leads, removed, err)
+	err = e.eraseLeads(ctx, &leads.Erased)
+	e.erased(leads, leads.Erased, err)
 
 	// The log of the database holds the erased data until it is truncated.
 	n, err := s.Archive.EraseHints(ctx, e.email)
 	err = errors.Join(err, e.Truncate(ctx))
 	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their leads
 
-	removed, err = s.ClearPDFs(ctx, pdfPattern(e.known))
+	removed, err := s.ClearPDFs(ctx, pdfPattern(e.known))
 	e.erased(pdfs, removed, err)
 
 	e.receipt.Complete = !e.failed()
@@ -150,18 +150,15 @@ func (e *erasure) search(
 // erased records in an entry of the receipt how many items were removed, or why removing
 // them failed.
 func (e *erasure) erased(p *schema.ErasurePlace, n int, err error) {
-	p.Erased = n
+	if err != nil {
+		fail(p, err)
+		return
+	}
 	if p.Found == nil || *p.Found < n {
 		p.Found = &n
 	}
-
-	switch {
-	case err != nil:
-		fail(p, err)
-	case *p.Found == 0:
+	if p.State, p.Erased = stateErased, n; *p.Found == 0 {
 		p.State = stateNothing
-	default:
-		p.State = stateErased
 	}
 }
 
@@ -219,10 +216,10 @@ func (e *erasure) findContact(ctx context.Context) (int, error) {
 	return 1 - len(missing), err
 }
 
-// withdraw ends the deliveries and waits for attempts that are running. An attempt that
-// still runs after attemptTime belongs to a process that crashed. If ctx ends earlier, an
-// attempt that is still running is an error.
-func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
+// withdraw ends the deliveries, counts them, and waits for attempts that are running. An
+// attempt that still runs after attemptTime belongs to a process that crashed. If ctx ends
+// earlier, an attempt that is still running is an error.
+func (e *erasure) withdraw(ctx context.Context, removed *int) error {
 	until, patient := time.Now().Add(attemptTime), true
 	if end, ok := ctx.Deadline(); ok && end.Before(until) {
 		until, patient = time.Now().Add(time.Until(end)/2), false // leave time for the other steps
@@ -233,39 +230,40 @@ func (e *erasure) withdraw(ctx context.Context) (removed int, err error) {
 		for some := range slices.Chunk(e.stored, leadsAtOnce) {
 			n, busy, err := e.Records.RemoveDeliveries(ctx, some)
 			if err != nil {
-				return removed, err
+				return err
 			}
-			removed, running = removed+n, running+busy
+			*removed, running = *removed+n, running+busy
 		}
 
 		switch late := time.Now().After(until); {
 		case running == 0, late && patient:
-			return removed, nil
+			return nil
 		case late:
-			return removed, errors.New("a delivery is being tried: erase again in a minute")
+			return errors.New("a delivery is being tried: erase again in a minute")
 		}
 
 		select {
 		case <-ctx.Done():
-			return removed, ctx.Err()
+			return ctx.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-func (e *erasure) eraseLeads(ctx context.Context) (n int, err error) {
+// eraseLeads erases the leads from the database, and counts them.
+func (e *erasure) eraseLeads(ctx context.Context, erased *int) error {
 	for _, id := range e.stored {
 		if err := e.Archive.Erase(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return n, err
+			return err
 		}
-		n++
+		*erased++
 	}
 
 	left, err := e.findLeads(ctx)
 	if err == nil && len(left) > 0 {
 		err = errors.New("a submission arrived in the meantime: erase again")
 	}
-	return n, err
+	return err
 }
 
 // pdfPattern matches the cached PDFs of one lead. For several leads, or none, it matches

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 )
@@ -54,6 +55,9 @@ func TestPagesOfLeadsUseAnIndex(t *testing.T) {
 		"time":      {Since: now.Add(-time.Hour), Until: now},
 		"in review": {InReview: true},
 		"rejected":  {Rejected: true},
+		"failed":    {Progress: []lead.Progress{lead.Failed}},
+		"under way": {Progress: []lead.Progress{lead.Retrying, lead.Pending}},
+		"delivered": {Progress: []lead.Progress{lead.Ended}},
 		"address":   {Email: "ana@example.com"},
 		"reference": {Reference: "lr4lb5ak"},
 		"ids":       {IDs: []string{"a", "b"}},
