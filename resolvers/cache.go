@@ -25,21 +25,21 @@ func (r *Resolver) clearCache(
 	everything := all != nil && *all
 	switch {
 	case everything && pattern != nil:
-		return nil, badInput(
+		return nil, schema.BadInput(
 			conflict("all", "pattern", "must not be true together with a pattern"),
 			conflict("pattern", "all", "must not be given together with all=true"),
 		)
 	case !everything && pattern == nil:
-		return nil, badInput(
+		return nil, schema.BadInput(
 			required("all", "must be true unless a pattern is given"),
 			required("pattern", "is required unless all is true"),
 		)
 	}
 
-	text := value(pattern, "*")
+	text := schema.ValueOr(pattern, "*")
 	glob, err := cache.ParsePattern(text)
 	if err != nil {
-		return nil, badInput(schema.FieldError{
+		return nil, schema.BadInput(schema.FieldError{
 			Field:   "pattern",
 			Code:    schema.FieldCodeUnreadable,
 			Message: err.Error(),
@@ -68,7 +68,7 @@ func (r *Resolver) invalidateCache(
 ) (*schema.InvalidateCachePayload, error) {
 	locales, problems := targets(in)
 	if len(problems) > 0 {
-		return nil, badInput(problems...)
+		return nil, schema.BadInput(problems...)
 	}
 
 	keys, err := r.Content.Invalidate(ctx, locales)

@@ -14,7 +14,7 @@ func (r *Resolver) contentDocuments(
 	ctx context.Context, documentType string, locale schema.Locale,
 ) ([]*schema.ContentDocument, error) {
 	if documentType == cms.LeadType || !slices.Contains(r.Content.Types, documentType) {
-		return nil, badInput(schema.NotAllowed("documentType", r.Content.Types))
+		return nil, schema.BadInput(schema.NotAllowed("documentType", r.Content.Types))
 	}
 
 	snap, err := r.Content.Read(ctx, locale)

@@ -25,7 +25,7 @@ const day = "2006-01-02"
 func (r *Resolver) estimateQuote(
 	ctx context.Context, in schema.EstimateSelectionsInput, asked *schema.Locale,
 ) (*schema.QuoteEstimate, error) {
-	locale := value(asked, schema.DefaultLocale)
+	locale := schema.ValueOr(asked, schema.DefaultLocale)
 	snap, err := r.Content.Read(ctx, locale)
 	if err != nil {
 		return nil, translate(err)
@@ -88,7 +88,7 @@ func newEstimateLine(
 // lineLabel returns a text in a locale, the English one where that is missing.
 func lineLabel(locale schema.Locale, en, es, ro string) string {
 	text := &schema.LocalizedString{En: &en, Es: &es, Ro: &ro}
-	return value(text.In(locale), en)
+	return schema.ValueOr(text.In(locale), en)
 }
 
 // choices returns what is chosen in some selections, in the order of the form.

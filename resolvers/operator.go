@@ -21,6 +21,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/executor"
 	"siteapi/resolvers/health"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
@@ -73,7 +74,7 @@ func (r *Resolver) leads(
 	}
 
 	// A page whose aliases make it too large ends early.
-	n := r.fitting(ctx, edges)
+	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "leads", found[:n]...)
 	page := &schema.LeadConnection{
 		Edges:    edges[:n],
@@ -128,7 +129,7 @@ func (r *Resolver) deliveryPage(
 		}
 	}
 
-	n := r.fitting(ctx, edges)
+	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "deliveries", read[:n]...)
 	page := &schema.DeliveryConnection{
 		Edges:    edges[:n],
@@ -156,7 +157,7 @@ func cursorText(cursor string) string {
 }
 
 func badCursor() error {
-	return badInput(schema.FieldError{
+	return schema.BadInput(schema.FieldError{
 		Field:   "after",
 		Code:    schema.FieldCodeUnreadable,
 		Message: "must be the endCursor of an earlier page",
@@ -329,7 +330,7 @@ func operatorError(err error) error {
 			Message: "Nothing is delivered to this target: it is not set up.",
 		}
 	case errors.Is(err, store.ErrUnavailable):
-		return unavailable("The database is not available at the moment.", err)
+		return schema.Unavailable("The database is not available at the moment.", err)
 	}
 
 	return translate(err)
@@ -340,13 +341,5 @@ const examineTime = 8 * time.Second
 
 // defaultPage is how many entries a page has if the argument is null.
 const defaultPage = 50
-
-// value returns an optional argument, or a default if it is null.
-func value[T any](given *T, otherwise T) T {
-	if given == nil {
-		return otherwise
-	}
-	return *given
-}
 
 func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }

@@ -43,12 +43,12 @@ func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun 
 
 func (r *queryResolver) Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error) {
 	f := store.Filter{
-		Limit: value(first, defaultPage),
-		Since: value(since, time.Time{}),
-		Until: value(until, time.Time{}),
+		Limit: schema.ValueOr(first, defaultPage),
+		Since: schema.ValueOr(since, time.Time{}),
+		Until: schema.ValueOr(until, time.Time{}),
 	}
-	f.Search, f.Locale = value(search, ""), string(value(locale, ""))
-	return r.leads(ctx, f, value(state, ""), value(after, ""))
+	f.Search, f.Locale = schema.ValueOr(search, ""), string(schema.ValueOr(locale, ""))
+	return r.leads(ctx, f, schema.ValueOr(state, ""), schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, error) {
@@ -56,15 +56,15 @@ func (r *queryResolver) Lead(ctx context.Context, id string) (*schema.Lead, erro
 }
 
 func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error) {
-	f := queue.Filter{Limit: value(first, defaultPage), Target: targetOf(value(target, ""))}
+	f := queue.Filter{Limit: schema.ValueOr(first, defaultPage), Target: targetOf(schema.ValueOr(target, ""))}
 	for _, s := range state {
 		f.States = append(f.States, queue.State(strings.ToLower(string(s))))
 	}
-	return r.deliveryPage(ctx, f, value(after, ""))
+	return r.deliveryPage(ctx, f, schema.ValueOr(after, ""))
 }
 
 func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale) (*schema.Funnel, error) {
-	return r.Operators.Funnel(ctx, value(since, time.Time{}), value(until, time.Time{}), locale)
+	return r.Operators.Funnel(ctx, schema.ValueOr(since, time.Time{}), schema.ValueOr(until, time.Time{}), locale)
 }
 
 func (r *queryResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {

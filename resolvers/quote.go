@@ -33,7 +33,7 @@ func (r *Resolver) submitQuote(
 ) (*schema.SubmitQuotePayload, error) {
 	key := idempotencyKey(schema.CallerFrom(ctx).Header)
 	if utf8.RuneCountInString(key) > idempotencyKeyMax {
-		return nil, badInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
+		return nil, schema.BadInput(schema.TooLong("Idempotency-Key", idempotencyKeyMax))
 	}
 
 	n := store.NewLead{Lead: newLead(in)}
@@ -138,7 +138,7 @@ func distinct(list []string) (texts []string) {
 	return texts
 }
 
-func trimmed(s *string) string { return schema.Trim(value(s, "")) }
+func trimmed(s *string) string { return schema.Trim(schema.ValueOr(s, "")) }
 
 // contentDigest identifies the content of a lead, so that a repetition is
 // recognized. The order of features does not matter.

@@ -96,3 +96,21 @@ func TestContentDigestIsForever(t *testing.T) {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+
+	for header, want := range map[string]string{
+		`"8e03978e"`: "8e03978e",
+		`8e03978e`:   "8e03978e",
+		` "a b" `:    "a b",
+		`"a\"b\\c"`:  `a"b\c`,
+		`"`:          `"`,
+		``:           ``,
+		`""`:         ``,
+	} {
+		if got := idempotencyKey(map[string][]string{"Idempotency-Key": {header}}); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (r *Resolver) readLead(ctx context.Context, id string) (lead.Lead, error) {
 	case errors.Is(err, store.ErrNotFound):
 		return s, noLead()
 	case errors.Is(err, store.ErrUnavailable):
-		return s, unavailable("The submission can't be read at the moment.", err)
+		return s, schema.Unavailable("The submission can't be read at the moment.", err)
 	}
 	return s, err
 }

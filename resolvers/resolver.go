@@ -1,7 +1,7 @@
 // Package resolvers holds all behaviour of the service. The generated *.resolvers.go
 // files only call the functions and methods of the files beside them, which use outside
 // systems through the contracts in integrations. Both endpoints, GraphQL and REST, run
-// the resolvers through [Executor].
+// the resolvers through package executor.
 package resolvers
 
 import (
@@ -47,14 +47,6 @@ type Deps struct {
 	Log    zerolog.Logger
 	Now    func() time.Time
 	NewID  func() string // returns an opaque id with at least 122 random bits
-
-	// Tokens that @auth accepts for CACHE, WEBHOOK and ADMIN. An empty list accepts none.
-	CacheTokens    []string
-	WebhookSecrets []string
-	AdminTokens    []string
-
-	// SigningSecrets verify webhooks; without any, a webhook needs no signature.
-	SigningSecrets []string
 
 	Operators *leads.Service
 	Checks    []health.Check // checks of this machine, for serviceHealth

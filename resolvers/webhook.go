@@ -59,7 +59,7 @@ func (r *Resolver) receiveCmsWebhook(
 ) (*schema.InvalidateCachePayload, error) {
 	object, ok := payload.(map[string]any)
 	if !ok || len(object) == 0 {
-		return nil, badInput(schema.FieldError{
+		return nil, schema.BadInput(schema.FieldError{
 			Field:   "payload",
 			Code:    schema.FieldCodeWrongType,
 			Params:  map[string]any{"type": "object"},

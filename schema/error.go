@@ -42,6 +42,28 @@ func (e *Error) Extensions(requestID string) map[string]any {
 	return extensions
 }
 
+// retrySoon is the RetryAfter of errors while a backend is down.
+const retrySoon = 5 * time.Second
+
+// BadInput returns the error of a request with invalid fields.
+func BadInput(fields ...FieldError) *Error {
+	return &Error{
+		Code:    CodeBadUserInput,
+		Message: "The request has invalid fields.",
+		Fields:  fields,
+	}
+}
+
+// Unavailable returns the error of a request that fails while a backend is down.
+func Unavailable(message string, cause error) *Error {
+	return &Error{
+		Code:       CodeUpstreamUnavailable,
+		Message:    message,
+		RetryAfter: retrySoon,
+		Err:        cause,
+	}
+}
+
 // RetrySeconds returns RetryAfter in whole seconds. It rounds up so that no client
 // retries too early.
 func (e *Error) RetrySeconds() int { return int((e.RetryAfter + time.Second - 1) / time.Second) }

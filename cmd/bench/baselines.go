@@ -28,6 +28,7 @@ import (
 	"siteapi/integrations/store"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/executor"
 	"siteapi/rest"
 	"siteapi/schema"
 	"siteapi/schema/exec"
@@ -57,8 +58,13 @@ func serve(ctx context.Context, role, dir string) {
 		s.SetQueryCache(lru.New[*ast.QueryDocument](1000))
 		h = s
 	case "rest":
-		exec := resolvers.NewExecutor(newResolver(dir), resolvers.ExecutorOptions{})
-		h = harness.Must(rest.New(exec, ""))
+		r := newResolver(dir)
+		h = harness.Must(rest.New(executor.New(executor.Options{
+			Resolvers:   r,
+			Log:         r.Log,
+			Now:         r.Now,
+			ContentSize: r.Content.Size,
+		}), ""))
 	}
 
 	l := harness.Must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))

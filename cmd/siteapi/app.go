@@ -23,6 +23,7 @@ import (
 	"siteapi/integrations/turnstile"
 	"siteapi/resolvers"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/executor"
 	"siteapi/resolvers/graphqlhttp"
 	"siteapi/resolvers/leads"
 	"siteapi/rest"
@@ -182,11 +183,6 @@ func (a *app) newResolver(
 		Now:     time.Now,
 		NewID:   func() string { return strings.ToLower(rand.Text()) },
 
-		CacheTokens:    s.CacheTokens,
-		WebhookSecrets: s.WebhookSecrets,
-		SigningSecrets: s.SigningSecrets,
-		AdminTokens:    s.AdminTokens,
-
 		Operators: &leads.Service{
 			Archive:    a.data.Archive,
 			Records:    a.data.Tables,
@@ -218,23 +214,37 @@ func (a *app) newServer(
 	dependencies ...*httpserver.Dependency,
 ) error {
 	s := a.settings
-	options := resolvers.ExecutorOptions{Documents: clients, Rules: graphqlhttp.Rules}
+	options := executor.Options{
+		Resolvers: a.resolver,
+		Secrets: executor.Secrets{
+			Cache:   s.CacheTokens,
+			Webhook: s.WebhookSecrets,
+			Admin:   s.AdminTokens,
+			Signing: s.SigningSecrets,
+		},
+		Log:         a.log,
+		Now:         time.Now,
+		ContentSize: a.content.Size,
+		Development: s.Environment == config.Development,
+		Documents:   clients,
+		Rules:       graphqlhttp.Rules,
+	}
 	if limits != nil {
 		options.Charge, options.ChargeAnswer = limits.Charge, limits.ChargeAnswer
 	}
 
-	executor := resolvers.NewExecutor(a.resolver, options)
+	operations := executor.New(options)
 	if a.traces != nil {
-		executor.AroundOperations(telemetry.Operation)
+		operations.AroundOperations(telemetry.Operation)
 	}
 
-	api, err := rest.New(executor, versionText())
+	api, err := rest.New(operations, versionText())
 	if err != nil {
 		return err
 	}
 
 	inbox := graphqlhttp.Options{
-		Executor:  executor,
+		Executor:  operations,
 		Documents: operators,
 		Revision:  a.content.Revision,
 	}

@@ -161,13 +161,13 @@ func noMailReason(lead *schema.Lead) *string {
 
 	switch {
 	case lead.State == schema.LeadStateInReview:
-		return optional("the lead is in review")
+		return schema.Optional("the lead is in review")
 	case lead.State == schema.LeadStateRejected:
-		return optional("the lead was rejected")
+		return schema.Optional("the lead was rejected")
 	case time.Since(lead.SubmittedAt) > queue.KeptFor:
 		return nil
 	}
-	return optional("SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted")
+	return schema.Optional("SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted")
 }
 
 // Errors of changes that the state of a lead does not allow. A lead that does not exist
@@ -241,20 +241,20 @@ func New(s lead.Lead) *schema.Lead {
 		Reference:   lead.Reference(s.ID),
 		State:       stateOf(s),
 		SubmittedAt: s.SubmittedAt,
-		SessionID:   optional(s.SessionID),
-		PDFURL:      optional(s.PDFPath()),
+		SessionID:   schema.Optional(s.SessionID),
+		PDFURL:      schema.Optional(s.PDFPath()),
 		Contact: &schema.LeadContact{
 			FirstName: s.Contact.FirstName,
 			LastName:  s.Contact.LastName,
 			Email:     s.Contact.Email,
-			Phone:     optional(s.Contact.Phone),
-			Company:   optional(s.Contact.Company),
+			Phone:     schema.Optional(s.Contact.Phone),
+			Company:   schema.Optional(s.Contact.Company),
 		},
 		Selections: &schema.LeadSelections{
 			ProjectType: s.Selections.ProjectType,
 			Features:    append([]string{}, s.Selections.Features...),
-			Complexity:  optional(s.Selections.Complexity),
-			Timeline:    optional(s.Selections.Timeline),
+			Complexity:  schema.Optional(s.Selections.Complexity),
+			Timeline:    schema.Optional(s.Selections.Timeline),
 		},
 		Estimate: &schema.LeadEstimate{
 			Min:      s.Estimate.Min,
@@ -296,7 +296,7 @@ func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 
 	for _, e := range d.Errors {
 		delivery.Attempts = append(delivery.Attempts, &schema.DeliveryAttempt{At: e.At, Error: e.Error})
-		delivery.Reason = optional(e.Error)
+		delivery.Reason = schema.Optional(e.Error)
 	}
 
 	if reason := cmp.Or(d.Paused, d.Reason); reason != "" {
@@ -310,11 +310,4 @@ func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {
 	}
 
 	return delivery
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

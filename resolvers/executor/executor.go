@@ -1,13 +1,18 @@
-package resolvers
+// Package executor runs GraphQL operations for both endpoints, by gqlgen's executor. It adds
+// what holds for every operation: who may run it, which input it takes, how large its answer
+// may be and how its errors are presented.
+package executor
 
 import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
+	gqlgen "github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/rs/zerolog"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
@@ -15,21 +20,32 @@ import (
 	"siteapi/schema/exec"
 )
 
-// ExecutorOptions adjusts an executor.
-type ExecutorOptions struct {
-	// Documents is the query cache; nil: no document is cached.
+// Options are what an [Executor] works with. A field is required unless its comment says
+// otherwise.
+type Options struct {
+	Resolvers exec.ResolverRoot
+	Secrets   Secrets
+	Log       zerolog.Logger
+	Now       func() time.Time
+
+	// ContentSize returns the bytes of all content, which has to fit into an answer.
+	ContentSize func() int
+
+	Development bool // report the names of the hints that are dropped
+
+	// Documents is the query cache. nil: no document is cached.
 	Documents graphql.Cache[*ast.QueryDocument]
 
 	// Charge counts a root field that is requested n times against the rate limit of its
 	// REST route, unless the request was counted as one to that route. GraphQL thus does
-	// not bypass the limit; nil: nothing is counted.
+	// not bypass the limit. nil: nothing is counted.
 	Charge func(ctx context.Context, field string, n int) *schema.Error
 
 	// ChargeAnswer counts the bytes of a root field's value against the rate limit of
-	// GraphQL; nil: they are not counted.
+	// GraphQL. nil: they are not counted.
 	ChargeAnswer func(ctx context.Context, size int) *schema.Error
 
-	// Rules returns the rules of validation; nil: gqlparser's defaults.
+	// Rules returns the rules of validation. nil: gqlparser's defaults.
 	Rules func() *rules.Rules
 }
 
@@ -37,45 +53,45 @@ type ExecutorOptions struct {
 // runs: all invalid input values are reported at once, and a missing token is reported
 // before anything else that is wrong with a request.
 type Executor struct {
-	*executor.Executor
+	*gqlgen.Executor
 
-	resolver     *Resolver
 	input        *schema.InputChecker
 	guard        *guard
 	charge       func(ctx context.Context, field string, n int) *schema.Error
 	chargeAnswer func(ctx context.Context, size int) *schema.Error
-	development  bool // report the names of dropped hints
+	contentSize  func() int
+	development  bool
 }
 
-// NewExecutor returns an executor over the resolvers.
-func NewExecutor(r *Resolver, o ExecutorOptions) *Executor {
+// New returns an executor over resolvers.
+func New(o Options) *Executor {
 	if o.Documents == nil {
 		o.Documents = graphql.NoCache[*ast.QueryDocument]{}
 	}
 
 	e := &Executor{
-		resolver:     r,
 		input:        schema.NewInputChecker(exec.AST()),
-		guard:        newGuard(r),
+		guard:        newGuard(o.Secrets, o.Now),
 		charge:       o.Charge,
 		chargeAnswer: o.ChargeAnswer,
-		development:  r.Development,
+		contentSize:  o.ContentSize,
+		development:  o.Development,
 	}
 
-	e.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
+	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
 		Schema:     exec.AST(),
-		Resolvers:  r,
+		Resolvers:  o.Resolvers,
 		Directives: exec.DirectiveRoot{Auth: e.guard.directive},
 	}))
 
 	// Introspection is always on here: whether clients may ask for the schema is decided
 	// when their documents are checked.
 	e.Use(extension.Introspection{})
-	e.AroundOperations(countAnswer)
+	e.AroundOperations(e.budgetAnswer)
 	e.AroundFields(e.boundAnswer)
 	e.SetQueryCache(o.Documents)
 	e.SetDefaultRulesFn(o.Rules)
-	e.SetErrorPresenter(presenter{r.Log}.present)
+	e.SetErrorPresenter(presenter{o.Log}.present)
 	e.SetRecoverFunc(recoverPanic)
 	return e
 }
@@ -135,5 +151,5 @@ func (e *Executor) Admit(
 			return err
 		}
 	}
-	return badInput(invalid...)
+	return schema.BadInput(invalid...)
 }

@@ -1,4 +1,4 @@
-package resolvers
+package executor
 
 import (
 	"context"
@@ -17,6 +17,16 @@ import (
 	"siteapi/schema"
 )
 
+// Secrets are what @auth accepts. A token kind without tokens accepts none.
+type Secrets struct {
+	Cache   []string
+	Webhook []string
+	Admin   []string
+
+	// Signing secrets verify webhooks; without any, a webhook needs no signature.
+	Signing []string
+}
+
 // guard decides which callers may execute a field that the schema marks with @auth.
 type guard struct {
 	tokens         map[schema.TokenKind][][sha256.Size]byte
@@ -24,14 +34,14 @@ type guard struct {
 	now            func() time.Time
 }
 
-func newGuard(r *Resolver) *guard {
+func newGuard(s Secrets, now func() time.Time) *guard {
 	return &guard{
-		signingSecrets: r.SigningSecrets,
-		now:            r.Now,
+		signingSecrets: s.Signing,
+		now:            now,
 		tokens: map[schema.TokenKind][][sha256.Size]byte{
-			schema.TokenKindCache:   digests(r.CacheTokens),
-			schema.TokenKindWebhook: digests(r.WebhookSecrets),
-			schema.TokenKindAdmin:   digests(r.AdminTokens),
+			schema.TokenKindCache:   digests(s.Cache),
+			schema.TokenKindWebhook: digests(s.Webhook),
+			schema.TokenKindAdmin:   digests(s.Admin),
 		},
 	}
 }
@@ -59,7 +69,7 @@ func (g *guard) directive(
 		return next(ctx)
 	}
 	caller.Operator = operator
-	if operator.Role.AtLeast(value(role, schema.RoleAdmin)) {
+	if operator.Role.AtLeast(schema.ValueOr(role, schema.RoleAdmin)) {
 		return next(schema.WithCaller(ctx, caller))
 	}
 
@@ -69,7 +79,7 @@ func (g *guard) directive(
 	case field.Object == "Query" || field.Object == "Mutation":
 		return nil, &schema.Error{
 			Code:    schema.CodeForbidden,
-			Message: fmt.Sprintf("This needs the role %s.", value(role, schema.RoleAdmin)),
+			Message: fmt.Sprintf("This needs the role %s.", schema.ValueOr(role, schema.RoleAdmin)),
 		}
 	case ofLead && field.Field.Name == "id":
 		return lead.Reference, nil

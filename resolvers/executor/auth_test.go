@@ -1,4 +1,4 @@
-package resolvers
+package executor
 
 import (
 	"encoding/base64"
@@ -46,23 +46,5 @@ func TestSignature(t *testing.T) {
 				t.Errorf("verify = %v, want accepted %v", err, tt.ok)
 			}
 		})
-	}
-}
-
-func TestIdempotencyKey(t *testing.T) {
-	t.Parallel()
-
-	for header, want := range map[string]string{
-		`"8e03978e"`: "8e03978e",
-		`8e03978e`:   "8e03978e",
-		` "a b" `:    "a b",
-		`"a\"b\\c"`:  `a"b\c`,
-		`"`:          `"`,
-		``:           ``,
-		`""`:         ``,
-	} {
-		if got := idempotencyKey(map[string][]string{"Idempotency-Key": {header}}); got != want {
-			t.Errorf("%s: got %q, want %q", header, got, want)
-		}
 	}
 }

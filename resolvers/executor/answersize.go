@@ -1,4 +1,4 @@
-package resolvers
+package executor
 
 import (
 	"context"
@@ -21,24 +21,28 @@ import (
 // minAnswer is the size up to which any answer is made, in bytes.
 const minAnswer = 8 << 20
 
-// maxAnswer is the size of the largest answer: all content once has to fit.
-func (r *Resolver) maxAnswer() int { return max(minAnswer, r.Content.Size()) }
+// budget bounds the answer of an operation.
+type budget struct {
+	contentSize func() int
+	used        atomic.Int64 // bytes of the root fields so far
+}
 
-// answerSize is the statistic of an operation with the bytes of the root fields so far.
-const answerSize = "answerSize"
+// limit returns the size of the largest answer: all content at once has to fit.
+func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
 
-// countAnswer begins to count the size of an operation's answer.
-func countAnswer(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(answerSize, new(atomic.Int64))
+// budgetKey is the statistic of an operation with its budget.
+const budgetKey = "answerBudget"
+
+// budgetAnswer gives an operation its budget.
+func (e *Executor) budgetAnswer(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: e.contentSize})
 	return next(ctx)
 }
 
-// answerSoFar returns the counter of an operation.
-func answerSoFar(ctx context.Context) *atomic.Int64 {
-	if counter, ok := graphql.GetOperationContext(ctx).Stats.GetExtension(answerSize).(*atomic.Int64); ok {
-		return counter
-	}
-	return new(atomic.Int64)
+// budgetOf returns the budget of an operation that an [Executor] runs.
+func budgetOf(ctx context.Context) *budget {
+	b, _ := graphql.GetOperationContext(ctx).Stats.GetExtension(budgetKey).(*budget)
+	return b
 }
 
 // boundAnswer refuses the value of a root field that would make the answer too large, and
@@ -50,11 +54,12 @@ func (e *Executor) boundAnswer(ctx context.Context, next graphql.Resolver) (any,
 		return value, err
 	}
 
-	limit := e.resolver.maxAnswer()
+	answer := budgetOf(ctx)
+	limit := answer.limit()
 	m := measure{graphql.GetOperationContext(ctx), limit}
 	size := m.size(m.shapeOf(field.Field, reflect.TypeOf(value)), reflect.ValueOf(value))
 
-	if answerSoFar(ctx).Add(int64(size)) > int64(limit) {
+	if answer.used.Add(int64(size)) > int64(limit) {
 		return nil, &schema.Error{
 			Code: schema.CodeBadUserInput,
 			Message: fmt.Sprintf("The answer would have more than %d bytes. "+
@@ -70,11 +75,12 @@ func (e *Executor) boundAnswer(ctx context.Context, next graphql.Resolver) (any,
 	return value, nil
 }
 
-// fitting returns how many of the edges of a page fit into the answer: at least one.
-func (r *Resolver) fitting(ctx context.Context, edges any) int {
-	remaining := r.maxAnswer() - int(answerSoFar(ctx).Load())
+// Fitting returns how many of the edges of a page, the value of the current field, fit into
+// the answer: at least one.
+func Fitting(ctx context.Context, edges any) int {
+	answer, list := budgetOf(ctx), reflect.ValueOf(edges)
+	remaining := answer.limit() - int(answer.used.Load())
 	m := measure{graphql.GetOperationContext(ctx), remaining}
-	list := reflect.ValueOf(edges)
 
 	var shapes []*shape
 	field := graphql.GetFieldContext(ctx).Field

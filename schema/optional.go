@@ -1,0 +1,17 @@
+package schema
+
+// ValueOr returns an optional value, or another one if it is null.
+func ValueOr[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}
+
+// Optional returns a text that is not empty, or null.
+func Optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
