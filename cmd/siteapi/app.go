@@ -192,6 +192,7 @@ func (a *app) newResolver(
 			Mails:      mailfile.Open(s.MailPath()),
 			Truncate:   a.data.Truncate,
 			ClearPDFs:  entries.Clear,
+			OutOfReach: operator.OutOfReach(s),
 		},
 
 		Checks:           operator.Checks(s),

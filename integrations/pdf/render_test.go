@@ -398,6 +398,26 @@ func TestAnUnknownLocaleIsEnglish(t *testing.T) {
 	}
 }
 
+// TestToBeConfirmed: only a range in which a choice has no price is to be confirmed.
+func TestToBeConfirmed(t *testing.T) {
+	t.Parallel()
+	r := renderer(t)
+	for locale, says := range map[string]string{
+		"en": "To be confirmed",
+		"es": "Por confirmar",
+		"ro": "De confirmat",
+	} {
+		for _, status := range []lead.PriceStatus{lead.Verified, lead.NotVerified, lead.Unpriced} {
+			d := pdftest.Sample(locale, "minimal")
+			d.Lead.PriceStatus = status
+			text := tool(t, render(t, r, d), "pdftotext", "FILE", "-")
+			if strings.Contains(text, says) != (status == lead.Unpriced) {
+				t.Errorf("%s, %s: %s", locale, status, text)
+			}
+		}
+	}
+}
+
 // TestPricedQuotes stand on the page like others, also with long labels and amounts.
 func TestPricedQuotes(t *testing.T) {
 	t.Parallel()

@@ -50,20 +50,7 @@ type erasure struct {
 // to look for, and last the cache, so that no request fills it again.
 func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	e := &erasure{Service: s, email: crm.Address(email)}
-	e.receipt = &schema.ErasureReceipt{
-		Email:  e.email,
-		DryRun: dryRun,
-		Remains: []string{
-			"backups and folders before-restore-…: they keep it until they are removed; " +
-				"after a restore, erase again",
-			"copies that people made: exports, downloaded PDFs, e-mails; " +
-				"what the receiver at LEAD_WEBHOOK_URL keeps",
-			"the history of the CMS, the removed rows of PostgreSQL until the next VACUUM, " +
-				"and its archived WAL",
-			"PDFs in the memory of other instances, for an hour at most",
-			"mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO",
-		},
-	}
+	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
 	var err error
 	if e.stored, err = e.findLeads(ctx); err != nil {

@@ -28,12 +28,16 @@ type Service struct {
 	CMS CMS
 	CRM CRM
 
+	Mails MailFiles
+
 	// ClearPDFs removes rendered documents from the cache.
-	Mails     MailFiles
 	ClearPDFs func(ctx context.Context, pattern cache.Pattern) (int, error)
 
 	// Truncate removes deleted data from the database's log.
 	Truncate func(ctx context.Context) error
+
+	// OutOfReach names the copies of a lead that an erasure leaves, in words.
+	OutOfReach []string
 }
 
 // MailFiles are the mails that a service in development wrote to files. A lead's are found

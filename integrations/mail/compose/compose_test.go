@@ -113,6 +113,29 @@ func TestSalesHasEveryField(t *testing.T) {
 	}
 }
 
+// TestToBeConfirmed: only a range in which a choice has no price is to be confirmed.
+func TestToBeConfirmed(t *testing.T) {
+	t.Parallel()
+	for locale, says := range map[string]string{
+		"en": "To be confirmed",
+		"es": "Por confirmar",
+		"ro": "De confirmat",
+	} {
+		for _, status := range []lead.PriceStatus{
+			"", lead.Verified, lead.Honoured, lead.NotVerified, lead.Unpriced,
+		} {
+			d := pdftest.Sample(locale, "typical")
+			d.Lead.PriceStatus = status
+			visitor, sales := composed(t, &d)
+			for _, form := range []string{visitor.Text, visitor.HTML, sales.Text, sales.HTML} {
+				if strings.Contains(form, says) != (status == lead.Unpriced) {
+					t.Errorf("%s, %q: %s", locale, status, form)
+				}
+			}
+		}
+	}
+}
+
 // What only one of the forms has.
 var (
 	tags = regexp.MustCompile(`(?s)<style>.*</style>|<[^>]*>`)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
@@ -264,6 +265,28 @@ func (c *call) address() (string, error) {
 	}
 
 	return email, nil
+}
+
+// OutOfReach names the copies of a lead that an erasure leaves, with these settings.
+func OutOfReach(s *config.Settings) []string {
+	list := []string{
+		"backups and folders before-restore-…: they keep it until they are removed; " +
+			"after a restore, erase again",
+		"copies that people made: exports, downloaded PDFs, e-mails",
+	}
+
+	add := func(setUp bool, text string) {
+		if setUp {
+			list = append(list, text)
+		}
+	}
+	add(s.LeadWebhookURL != "", "what the receiver at LEAD_WEBHOOK_URL keeps")
+	add(s.CMSDriver != "file", "the history of the CMS")
+	add(s.DatabaseURL != nil, "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL")
+	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
+		"PDFs in the memory of other instances, for an hour at most")
+	add(s.SMTPURL != nil, "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO")
+	return list
 }
 
 func printErasure(c *call, r *schema.ErasureReceipt) {

@@ -316,6 +316,7 @@ func (c *call) openDatabase(ctx context.Context) (err error) {
 			Deliveries: c.db.Queue,
 			Truncate:   c.db.Truncate,
 			Mails:      mailfile.Open(c.settings.MailPath()),
+			OutOfReach: OutOfReach(c.settings),
 		}
 	}
 	return err

@@ -117,6 +117,13 @@ export type LeadsQueryVariables = Exact<{
 
 export type LeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly company: string | null } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
+export type LabelsQueryVariables = Exact<{
+  locale: Locale;
+}>;
+
+
+export type LabelsQuery = { readonly options: ReadonlyArray<{ readonly fields: unknown }> };
+
 export type LeadQueryVariables = Exact<{
   id: string | number;
 }>;
@@ -340,6 +347,13 @@ export const LeadsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LeadsQuery, LeadsQueryVariables>;
+export const LabelsDocument = new TypedDocumentString(`
+    query Labels($locale: Locale!) {
+  options: content(documentType: "quoteOption", locale: $locale) {
+    fields
+  }
+}
+    `) as unknown as TypedDocumentString<LabelsQuery, LabelsQueryVariables>;
 export const LeadDocument = new TypedDocumentString(`
     query Lead($id: ID!) {
   lead(id: $id) {

@@ -1,9 +1,10 @@
 // How far visitors get, by week and language, and what they choose.
 import type { ComponentChildren } from "preact";
 import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } from "../generated/inbox";
+import { useLabel } from "./labels";
 import { Empty, Pending, Select } from "./parts";
 import { useQuery } from "./service";
-import { count, known, languageName, languages, percent, periodStart, shortDay, slugWords, steps } from "./words";
+import { count, known, languageName, languages, percent, periodStart, shortDay, steps } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
@@ -44,6 +45,7 @@ export function Funnel({ params }: { params: Record<string, string> }) {
 
 /** The charts. Only leads have a language, so the charts by language have no visitors. */
 function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
+  const label = useLabel();
   const first = funnel.steps[0]?.count || 1;
   const weeks = grouped(funnel.weeks, (week) => week.start);
   const mostVisited = most(weeks.map((week) => week.visited));
@@ -88,7 +90,7 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
       {Object.entries(fields).map(([field, title]) => {
         const choices = funnel.choices.filter((choice) => choice.field === field).slice(0, 8);
         const rows = choices.map((choice) => ({
-          name: slugWords(choice.value),
+          name: label(field, choice.value),
           whole: choice.count / most(choices.map((c) => c.count)),
           cells: [count(choice.count)],
         }));

@@ -14,9 +14,10 @@ import {
 } from "../generated/inbox";
 import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
+import { useLabel } from "./labels";
 import { Action, Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
 import { ask, type Failure, may, useQuery } from "./service";
-import { exact, languageName, leadStates, money, priceStates, signals, slugWords } from "./words";
+import { exact, items, languageName, leadStates, mailSubject, money, places, priceStates, signals } from "./words";
 
 interface Props {
   id: string;
@@ -31,6 +32,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   const query = useQuery(LeadDocument, { id });
   const [erasing, setErasing] = useState(false);
   const now = useNow();
+  const label = useLabel();
   const heading = useRef<HTMLHeadingElement>(null);
   const lead = query.data?.lead;
   useEffect(() => heading.current?.focus({ preventScroll: true }), [!lead]);
@@ -61,7 +63,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
   }
   const { contact, selections } = lead;
   const name = nameOf(lead);
-  const subject = encodeURIComponent(`Your quote request ${lead.reference}`);
+  const subject = encodeURIComponent(`${mailSubject[lead.locale ?? "en"]} ${lead.reference}`);
   return (
     <article class="lead">
       <div class="bar-top">
@@ -109,14 +111,14 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         {lead.sentEstimate && lead.signals.includes("estimate_mismatch") && (
           <Fact name="Sent as">{money(lead.sentEstimate)}</Fact>
         )}
-        <Fact name="Project">{slugWords(selections.projectType)}</Fact>
-        {selections.complexity && <Fact name="Complexity">{slugWords(selections.complexity)}</Fact>}
-        {selections.timeline && <Fact name="Timeline">{slugWords(selections.timeline)}</Fact>}
+        <Fact name="Project">{label("projectType", selections.projectType)}</Fact>
+        {selections.complexity && <Fact name="Complexity">{label("complexity", selections.complexity)}</Fact>}
+        {selections.timeline && <Fact name="Timeline">{label("timeline", selections.timeline)}</Fact>}
         {selections.features.length > 0 && (
           <Fact name="Features">
             <span class="tags">
               {selections.features.map((feature) => (
-                <span key={feature}>{slugWords(feature)}</span>
+                <span key={feature}>{label("features", feature)}</span>
               ))}
             </span>
           </Fact>
@@ -239,6 +241,7 @@ function Erase({ email, close, erased }: { email: string; close: () => void; era
     void erase(true);
   }, []);
   const finished = receipt && !receipt.dryRun;
+  const shown = receipt?.places.filter(({ found, erased, detail }) => found !== 0 || erased > 0 || detail);
   const end = () => {
     close();
     if (finished) erased();
@@ -252,7 +255,7 @@ function Erase({ email, close, erased }: { email: string; close: () => void; era
       </p>
       {busy && !receipt && <Skeleton rows={3} />}
       {failure && <Trouble failure={failure} retry={() => erase(!receipt || receipt.dryRun)} />}
-      {receipt && (
+      {receipt && shown && (
         <table class="receipt">
           <thead>
             <tr>
@@ -261,11 +264,11 @@ function Erase({ email, close, erased }: { email: string; close: () => void; era
             </tr>
           </thead>
           <tbody>
-            {receipt.places.map((place) => (
+            {shown.map((place) => (
               <tr key={`${place.place} ${place.unit}`}>
-                <td>{place.place}</td>
+                <td>{places[place.place] ?? place.place}</td>
                 <td>
-                  {finished ? place.erased : (place.found ?? "?")} {place.unit}
+                  {items(finished ? place.erased : place.found, place.unit)}
                   {place.detail && <span class="muted small"> {place.detail}</span>}
                 </td>
               </tr>

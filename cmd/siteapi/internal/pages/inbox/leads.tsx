@@ -3,11 +3,12 @@ import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LeadsDocument, type LeadsQuery } from "../generated/inbox";
 import { exportLeads } from "./export";
+import { useLabel } from "./labels";
 import { LeadDetail } from "./lead";
 import { Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Select, Time, useNow } from "./parts";
 import { address, setParams } from "./route";
 import { type List, may, useList } from "./service";
-import { clock, day, known, languages, leadStates, money, periodStart, periods, slugWords, texts } from "./words";
+import { clock, day, known, languages, leadStates, money, periodStart, periods, texts } from "./words";
 
 const pageSize = 50;
 type Lead = LeadsQuery["leads"]["edges"][number]["node"];
@@ -150,6 +151,7 @@ function Rows({ list, params, filtered }: { list: List<Lead>; params: Params; fi
 function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: number; today: boolean }) {
   const { contact, reference } = lead;
   const name = nameOf(lead);
+  const label = useLabel();
   return (
     <li>
       <a
@@ -165,7 +167,7 @@ function Row({ lead, params, now, today }: { lead: Lead; params: Params; now: nu
         </span>
         <span class="muted"><bdi>{contact?.company || contact?.email}</bdi></span>
         <span>{money(lead.estimate)}</span>
-        <span class="muted">{slugWords(lead.selections.projectType)}</span>
+        <span class="muted">{label("projectType", lead.selections.projectType)}</span>
         {lead.state === "DELIVERED" ? <span /> : <Chip {...leadStates[lead.state]} />}
       </a>
     </li>

@@ -5,6 +5,7 @@ import { AttentionDocument } from "../generated/inbox";
 import { Deliveries } from "./deliveries";
 import { Funnel } from "./funnel";
 import { Health } from "./health";
+import { LabelsProvider, useLabels } from "./labels";
 import { Leads } from "./leads";
 import { Icon, Toasts, toast } from "./parts";
 import { address, useRoute, type View, views } from "./route";
@@ -104,6 +105,7 @@ function Badge({ n, what }: { n: number; what: string }) {
 function Frame() {
   const route = useRoute();
   const attention = useAttention();
+  const label = useLabels();
   useEffect(() => {
     document.title = `${names[route.view]} · Inbox`;
   }, [route.view]);
@@ -125,10 +127,12 @@ function Frame() {
           <span>Log out</span>
         </button>
       </header>
-      {route.view === "leads" && <Leads params={route.params} newest={attention.newest} changed={attention.reload} />}
-      {route.view === "deliveries" && <Deliveries params={route.params} changed={attention.reload} />}
-      {route.view === "funnel" && <Funnel params={route.params} />}
-      {route.view === "health" && <Health />}
+      <LabelsProvider value={label}>
+        {route.view === "leads" && <Leads params={route.params} newest={attention.newest} changed={attention.reload} />}
+        {route.view === "deliveries" && <Deliveries params={route.params} changed={attention.reload} />}
+        {route.view === "funnel" && <Funnel params={route.params} />}
+        {route.view === "health" && <Health />}
+      </LabelsProvider>
     </div>
   );
 }

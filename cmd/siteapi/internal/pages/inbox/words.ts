@@ -66,6 +66,23 @@ export const priceStates: Record<PriceStatus, { text: string; tone: Tone }> = {
   NOT_VERIFIED: { text: "As the visitor's browser sent it", tone: "quiet" },
 };
 
+/** The subject of an answer to a lead, in the visitor's language; the reference follows. */
+export const mailSubject: Record<Locale, string> = {
+  en: "Your quote request",
+  es: "Su solicitud de presupuesto",
+  ro: "Solicitarea dumneavoastră de ofertă",
+};
+
+/** The places of an erasure. */
+export const places: Record<string, string> = {
+  deliveries: "Waiting and past deliveries",
+  cms: "CMS",
+  crm: "CRM",
+  mail: "Mails in files",
+  database: "Database",
+  cache: "Cache",
+};
+
 export const steps: Record<FunnelStepName, string> = {
   VISITED: "Opened the calculator",
   CHOSE: "Chose something",
@@ -133,6 +150,10 @@ export const known = <K extends string>(choices: Record<K, unknown>, value: stri
 
 export const count = (n: number) => new Intl.NumberFormat(english).format(n);
 export const plural = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+/** A number of what an erasure counts, such as `1 document`; null: it can't be counted beforehand. */
+export const items = (n: number | null, unit: string) =>
+  n === null ? `${unit}, if there are any` : n === 1 ? `1 ${unit.replace(/ies$/, "y").replace(/s$/, "")}` : `${count(n)} ${unit}`;
 export const percent = (share: number) =>
   new Intl.NumberFormat(english, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 }).format(share);
 

@@ -283,6 +283,52 @@ test("on a phone the bar with the range covers no field of the form", async () =
   }
 });
 
+test("an estimate that fails keeps the last range, says so, and is forgotten with the next one", async () => {
+  for (const [locale, failed] of Object.entries({
+    en: "The price can't be updated right now",
+    es: "Ahora no se puede actualizar el precio",
+    ro: "Prețul nu poate fi actualizat acum",
+  })) {
+    const { page } = await open(`/calculator?lang=${locale}`);
+    const range = page.locator("output.range");
+    const choose = (slug) => page.locator(`[value=${slug}]`).check();
+    await choose("landing-page");
+    await range.getByText("1").waitFor();
+    const before = await range.innerText();
+
+    await page.route("**/api/quote/estimate", (route) => route.abort());
+    await choose("blog");
+    await page.getByRole("status").getByText(failed).waitFor();
+    assert.equal(await range.innerText(), before);
+    assert.ok((await picture(page, `calculator-${locale}-stale`)).colours > 100);
+
+    await page.unrouteAll();
+    await choose("seo");
+    await page.getByRole("status").getByText(failed).waitFor({ state: "detached" });
+    assert.notEqual(await range.innerText(), before);
+    await page.close();
+  }
+});
+
+test("what has no price is to be confirmed, and nothing else", async (t) => {
+  const other = await startService();
+  t.after(() => other.stop());
+  const documents = JSON.parse(await readFile(join(other.folder, "content.json"), "utf8"));
+  delete documents.find(({ slug }) => slug?.current === "blog").price;
+  await other.publish(documents);
+
+  for (const [locale, open] of Object.entries({ en: "to be confirmed", es: "por confirmar", ro: "de confirmat" })) {
+    const page = await browser.context.newPage();
+    await page.goto(`${other.base}/calculator?lang=${locale}`);
+    await page.locator("[value=landing-page]").check();
+    await page.locator("aside li").first().waitFor();
+    assert.equal(await page.locator("aside").getByText(open).count(), 0);
+    await page.locator("[value=blog]").check();
+    await page.locator("aside li").getByText(open, { exact: true }).waitFor();
+    await page.close();
+  }
+});
+
 test("without JavaScript it says so in each language", async () => {
   const other = await openBrowser({ javaScriptEnabled: false });
   try {

@@ -30,15 +30,15 @@ after(async () => {
 });
 
 /** Sends what the calculator sends. */
-async function send(route, body) {
+async function send(route, body, to = service) {
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(`${service.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = await fetch(`${to.base}/api/quote/${route}`, { method: "POST", headers, body: JSON.stringify(body) });
   assert.equal(answer.status, 200, await answer.clone().text());
   return answer.json();
 }
 
 /** Submits a quote like a visitor, and returns the reference on the PDF. */
-async function submit(contact, more = {}) {
+async function submit(contact, more = {}, to = service) {
   const features = Array.from({ length: 50 }, (_, i) => `feature-${i}`);
   const { submissionId } = await send("submit", {
     sessionId: `visit-${contact.email.replace(/\W/g, "-")}`,
@@ -47,7 +47,7 @@ async function submit(contact, more = {}) {
     estimate: { min: 12000, max: 18000, currency: "EUR" },
     locale: "ro",
     ...more,
-  });
+  }, to);
   return submissionId.replace(/[^A-Za-z0-9]/g, "").slice(0, 8).toUpperCase();
 }
 
@@ -58,11 +58,11 @@ async function logIn(page) {
 }
 
 /** Opens the inbox in a browser without a session, for as long as a test runs, and logs in. */
-async function open(t, hash = "", context = browser.context) {
+async function open(t, hash = "", context = browser.context, base = service.base) {
   await context.clearCookies();
-  const watched = await watchedPage(context, service.base);
+  const watched = await watchedPage(context, base);
   t.after(() => watched.page.close());
-  await watched.page.goto(`${service.base}/admin${hash}`);
+  await watched.page.goto(`${base}/admin${hash}`);
   await logIn(watched.page);
   return watched;
 }
@@ -87,6 +87,7 @@ test("a lead is found by its reference as one types, and read", async (t) => {
   const mail = await page.getByRole("link", { name: "tom+sales@example.com", exact: true }).getAttribute("href");
   assert.match(mail, /^mailto:tom%2Bsales%40example\.com\?subject=/);
   assert.equal(await page.getByRole("link", { name: "+44 20" }).getAttribute("href"), "tel:+442079460018");
+  assert.equal(new URL(mail).searchParams.get("subject"), `Solicitarea dumneavoastră de ofertă ${reference}`);
   await page.getByText("€12,000 – €18,000").first().waitFor();
   await page.getByText("The CRM has it.").waitFor();
 
@@ -181,11 +182,48 @@ test("a person is erased after the receipt of a rehearsal", async (t) => {
   await page.getByText("The CRM has it.").waitFor();
   await button(page, "Erase this person").click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("row", { name: /crm/i }).waitFor();
+  await dialog.getByRole("row", { name: "CRM 1 contact" }).waitFor();
+  await dialog.getByRole("row", { name: "CMS 1 document" }).waitFor();
+  await dialog.getByRole("row", { name: "Database 1 submission" }).waitFor();
+  assert.doesNotMatch(await dialog.innerText(), /PostgreSQL|0 |mailboxes|LEAD_WEBHOOK_URL/);
+  assert.ok((await picture(page, "inbox-erase")).colours > blank);
   await dialog.getByRole("button", { name: "Erase for good" }).click();
   await dialog.getByRole("heading", { name: "Erased" }).waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   await row(page, "Forget").waitFor({ state: "detached" });
+  assert.deepEqual(faults, []);
+});
+
+test("a lead says why its visitor got no mail", async (t) => {
+  const quiet = await startService({ ADMIN_PAGE: "on", VISITOR_MAIL: "off" });
+  t.after(() => quiet.stop());
+  const { page, faults } = await open(t, "", browser.context, quiet.base);
+  const contact = { firstName: "No", lastName: "Mail", email: "none@example.com" };
+  await submit(contact, {}, quiet);
+  await submit({ ...contact, lastName: "Bot", email: "bot@example.com" }, { website: "x" }, quiet);
+  for (const [name, why] of Object.entries({
+    "No Mail": "The visitor got none: SMTP_URL was not set, or VISITOR_MAIL was off, when the lead was accepted.",
+    "No Bot": "The visitor got none: the lead is in review.",
+  })) {
+    await page.reload();
+    await row(page, name).click();
+    await page.getByText(why, { exact: true }).waitFor();
+    assert.ok((await picture(page, "inbox-no-mail")).colours > blank);
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("choices have the labels that the CMS gives them", async (t) => {
+  const selections = { projectType: "web-app", features: ["crm-integration", "taken-off-the-list"], timeline: "3-months" };
+  const reference = await submit({ firstName: "Label", lastName: "Reader", email: "label@example.com" }, { selections });
+  await send("track", { sessionId: "visit-label", selections });
+  const { page, faults } = await open(t, `#leads?lead=${reference}`);
+  const features = page.locator(".fact", { hasText: "Features" });
+  await features.getByText("CRM integration", { exact: true }).waitFor();
+  await features.getByText("Taken off the list", { exact: true }).waitFor();
+  await row(page, "Label Reader").getByText("Web application").waitFor();
+  await page.getByRole("link", { name: "Funnel" }).click();
+  await page.getByRole("rowheader", { name: "CRM integration" }).or(page.getByText("CRM integration")).first().waitFor();
   assert.deepEqual(faults, []);
 });
 
