@@ -51,8 +51,15 @@ func (r *Resolver) submitQuote(
 	n.Lead.ID = r.NewID()
 	n.Lead.SubmittedAt = r.Now().UTC().Truncate(time.Millisecond)
 
+	// A database that does not answer here is found to be away when the lead is stored.
+	session, err := r.Quotes.Session(ctx, in.SessionID)
+	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
+	read := hints{formats: r.formats}
+	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
+	r.reportDropped(ctx, read)
+
 	// Any signal that is not weak puts the lead in review.
-	n.Lead.Signals = r.signals(ctx, in, content, n.Lead.SubmittedAt)
+	n.Lead.Signals = r.signals(ctx, in, content, pace)
 	r.setPrice(ctx, &n.Lead, trimmed(in.Estimate.Revision))
 	n.Lead.InReview = slices.ContainsFunc(n.Lead.Signals,
 		func(s lead.Signal) bool { return !s.Weak() })
@@ -125,6 +132,7 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
+	s.Message = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(trimmed(in.Message))
 	return s
 }
 
@@ -160,25 +168,22 @@ func digest(session, content string) string {
 // signals returns the signs that a lead was sent by a program. A database or bot
 // check that does not answer is not a reason for a review.
 func (r *Resolver) signals(
-	ctx context.Context, in schema.SubmitQuoteInput, content string, at time.Time,
+	ctx context.Context, in schema.SubmitQuoteInput, content string, pace lead.Signal,
 ) []lead.Signal {
-	found := []lead.Signal{r.paceSignal(ctx, in.SessionID, at), r.challengeSignal(ctx, in, content)}
+	found := []lead.Signal{pace, r.challengeSignal(ctx, in, content)}
 	if trimmed(in.Website) != "" {
 		found = append([]lead.Signal{lead.Honeypot}, found...)
 	}
 	return slices.DeleteFunc(found, func(s lead.Signal) bool { return s == "" })
 }
 
-// paceSignal compares the time of a lead with the first tracked state of its
-// session. A session that begins in the future was tracked by an instance with another
+// paceSignal compares the time of a lead with the first tracked state of its session, or
+// with the error of reading it. A session that begins in the future was tracked by an instance with another
 // clock and gives no signal.
-func (r *Resolver) paceSignal(ctx context.Context, session string, at time.Time) lead.Signal {
-	if r.MinTime == 0 {
-		return ""
-	}
-
-	s, err := r.Quotes.Session(ctx, session)
+func (r *Resolver) paceSignal(s lead.Session, err error, at time.Time) lead.Signal {
 	switch took := at.Sub(s.FirstSeen); {
+	case r.MinTime == 0:
+		return ""
 	case errors.Is(err, store.ErrNotFound):
 		return lead.Untracked
 	case err == nil && took >= 0 && took < r.MinTime:

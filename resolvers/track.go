@@ -45,14 +45,13 @@ func (r *Resolver) trackQuote(
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
 	}
+	visit.Attribution = read.attribution(in.Attribution)
 
 	if err := r.Quotes.Track(ctx, visit); err != nil {
 		return nil, translate(err)
 	}
 
-	if r.Development && len(read.dropped) > 0 {
-		schema.RecorderFrom(ctx).Dropped(read.dropped)
-	}
+	r.reportDropped(ctx, read)
 	return &schema.TrackQuotePayload{Success: true, SessionID: in.SessionID}, nil
 }
 
@@ -61,6 +60,13 @@ func (r *Resolver) trackQuote(
 type hints struct {
 	formats *schema.Formats
 	dropped []string
+}
+
+// reportDropped names the dropped hints in the response, in development.
+func (r *Resolver) reportDropped(ctx context.Context, read hints) {
+	if r.Development && len(read.dropped) > 0 {
+		schema.RecorderFrom(ctx).Dropped(read.dropped)
+	}
 }
 
 // text returns a usable text without the white space around it, or else an empty one.
@@ -97,6 +103,56 @@ func (h *hints) slugs(field string, list []*string) []string {
 		kept = append(kept, slug)
 	}
 	return kept
+}
+
+// attribution returns what is usable of an attribution.
+func (h *hints) attribution(in *schema.AttributionInput) lead.Attribution {
+	if in == nil {
+		return lead.Attribution{}
+	}
+	read := func(name string, s *string, isAddress bool) string {
+		text := origin(trimmed(s), isAddress)
+		if text == "" && trimmed(s) != "" {
+			h.dropped = append(h.dropped, "attribution."+name)
+		}
+		return text
+	}
+
+	return lead.Attribution{
+		Source:      read("source", in.Source, false),
+		Medium:      read("medium", in.Medium, false),
+		Campaign:    read("campaign", in.Campaign, false),
+		Term:        read("term", in.Term, false),
+		Content:     read("content", in.Content, false),
+		Referrer:    read("referrer", in.Referrer, true),
+		LandingPage: read("landingPage", in.LandingPage, true),
+	}
+}
+
+// origin returns a value of an attribution on one line, without an address's query, at most
+// schema.MaxAttribution characters. A value that has an @, encoded or not, may be somebody's
+// address: it becomes empty.
+func origin(text string, isAddress bool) string {
+	if isAddress || strings.Contains(text, "://") {
+		text, _, _ = strings.Cut(text, "?")
+		text, _, _ = strings.Cut(text, "#")
+	}
+
+	decoded := text
+	for strings.Contains(decoded, "%25") {
+		decoded = strings.ReplaceAll(decoded, "%25", "%")
+	}
+	if strings.ContainsAny(decoded, "@＠﹫") || strings.Contains(decoded, "%40") {
+		return ""
+	}
+
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.C, r)
+	}), " ")
+	if runes := []rune(text); len(runes) > schema.MaxAttribution {
+		text = string(runes[:schema.MaxAttribution])
+	}
+	return schema.Trim(text)
 }
 
 // amount returns a usable amount, or else nil.

@@ -20,6 +20,7 @@ const (
 	MaxSessionLength = 128
 	MaxFeatures      = 50
 	MaxAmount        = 1e9
+	MaxAttribution   = 200
 )
 
 // constraint is a @constraint or a @hint directive.
@@ -31,6 +32,7 @@ type constraint struct {
 	format      ConstraintFormat
 	notAbove    string // name of the neighbouring field
 	notEmpty    bool
+	lines       bool // may have several lines
 }
 
 func newConstraint(d *ast.Directive) *constraint {
@@ -54,6 +56,7 @@ func newConstraint(d *ast.Directive) *constraint {
 	c.format = ConstraintFormat(format)
 	c.notAbove, _ = args["notAbove"].(string)
 	c.notEmpty, _ = args["notEmpty"].(bool)
+	c.lines, _ = args["lines"].(bool)
 
 	return c
 }
@@ -62,8 +65,12 @@ func newConstraint(d *ast.Directive) *constraint {
 // the string is valid.
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := Trim(raw)
+	forbidden := func(r rune) bool {
+		return unicode.IsControl(r) && !(c.lines && (r == '\n' || r == '\r' || r == '\t'))
+	}
+
 	switch {
-	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, unicode.IsControl):
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, forbidden):
 		return FieldError{
 			Code:    FieldCodeControlCharacters,
 			Message: "must not contain line breaks or other control characters",

@@ -10,6 +10,25 @@ import (
 	"time"
 )
 
+// Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
+// left out.
+type AttributionInput struct {
+	// Who sent the visitor, such as `newsletter`: `utm_source`.
+	Source *string `json:"source"`
+	// How, such as `email`: `utm_medium`.
+	Medium *string `json:"medium"`
+	// Campaign: `utm_campaign`.
+	Campaign *string `json:"campaign"`
+	// Search term: `utm_term`.
+	Term *string `json:"term"`
+	// Variant of an advertisement: `utm_content`.
+	Content *string `json:"content"`
+	// Address of the page that linked to the site.
+	Referrer *string `json:"referrer"`
+	// Address, or path, of the page that the visitor saw first.
+	LandingPage *string `json:"landingPage"`
+}
+
 // Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated.
 type BusinessHours struct {
 	// Monday.
@@ -305,6 +324,12 @@ type Lead struct {
 	PriceStatus *PriceStatus `json:"priceStatus"`
 	// Range that the client sent; null: the site had no rules for prices.
 	SentEstimate *LeadEstimate `json:"sentEstimate"`
+	// What the visitor added in words, on as many lines; null for a viewer.
+	Message *string `json:"message"`
+	// Where the visitor came from at last: the newest with a source. Null for a viewer.
+	Attribution *LeadAttribution `json:"attribution"`
+	// Where the visitor came from at first; null for a viewer.
+	FirstAttribution *LeadAttribution `json:"firstAttribution"`
 	// What is unusual about it.
 	Signals []LeadSignal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
@@ -314,6 +339,24 @@ type Lead struct {
 	// Why the visitor got no mail; null if it was sent, is under way, or was sent so long ago that it is not known any more,
 	// and for a viewer.
 	NoMailReason *string `json:"noMailReason"`
+}
+
+// Where a visitor came from, as the client said.
+type LeadAttribution struct {
+	// Who sent the visitor, such as `newsletter`.
+	Source *string `json:"source"`
+	// How, such as `email`.
+	Medium *string `json:"medium"`
+	// Campaign.
+	Campaign *string `json:"campaign"`
+	// Search term.
+	Term *string `json:"term"`
+	// Variant of an advertisement.
+	Content *string `json:"content"`
+	// Page that linked to the site, without its query.
+	Referrer *string `json:"referrer"`
+	// Page that the visitor saw first, without its query.
+	LandingPage *string `json:"landingPage"`
 }
 
 // A page of leads. There is no total, since counting would read all leads.
@@ -551,6 +594,10 @@ type SubmitQuoteInput struct {
 	Estimate *QuoteEstimateInput `json:"estimate"`
 	// Language of the visitor, used for the PDF.
 	Locale *Locale `json:"locale"`
+	// What the visitor adds in words, at most 2,000 characters on as many lines.
+	Message *string `json:"message"`
+	// Where the visitor came from. Without a source that of the session is kept. It never makes a request another one.
+	Attribution *AttributionInput `json:"attribution"`
 	// Leave this out.
 	Website *string `json:"website"`
 	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
@@ -596,6 +643,8 @@ type TrackQuoteInput struct {
 	Estimate *TrackEstimateInput `json:"estimate"`
 	// Contact hints, as far as they are typed.
 	FormData *TrackFormDataInput `json:"formData"`
+	// Where the visitor came from. The first of a session and the last one with a source are kept.
+	Attribution *AttributionInput `json:"attribution"`
 }
 
 // Answer of `trackQuote`.

@@ -65,12 +65,15 @@ func (s *site) populate() (hers []string, theirs string) {
 	s.t.Helper()
 	again := newLead("hers-2")
 	again["contact"].(object)["email"] = "HERS@example.com"
+	again["message"] = "Write to hers@example.com,\nplease."
+	again["attribution"] = object{"source": "hers-source", "landingPage": "/hers-page"}
 	_, second := s.post("/api/quote/submit", again)
 	hers = []string{s.submit("hers"), second["submissionId"].(string)}
 	theirs = s.submit("theirs")
 
 	s.post("/api/quote/track",
-		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"}})
+		object{"sessionId": "hint", "formData": object{"email": "Hers@example.com", "firstName": "Ana"},
+			"attribution": object{"source": "hers-source"}})
 	s.post("/api/quote/track",
 		object{"sessionId": "hint-2", "formData": object{"email": "theirs@example.com", "firstName": "Ana"}})
 
@@ -119,8 +122,10 @@ func (s *site) clean() {
 		}
 
 		data, err := os.ReadFile(path)
-		if strings.Contains(strings.ToLower(string(data)), "hers@example") {
-			s.t.Errorf("%s holds the address", path)
+		for _, part := range []string{"hers@example", "hers-source", "hers-page"} {
+			if strings.Contains(strings.ToLower(string(data)), part) {
+				s.t.Errorf("%s holds %s", path, part)
+			}
 		}
 		return err
 	})

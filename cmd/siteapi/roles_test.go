@@ -30,13 +30,16 @@ var operatorRoles = map[string]schema.Role{
 	"Mutation.rejectLead":    schema.RoleSales,
 	"Mutation.eraseLeads":    schema.RoleAdmin,
 
-	"LeadConnection.csv": schema.RoleSales,
-	"Lead.id":            schema.RoleSales,
-	"Lead.sessionId":     schema.RoleSales,
-	"Lead.contact":       schema.RoleSales,
-	"Lead.pdfUrl":        schema.RoleSales,
-	"Lead.deliveries":    schema.RoleSales,
-	"Lead.noMailReason":  schema.RoleSales,
+	"LeadConnection.csv":    schema.RoleSales,
+	"Lead.id":               schema.RoleSales,
+	"Lead.sessionId":        schema.RoleSales,
+	"Lead.contact":          schema.RoleSales,
+	"Lead.pdfUrl":           schema.RoleSales,
+	"Lead.deliveries":       schema.RoleSales,
+	"Lead.noMailReason":     schema.RoleSales,
+	"Lead.message":          schema.RoleSales,
+	"Lead.attribution":      schema.RoleSales,
+	"Lead.firstAttribution": schema.RoleSales,
 }
 
 // viewerFields are the fields that a viewer sees of each type.

@@ -26,6 +26,9 @@ type LeadDocument struct {
 	Selections  lead.Selections  `json:"selections"`
 	Estimate    lead.Estimate    `json:"estimate"`
 	PriceStatus lead.PriceStatus `json:"priceStatus,omitempty"`
+	Message     string           `json:"message,omitempty"`
+	Attribution lead.Attribution `json:"attribution,omitzero"`
+	FirstTouch  lead.Attribution `json:"firstAttribution,omitzero"`
 	Locale      string           `json:"locale,omitempty"`
 	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
@@ -42,6 +45,9 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		Selections:  s.Selections,
 		Estimate:    s.Estimate,
 		PriceStatus: s.PriceStatus,
+		Message:     s.Message,
+		Attribution: s.Attribution,
+		FirstTouch:  s.FirstAttribution,
 		Locale:      s.Locale,
 		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		PDFPath:     s.PDFPath(),

@@ -1,9 +1,12 @@
 package crm
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"siteapi/integrations/lead"
 )
 
 // These properties identify a contact and its latest quote. All values are strings.
@@ -41,9 +44,45 @@ type Property struct {
 // than to the person.
 func (p Property) Quote() bool { return p.Label != "" }
 
+// cleared reports whether a newer quote without a value clears that of the older one.
+func (p Property) cleared() bool {
+	part, _, _ := strings.Cut(p.Field, ".")
+	return part == "message" || part == "attribution" || part == "firstAttribution"
+}
+
 // Properties lists the properties of a contact that a lead fills. A test compares it with
 // the fields of a lead.
 func Properties() []Property {
+	return slices.Concat(contactProperties(), touchProperties("quote_", "attribution.", "Quote: ",
+		func(l Contact) lead.Attribution { return l.Lead.Attribution }),
+		touchProperties("quote_first_", "firstAttribution.", "Quote: first ",
+			func(l Contact) lead.Attribution { return l.Lead.FirstAttribution }))
+}
+
+// touchProperties lists the properties of an attribution.
+func touchProperties(name, field, label string, touch func(Contact) lead.Attribution) (all []Property) {
+	for i, p := range [][3]string{
+		{"source", "source", "Who sent the visitor, such as newsletter."},
+		{"medium", "medium", "How the visitor came, such as email."},
+		{"campaign", "campaign", "Campaign that brought the visitor."},
+		{"term", "term", "Search term that brought the visitor."},
+		{"content", "content", "Variant of the advertisement."},
+		{"referrer", "referrer", "Page that linked to the site, without its query."},
+		{"landing_page", "landingPage", "Page that the visitor saw first, without its query."},
+	} {
+		all = append(all, Property{
+			Name:        name + p[0],
+			Field:       field + p[1],
+			Label:       label + strings.ReplaceAll(p[0], "_", " "),
+			Description: p[2],
+			value:       func(l Contact) string { return touch(l).Values()[i] },
+		})
+	}
+	return all
+}
+
+// contactProperties lists the properties of the person and of what was chosen.
+func contactProperties() []Property {
 	return []Property{
 		{
 			PropEmail, "contact.email", Text, "", "",
@@ -107,6 +146,11 @@ func Properties() []Property {
 			func(l Contact) string { return string(l.Lead.PriceStatus) },
 		},
 		{
+			"quote_message", "message", LongText,
+			"Quote: message", "What the visitor added in words.",
+			func(l Contact) string { return l.Lead.Message },
+		},
+		{
 			PropLeadID, "id", Text,
 			"Quote: reference", "Identifier of the latest quote request.",
 			func(l Contact) string { return l.Lead.ID },
@@ -127,8 +171,8 @@ func Properties() []Property {
 }
 
 // Changes returns the properties to write to a contact so that it reflects the lead;
-// current are the properties it has. A property that the lead does not know is never
-// among them, and no value is empty, which would clear it.
+// current are the properties it has. A property that the lead does not know is not among
+// them, except that an empty value clears what an older quote said.
 //
 // If the contact shows a newer lead, its quote properties stay, and the older lead
 // only fills empty properties of the person. The address is written to a new contact
@@ -139,7 +183,7 @@ func Changes(l Contact, current map[string]string) map[string]string {
 	for _, p := range Properties() {
 		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
 		switch {
-		case value == "" || p.same(had, value):
+		case p.same(had, value), value == "" && !(newer && p.cleared()):
 		case newer && p.Name != PropEmail, had == "" && !p.Quote():
 			changes[p.Name] = value
 		}

@@ -80,6 +80,19 @@ func TestChanges(t *testing.T) {
 			with("phone", "", "quote_timeline", ""),
 			map[string]string{"phone": "+40 721 000 111"},
 		},
+		"a newer one clears message and attribution": {
+			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(time.Millisecond) },
+			with("quote_message", "Hello", "quote_source", "ads", "quote_first_source", "mail"),
+			map[string]string{
+				"quote_message": "", "quote_source": "", "quote_first_source": "",
+				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
+			},
+		},
+		"an older one clears nothing": {
+			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },
+			with("quote_message", "Hello"),
+			map[string]string{},
+		},
 		"a malformed time is replaced": {
 			nil,
 			with("quote_submitted_at", "yesterday"),

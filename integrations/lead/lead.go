@@ -3,6 +3,8 @@
 package lead
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,6 +33,37 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
+// Attribution is where a visitor came from, as far as the client knows. Referrer and
+// LandingPage are addresses without a query.
+type Attribution struct {
+	Source      string `json:"source,omitempty"`
+	Medium      string `json:"medium,omitempty"`
+	Campaign    string `json:"campaign,omitempty"`
+	Term        string `json:"term,omitempty"`
+	Content     string `json:"content,omitempty"`
+	Referrer    string `json:"referrer,omitempty"`
+	LandingPage string `json:"landingPage,omitempty"`
+}
+
+// Values lists the texts of the attribution.
+func (a Attribution) Values() []string {
+	return []string{a.Source, a.Medium, a.Campaign, a.Term, a.Content, a.Referrer, a.LandingPage}
+}
+
+// String returns the texts of the attribution on one line.
+func (a Attribution) String() string {
+	return strings.Join(slices.DeleteFunc(a.Values(), func(s string) bool { return s == "" }), " · ")
+}
+
+// Touches returns the first and the last attribution of a lead, given what came with it. An
+// empty one replaces nothing, and one without a source replaces none.
+func (s Session) Touches(sent Attribution) (first, last Attribution) {
+	if last = s.LastTouch; sent.Source != "" || last == (Attribution{}) {
+		last = sent
+	}
+	return cmp.Or(s.FirstTouch, last), last
+}
+
 // Lead is an accepted quote request. Once it is stored, only
 // InReview, Rejected and Progress change.
 type Lead struct {
@@ -51,6 +84,14 @@ type Lead struct {
 
 	// Price is what the service computed; nil if it computed nothing.
 	Price *Price `json:"price,omitempty"`
+
+	// Message is what the visitor added in words. Its lines end with a line feed.
+	Message string `json:"message,omitempty"`
+
+	// Attribution is where the visitor came from at last: the newest with a source.
+	// FirstAttribution is the first of the session.
+	Attribution      Attribution `json:"attribution,omitzero"`
+	FirstAttribution Attribution `json:"firstAttribution,omitzero"`
 
 	Locale      string    `json:"locale,omitempty"` // empty if the visitor named none
 	SubmittedAt time.Time `json:"submittedAt"`      // UTC, in whole milliseconds
@@ -76,7 +117,7 @@ type Lead struct {
 // Personal lists the personal data of the lead, which must not appear in logs or
 // errors.
 func (s *Lead) Personal() []string {
-	return []string{
+	typed := []string{
 		s.SessionID,
 		s.Contact.FirstName,
 		s.Contact.LastName,
@@ -84,6 +125,8 @@ func (s *Lead) Personal() []string {
 		s.Contact.Phone,
 		s.Contact.Company,
 	}
+	typed = append(typed, strings.Split(s.Message, "\n")...)
+	return slices.Concat(typed, s.Attribution.Values(), s.FirstAttribution.Values())
 }
 
 // Progress says how far a delivery has come.
@@ -180,7 +223,9 @@ type Visit struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
-	At         time.Time // UTC, in whole milliseconds
+	// Attribution is where the visitor came from. It is empty if the client did not say.
+	Attribution Attribution
+	At          time.Time // UTC, in whole milliseconds
 }
 
 // PartialEstimate is an estimate whose parts may be unknown.
@@ -202,6 +247,8 @@ type Session struct {
 	Selections Selections
 	Estimate   PartialEstimate
 	Hints      Hints
+	FirstTouch Attribution // where the visitor came from at first
+	LastTouch  Attribution // where the visitor came from at last, with a source if any had one
 	FirstSeen  time.Time
 	LastSeen   time.Time
 	Visits     int64 // number of tracked states

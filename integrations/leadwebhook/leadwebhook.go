@@ -145,6 +145,15 @@ func message(lead *Announcement) string {
 	if status := string(lead.PriceStatus); status != "" {
 		text += ", price " + strings.ToLower(strings.ReplaceAll(status, "_", " "))
 	}
+	if typed := oneLine(lead.Message); typed != "" {
+		text += "\nMessage: " + typed
+	}
+	if from := oneLine(lead.Attribution.String()); from != "" {
+		text += "\nCame from: " + from
+	}
+	if from := oneLine(lead.FirstAttribution.String()); lead.FirstAttribution != lead.Attribution {
+		text += "\nAt first from: " + from
+	}
 
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
 }

@@ -13,6 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/lead/leadtest"
 	"siteapi/integrations/leadwebhook"
 	"siteapi/integrations/upstream"
 	"siteapi/integrations/upstream/faulttest"
@@ -163,6 +164,33 @@ func TestMessage(t *testing.T) {
 	if plain := strings.ReplaceAll(message.body, `\u0026`, "&"); plain != want ||
 		message.header.Get("Webhook-Id") != "" {
 		t.Errorf("sent %s", plain)
+	}
+}
+
+// TestMessageHasEveryField fails if a field of a lead does not reach Slack.
+func TestMessageHasEveryField(t *testing.T) {
+	t.Parallel()
+	address, got := receiver(t)
+	lead := leadwebhook.Announcement{Lead: *leadtest.Filled(), Reference: "id", PDFURL: "/"}
+	lead.Message = "message, first line\n<!channel> second"
+	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).Announce(t.Context(), lead); err != nil {
+		t.Fatal(err)
+	}
+
+	body := (<-got).body
+	for _, path := range leadtest.Fields() {
+		switch path {
+		case "sessionId", "submittedAt", "locale", "selections.complexity", "selections.timeline",
+			"estimate.min", "estimate.max", "priceStatus":
+			// The inbox has them, and the range and the status are written in words.
+		default:
+			if !strings.Contains(body, path) {
+				t.Errorf("message in leadwebhook.go leaves out %s", path)
+			}
+		}
+	}
+	if !strings.Contains(body, `first line \u0026lt;!channel\u0026gt; second`) {
+		t.Errorf("the message is not escaped, or not on one line: %s", body)
 	}
 }
 

@@ -56,7 +56,8 @@ type MailWords struct {
 	Sales struct {
 		Subject, Title                       string
 		Contact, Name, Email, Phone, Company string
-		Language, Project, Seen, Received    string
+		Language, Message, Project, Seen     string
+		From, FirstFrom, Received            string
 		Open, Reply                          string
 	}
 	Languages map[string]string // names of languages by locale

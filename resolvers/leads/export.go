@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,10 @@ var columns = []string{
 	"project_type", "features",
 	"complexity", "timeline",
 	"estimate_min", "estimate_max", "currency",
-	"session_id", "pdf", "state", "signals", "price_status",
+	"session_id", "pdf", "state", "signals", "price_status", "message",
+	"source", "medium", "campaign", "term", "content", "referrer", "landing_page",
+	"first_source", "first_medium", "first_campaign", "first_term", "first_content",
+	"first_referrer", "first_landing_page",
 }
 
 // CSV returns a function that writes leads as RFC 4180 describes: with commas, CRLF and
@@ -51,7 +55,7 @@ func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
 			signals[i] = string(s)
 		}
 
-		return row(
+		cells := []string{
 			l.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z"), l.ID, l.Reference,
 			l.Contact.FirstName, l.Contact.LastName, l.Contact.Email,
 			dialled(l.Contact.Phone), text(l.Contact.Company), text(l.Locale),
@@ -59,7 +63,20 @@ func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
 			text(l.Selections.Complexity), text(l.Selections.Timeline),
 			amount(l.Estimate.Min), amount(l.Estimate.Max), l.Estimate.Currency,
 			text(l.SessionID), text(l.PDFURL), word(l.State), strings.Join(signals, ";"), text(l.PriceStatus),
-		)
+			text(l.Message),
+		}
+		return row(slices.Concat(cells, touchCells(l.Attribution), touchCells(l.FirstAttribution))...)
+	}
+}
+
+// touchCells returns the cells of where a visitor came from.
+func touchCells(a *schema.LeadAttribution) []string {
+	if a == nil {
+		a = &schema.LeadAttribution{}
+	}
+	return []string{
+		text(a.Source), text(a.Medium), text(a.Campaign), text(a.Term),
+		text(a.Content), text(a.Referrer), text(a.LandingPage),
 	}
 }
 

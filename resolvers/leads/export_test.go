@@ -40,6 +40,9 @@ func TestColumnsOfExport(t *testing.T) {
 				name.WriteRune(unicode.ToLower(r))
 			}
 			column = name.String()
+			if strings.HasPrefix(path, "firstAttribution") {
+				column = "first_" + column
+			}
 		}
 
 		if i := slices.Index(rows[0], column); i < 0 || rows[1][i] == "" {

@@ -265,8 +265,11 @@ func New(s lead.Lead) *schema.Lead {
 			Max:      s.Estimate.Max,
 			Currency: s.Estimate.Currency,
 		},
-		Signals:    []schema.LeadSignal{},
-		Deliveries: []*schema.Delivery{},
+		Message:          schema.Optional(s.Message),
+		Attribution:      newAttribution(s.Attribution),
+		FirstAttribution: newAttribution(s.FirstAttribution),
+		Signals:          []schema.LeadSignal{},
+		Deliveries:       []*schema.Delivery{},
 	}
 
 	if locale, ok := schema.ParseLocale(s.Locale); ok {
@@ -284,6 +287,21 @@ func New(s lead.Lead) *schema.Lead {
 	}
 
 	return lead
+}
+
+func newAttribution(a lead.Attribution) *schema.LeadAttribution {
+	if a == (lead.Attribution{}) {
+		return nil
+	}
+	return &schema.LeadAttribution{
+		Source:      schema.Optional(a.Source),
+		Medium:      schema.Optional(a.Medium),
+		Campaign:    schema.Optional(a.Campaign),
+		Term:        schema.Optional(a.Term),
+		Content:     schema.Optional(a.Content),
+		Referrer:    schema.Optional(a.Referrer),
+		LandingPage: schema.Optional(a.LandingPage),
+	}
 }
 
 func newDelivery(d queue.Delivery, lead *schema.Lead) *schema.Delivery {

@@ -542,6 +542,78 @@ func (ec *executionContext) fieldContext_TrackQuotePayload_sessionId(_ context.C
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, obj any) (schema.AttributionInput, error) {
+	var it schema.AttributionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"source", "medium", "campaign", "term", "content", "referrer", "landingPage"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "medium":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("medium"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Medium = data
+		case "campaign":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("campaign"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Campaign = data
+		case "term":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("term"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Term = data
+		case "content":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("content"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Content = data
+		case "referrer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("referrer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Referrer = data
+		case "landingPage":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("landingPage"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LandingPage = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Context, obj any) (schema.EstimateSelectionsInput, error) {
 	var it schema.EstimateSelectionsInput
 	if obj == nil {
@@ -764,7 +836,7 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale", "website", "challengeToken"}
+	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale", "message", "attribution", "website", "challengeToken"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -806,6 +878,20 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 				return it, err
 			}
 			it.Locale = data
+		case "message":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("message"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Message = data
+		case "attribution":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attribution"))
+			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Attribution = data
 		case "website":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("website"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -917,7 +1003,7 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData"}
+	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData", "attribution"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -952,6 +1038,13 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 				return it, err
 			}
 			it.FormData = data
+		case "attribution":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("attribution"))
+			data, err := ec.unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Attribution = data
 		}
 	}
 	return it, nil
@@ -1346,6 +1439,14 @@ func (ec *executionContext) marshalNTrackQuotePayload2ᚖsiteapiᚋschemaᚐTrac
 		return graphql.Null
 	}
 	return ec._TrackQuotePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAttributionInput(ctx context.Context, v any) (*schema.AttributionInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAttributionInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOQuotePdf2ᚖsiteapiᚋschemaᚐQuotePDF(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePDF) graphql.Marshaler {

@@ -177,21 +177,34 @@ type ComplexityRoot struct {
 	}
 
 	Lead struct {
-		Contact      func(childComplexity int) int
-		Deliveries   func(childComplexity int) int
-		Estimate     func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Locale       func(childComplexity int) int
-		NoMailReason func(childComplexity int) int
-		PDFURL       func(childComplexity int) int
-		PriceStatus  func(childComplexity int) int
-		Reference    func(childComplexity int) int
-		Selections   func(childComplexity int) int
-		SentEstimate func(childComplexity int) int
-		SessionID    func(childComplexity int) int
-		Signals      func(childComplexity int) int
-		State        func(childComplexity int) int
-		SubmittedAt  func(childComplexity int) int
+		Attribution      func(childComplexity int) int
+		Contact          func(childComplexity int) int
+		Deliveries       func(childComplexity int) int
+		Estimate         func(childComplexity int) int
+		FirstAttribution func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Locale           func(childComplexity int) int
+		Message          func(childComplexity int) int
+		NoMailReason     func(childComplexity int) int
+		PDFURL           func(childComplexity int) int
+		PriceStatus      func(childComplexity int) int
+		Reference        func(childComplexity int) int
+		Selections       func(childComplexity int) int
+		SentEstimate     func(childComplexity int) int
+		SessionID        func(childComplexity int) int
+		Signals          func(childComplexity int) int
+		State            func(childComplexity int) int
+		SubmittedAt      func(childComplexity int) int
+	}
+
+	LeadAttribution struct {
+		Campaign    func(childComplexity int) int
+		Content     func(childComplexity int) int
+		LandingPage func(childComplexity int) int
+		Medium      func(childComplexity int) int
+		Referrer    func(childComplexity int) int
+		Source      func(childComplexity int) int
+		Term        func(childComplexity int) int
 	}
 
 	LeadConnection struct {
@@ -853,6 +866,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InvalidateCachePayload.Success(childComplexity), true
 
+	case "Lead.attribution":
+		if e.ComplexityRoot.Lead.Attribution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Attribution(childComplexity), true
 	case "Lead.contact":
 		if e.ComplexityRoot.Lead.Contact == nil {
 			break
@@ -871,6 +890,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Estimate(childComplexity), true
+	case "Lead.firstAttribution":
+		if e.ComplexityRoot.Lead.FirstAttribution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.FirstAttribution(childComplexity), true
 	case "Lead.id":
 		if e.ComplexityRoot.Lead.ID == nil {
 			break
@@ -883,6 +908,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Locale(childComplexity), true
+	case "Lead.message":
+		if e.ComplexityRoot.Lead.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Message(childComplexity), true
 	case "Lead.noMailReason":
 		if e.ComplexityRoot.Lead.NoMailReason == nil {
 			break
@@ -943,6 +974,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.SubmittedAt(childComplexity), true
+
+	case "LeadAttribution.campaign":
+		if e.ComplexityRoot.LeadAttribution.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Campaign(childComplexity), true
+	case "LeadAttribution.content":
+		if e.ComplexityRoot.LeadAttribution.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Content(childComplexity), true
+	case "LeadAttribution.landingPage":
+		if e.ComplexityRoot.LeadAttribution.LandingPage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.LandingPage(childComplexity), true
+	case "LeadAttribution.medium":
+		if e.ComplexityRoot.LeadAttribution.Medium == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Medium(childComplexity), true
+	case "LeadAttribution.referrer":
+		if e.ComplexityRoot.LeadAttribution.Referrer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Referrer(childComplexity), true
+	case "LeadAttribution.source":
+		if e.ComplexityRoot.LeadAttribution.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Source(childComplexity), true
+	case "LeadAttribution.term":
+		if e.ComplexityRoot.LeadAttribution.Term == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadAttribution.Term(childComplexity), true
 
 	case "LeadConnection.csv":
 		if e.ComplexityRoot.LeadConnection.CSV == nil {
@@ -1560,6 +1634,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("AttributionInput", ec.unmarshalInputAttributionInput),
 			graphql.NewInputUnmarshaler("EstimateSelectionsInput", ec.unmarshalInputEstimateSelectionsInput),
 			graphql.NewInputUnmarshaler("InvalidateCacheInput", ec.unmarshalInputInvalidateCacheInput),
 			graphql.NewInputUnmarshaler("QuoteContactInput", ec.unmarshalInputQuoteContactInput),
@@ -1808,7 +1883,7 @@ enum TokenKind {
 Bounds of an input value. The violations in a request are reported at once, at most 20, each with its path and a
 ` + "`" + `FieldCode` + "`" + `, under the code ` + "`" + `BAD_USER_INPUT` + "`" + `. Strings are measured in characters (Unicode code points) after white
 space at both ends is cut off. An empty string, or one in which nothing can be seen (zero-width spaces, fillers), counts
-as left out: a required one is then missing. No bounded string may contain a control character.
+as left out: a required one is then missing. No bounded string may contain a control character, except as ` + "`" + `lines` + "`" + ` allows.
 """
 directive @constraint(
   "Most characters."
@@ -1825,6 +1900,8 @@ directive @constraint(
   maxDistinctItems: Int
   "True: a value that is given must not be empty, even though it may be left out."
   notEmpty: Boolean
+  "True: a string may have several lines, and tabs."
+  lines: Boolean
 ) on INPUT_FIELD_DEFINITION | ARGUMENT_DEFINITION
 
 """
@@ -1984,9 +2061,10 @@ enum RestAnswer {
   """
   leads(
     """
-    Words, each of which must be a prefix of a word of the name or the company, of the e-mail address or its domain,
-    or of the PDF reference (the id), in any letter case, with or without diacritics; a telephone number in any
-    spelling. Left out or empty: all leads. For a viewer the beginning of the reference, and nothing else.
+    Words, each of which must be a prefix of a word of the name or the company, of one of the first 100 words of the
+    message, of the e-mail address or its domain, or of the PDF reference (the id), in any letter case, with or without
+    diacritics; a telephone number in any spelling. Left out or empty: all leads. For a viewer the beginning of the
+    reference, and nothing else.
     """
     search: String @constraint(maxLength: 254)
     "Only leads in this state."
@@ -2181,6 +2259,12 @@ type Lead {
   priceStatus: PriceStatus
   "Range that the client sent; null: the site had no rules for prices."
   sentEstimate: LeadEstimate
+  "What the visitor added in words, on as many lines; null for a viewer."
+  message: String @auth(token: ADMIN, role: SALES)
+  "Where the visitor came from at last: the newest with a source. Null for a viewer."
+  attribution: LeadAttribution @auth(token: ADMIN, role: SALES)
+  "Where the visitor came from at first; null for a viewer."
+  firstAttribution: LeadAttribution @auth(token: ADMIN, role: SALES)
   "What is unusual about it."
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
@@ -2218,6 +2302,24 @@ type LeadSelections {
   complexity: String
   "Timeline, such as ` + "`" + `3-months` + "`" + `."
   timeline: String
+}
+
+"Where a visitor came from, as the client said."
+type LeadAttribution {
+  "Who sent the visitor, such as ` + "`" + `newsletter` + "`" + `."
+  source: String
+  "How, such as ` + "`" + `email` + "`" + `."
+  medium: String
+  "Campaign."
+  campaign: String
+  "Search term."
+  term: String
+  "Variant of an advertisement."
+  content: String
+  "Page that linked to the site, without its query."
+  referrer: String
+  "Page that the visitor saw first, without its query."
+  landingPage: String
 }
 
 "Estimated range."
@@ -2504,6 +2606,29 @@ input TrackQuoteInput {
   estimate: TrackEstimateInput @hint
   "Contact hints, as far as they are typed."
   formData: TrackFormDataInput @hint
+  "Where the visitor came from. The first of a session and the last one with a source are kept."
+  attribution: AttributionInput @hint
+}
+
+"""
+Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an ` + "`" + `@` + "`" + ` is
+left out.
+"""
+input AttributionInput {
+  "Who sent the visitor, such as ` + "`" + `newsletter` + "`" + `: ` + "`" + `utm_source` + "`" + `."
+  source: String @hint
+  "How, such as ` + "`" + `email` + "`" + `: ` + "`" + `utm_medium` + "`" + `."
+  medium: String @hint
+  "Campaign: ` + "`" + `utm_campaign` + "`" + `."
+  campaign: String @hint
+  "Search term: ` + "`" + `utm_term` + "`" + `."
+  term: String @hint
+  "Variant of an advertisement: ` + "`" + `utm_content` + "`" + `."
+  content: String @hint
+  "Address of the page that linked to the site."
+  referrer: String @hint
+  "Address, or path, of the page that the visitor saw first."
+  landingPage: String @hint
 }
 
 "Choices so far. Values that are not slugs are left out."
@@ -2560,6 +2685,10 @@ input SubmitQuoteInput {
   estimate: QuoteEstimateInput!
   "Language of the visitor, used for the PDF."
   locale: Locale
+  "What the visitor adds in words, at most 2,000 characters on as many lines."
+  message: String @constraint(maxLength: 2000, lines: true)
+  "Where the visitor came from. Without a source that of the session is kept. It never makes a request another one."
+  attribution: AttributionInput @hint
   "Leave this out."
   website: String
   """
@@ -3156,6 +3285,12 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_priceStatus(ctx, field)
 	case "sentEstimate":
 		return ec.fieldContext_Lead_sentEstimate(ctx, field)
+	case "message":
+		return ec.fieldContext_Lead_message(ctx, field)
+	case "attribution":
+		return ec.fieldContext_Lead_attribution(ctx, field)
+	case "firstAttribution":
+		return ec.fieldContext_Lead_firstAttribution(ctx, field)
 	case "signals":
 		return ec.fieldContext_Lead_signals(ctx, field)
 	case "pdfUrl":
@@ -3166,6 +3301,26 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_noMailReason(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadAttribution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_LeadAttribution_source(ctx, field)
+	case "medium":
+		return ec.fieldContext_LeadAttribution_medium(ctx, field)
+	case "campaign":
+		return ec.fieldContext_LeadAttribution_campaign(ctx, field)
+	case "term":
+		return ec.fieldContext_LeadAttribution_term(ctx, field)
+	case "content":
+		return ec.fieldContext_LeadAttribution_content(ctx, field)
+	case "referrer":
+		return ec.fieldContext_LeadAttribution_referrer(ctx, field)
+	case "landingPage":
+		return ec.fieldContext_LeadAttribution_landingPage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadAttribution", field.Name)
 }
 
 func (ec *executionContext) childFields_LeadConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -76,6 +76,8 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 		v.SetString(path)
 	case reflect.Float64:
 		v.SetFloat(1)
+	case reflect.Bool:
+		v.SetBool(true)
 	}
 	visit(path)
 }
@@ -92,6 +94,9 @@ func Missing(v any) (paths []string) {
 		_ = json.Unmarshal(encoded, &node)
 
 		for name := range strings.SplitSeq(path, ".") {
+			if list, ok := node.([]any); ok && len(list) > 0 {
+				node = list[0]
+			}
 			object, _ := node.(map[string]any)
 			node = object[name]
 		}

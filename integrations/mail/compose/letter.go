@@ -31,7 +31,8 @@ type block struct{ text, html string }
 func (l *letter) add(text, html string) { l.blocks = append(l.blocks, block{text, html}) }
 
 func (l *letter) paragraph(text string) {
-	l.add(text, `<p class="ink" style="margin:0 0 16px;`+ink+`">`+html.EscapeString(text)+`</p>`)
+	l.add(text, `<p class="ink" style="margin:0 0 16px;`+ink+`">`+
+		strings.ReplaceAll(html.EscapeString(text), "\n", "<br>\n")+`</p>`)
 }
 
 func (l *letter) title(text string) {

@@ -39,6 +39,11 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{label: words.Language, value: cmp.Or(w.Mail.Languages[submitted.Locale], submitted.Locale)},
 	)
 
+	if typed := lines(submitted.Message); typed != "" {
+		l.heading(words.Message)
+		l.paragraph(typed)
+	}
+
 	l.heading(words.Project)
 	features := make([]string, len(submitted.Selections.Features))
 	for i, slug := range submitted.Selections.Features {
@@ -48,6 +53,10 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	if sent := submitted.SentEstimate; sent != nil && *sent != submitted.Estimate {
 		seen = w.Range(*sent, everyLetter)
 	}
+	firstFrom := ""
+	if submitted.FirstAttribution != submitted.Attribution {
+		firstFrom = shown(submitted.FirstAttribution.String())
+	}
 	l.facts(
 		fact{label: words.Seen, value: seen},
 		fact{label: w.ProjectType, value: project},
@@ -55,6 +64,8 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{label: w.Timeline, value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
 		fact{label: w.Features, value: strings.Join(features, ", ")},
 		fact{label: w.Reference, value: lead.Reference(submitted.ID)},
+		fact{label: words.From, value: shown(submitted.Attribution.String())},
+		fact{label: words.FirstFrom, value: firstFrom},
 		fact{label: words.Received, value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},
 	)
 	if inbox != "" {
@@ -62,6 +73,15 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 	}
 	l.small(words.Reply)
 	return l.message(), nil
+}
+
+// lines returns what a visitor typed on several lines, each as shown returns it.
+func lines(typed string) string {
+	list := strings.Split(typed, "\n")
+	for i, line := range list {
+		list[i] = shown(line)
+	}
+	return strings.Join(list, "\n")
 }
 
 // shown returns what a visitor typed on one line, without control and direction characters.

@@ -115,6 +115,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		"prices":                    prices,
 		"track":                     track,
 		"track/late":                trackLate,
+		"track/touches":             touches,
 		"submit/round trip":         submitRoundTrip,
 		"submit/repeated":           submitRepeated,
 		"submit/at once":            submitAtOnce,
@@ -233,7 +234,12 @@ func Visit(session string, at time.Time) lead.Visit {
 		},
 		Estimate: lead.PartialEstimate{Min: &low, Max: &high, Currency: "RON"},
 		Hints:    lead.Hints{Email: "ana@example.com", FirstName: "Ana"},
-		At:       at,
+		Attribution: lead.Attribution{
+			Source:      "newsletter",
+			Campaign:    "spring",
+			LandingPage: "https://example.com/ro",
+		},
+		At: at,
 	}
 }
 
@@ -243,6 +249,8 @@ func seenOnce(v lead.Visit) lead.Session {
 		Selections: v.Selections,
 		Estimate:   v.Estimate,
 		Hints:      v.Hints,
+		FirstTouch: v.Attribution,
+		LastTouch:  v.Attribution,
 		FirstSeen:  v.At,
 		LastSeen:   v.At,
 		Visits:     1,

@@ -27,12 +27,15 @@ func track(t *testing.T, s Subject) {
 		mustTrack(t, db, v)
 		wantSession(t, db, seenOnce(v))
 
+		from := v.Attribution
+		v.Attribution = lead.Attribution{}
 		v.Hints, v.Selections, v.At =
 			lead.Hints{}, lead.Selections{ProjectType: "web-app"}, When().Add(time.Minute)
 		mustTrack(t, db, v)
 
 		want := seenOnce(v)
 		want.FirstSeen, want.Visits = When(), 2
+		want.FirstTouch, want.LastTouch = from, from
 		wantSession(t, db, want)
 	}
 
@@ -75,6 +78,36 @@ func trackLate(t *testing.T, s Subject) {
 			want.Selections.ProjectType, want.LastSeen = c.project, at
 		}
 		wantSession(t, db, want)
+	}
+}
+
+// The first touch of a session is kept, and the last one with a source. A state that
+// arrives late may be the first.
+func touches(t *testing.T, s Subject) {
+	db := s.MustOpen(t, nil)
+	from := func(source, referrer string) lead.Attribution {
+		return lead.Attribution{Source: source, Referrer: referrer}
+	}
+
+	for i, c := range []struct {
+		after             time.Duration
+		said, first, last lead.Attribution
+	}{
+		{},
+		{time.Minute, from("", "a"), from("", "a"), from("", "a")},
+		{2 * time.Minute, from("", "b"), from("", "a"), from("", "b")},
+		{3 * time.Minute, from("ads", ""), from("", "a"), from("ads", "")},
+		{4 * time.Minute, from("", "c"), from("", "a"), from("ads", "")},
+		{5 * time.Minute, lead.Attribution{}, from("", "a"), from("ads", "")},
+		{6 * time.Minute, from("mail", "d"), from("", "a"), from("mail", "d")},
+		{6*time.Minute - 1e9, from("late", ""), from("", "a"), from("mail", "d")},
+		{-time.Second, from("first", ""), from("first", ""), from("first", "")}, // the clock was set back
+	} {
+		mustTrack(t, db, lead.Visit{SessionID: "s", At: When().Add(c.after), Attribution: c.said})
+		got, err := db.Session(t.Context(), "s")
+		if err != nil || got.FirstTouch != c.first || got.LastTouch != c.last {
+			t.Errorf("step %d: %v first %+v, last %+v", i, err, got.FirstTouch, got.LastTouch)
+		}
 	}
 }
 

@@ -27,9 +27,9 @@ import (
 // leadFlags narrow a listing of leads.
 func leadFlags() option {
 	return options(
-		textFlag("search", "only leads in which a word of the name or company, the e-mail address,\n"+
-			"its domain or the PDF reference begins with each of these `words`,\n"+
-			"or the telephone number does"),
+		textFlag("search", "only leads in which a word of the name, company or message, the e-mail\n"+
+			"address, its domain or the PDF reference begins with each of these\n"+
+			"`words`, or the telephone number does"),
 		textFlag("email", "only leads of this `address`, in any letter case"),
 		enumFlag("state", "only leads in this `state`", schema.AllLeadState),
 		periodFlags("leads submitted"),

@@ -46,6 +46,7 @@ func searchTerms(s lead.Lead) []string {
 	email := fold(c.Email)
 	_, domain, _ := strings.Cut(email, "@")
 	words = append(words, email, domain, fold(s.ID), localeTerm(s.Locale))
+	words = append(words, messageTerms(s.Message)...)
 
 	phone := strings.ReplaceAll(fold(c.Phone), "(0)", "")
 	words = append(words, nationalNumber(phone), strings.TrimLeft(digits(phone), "0"))
@@ -87,22 +88,47 @@ func nationalNumber(phone string) string {
 	return strings.TrimLeft(number, "0")
 }
 
+const (
+	mostMessageTerms = 100 // words of a message that a lead is found by
+	longestTerm      = 64  // characters; PostgreSQL has no index of very long words
+)
+
+// messageTerms returns the first words of a message that have at least three characters.
+func messageTerms(message string) (words []string) {
+	for word := range strings.FieldsFuncSeq(fold(message), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		letters := []rune(word)
+		word = string(letters[:min(len(letters), longestTerm)])
+		if len(words) < mostMessageTerms && len(letters) > 2 && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 // addTerms makes leads searchable.
 func addTerms(ctx context.Context, tx Tx, leads ...lead.Lead) error {
-	var marks []string
 	var args []any
 	for _, s := range leads {
 		for _, term := range searchTerms(s) {
 			args = append(args, term, s.ID)
-			marks = append(marks, fmt.Sprintf("($%d, $%d)", len(args)-1, len(args)))
 		}
 	}
 
-	_, err := tx.Exec(ctx,
-		`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", ")+
-			` ON CONFLICT DO NOTHING`, args...)
-	if err != nil {
-		return fmt.Errorf("storing the search terms: %w", err)
+	const most = 10_000 // A statement of SQLite has at most 32,766 arguments.
+	for part := range slices.Chunk(args, most) {
+		marks := make([]string, len(part)/2)
+		for i := range marks {
+			marks[i] = fmt.Sprintf("($%d, $%d)", 2*i+1, 2*i+2)
+		}
+
+		_, err := tx.Exec(ctx,
+			`INSERT INTO search_terms (term, submission_id) VALUES `+strings.Join(marks, ", ")+
+				` ON CONFLICT DO NOTHING`, part...)
+		if err != nil {
+			return fmt.Errorf("storing the search terms: %w", err)
+		}
 	}
 	return nil
 }

@@ -20,6 +20,30 @@ type SessionRow struct {
 	FirstSeen int64  // milliseconds
 	LastSeen  int64  // milliseconds
 	Visits    int64
+
+	First, Last touch
+}
+
+// touch is where a visitor came from.
+type touch struct {
+	Text     string // JSON of lead.Attribution, empty if the client did not say
+	Source   string
+	Campaign string
+}
+
+func newTouch(a lead.Attribution) (touch, error) {
+	if a == (lead.Attribution{}) {
+		return touch{}, nil
+	}
+	text, err := json.Marshal(a)
+	return touch{string(text), a.Source, a.Campaign}, err
+}
+
+func (t touch) attribution() (a lead.Attribution, err error) {
+	if t.Text != "" {
+		err = json.Unmarshal([]byte(t.Text), &a)
+	}
+	return a, err
 }
 
 type state struct {
@@ -29,9 +53,28 @@ type state struct {
 }
 
 const (
-	insertSession = `INSERT INTO sessions (id, state, first_seen, last_seen, visits) ` +
-		`VALUES ($1, $2, $3, $4, $5)
+	sessionColumns = `id, state, first_seen, last_seen, visits, ` +
+		`first_touch, first_source, first_campaign, last_touch, last_source, last_campaign`
+
+	// The state that arrives is up to a minute older than the stored one.
+	late = `excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1`
+
+	// An empty touch replaces nothing, and one without a source or that is late replaces
+	// none with a source.
+	keepFirst = `CASE WHEN excluded.first_touch = '' OR sessions.first_touch <> '' ` +
+		`AND excluded.first_seen >= sessions.first_seen THEN sessions.`
+	keepLast = `CASE WHEN excluded.last_touch = '' OR sessions.last_source <> '' ` +
+		`AND (excluded.last_source = '' OR ` + late + `) THEN sessions.`
+
+	insertSession = `INSERT INTO sessions (` + sessionColumns + `) ` +
+		`VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (id) DO UPDATE SET
+  first_touch = ` + keepFirst + `first_touch ELSE excluded.first_touch END,
+  first_source = ` + keepFirst + `first_source ELSE excluded.first_source END,
+  first_campaign = ` + keepFirst + `first_campaign ELSE excluded.first_campaign END,
+  last_touch = ` + keepLast + `last_touch ELSE excluded.last_touch END,
+  last_source = ` + keepLast + `last_source ELSE excluded.last_source END,
+  last_campaign = ` + keepLast + `last_campaign ELSE excluded.last_campaign END,
   first_seen = CASE WHEN excluded.first_seen < sessions.first_seen ` +
 		`THEN excluded.first_seen ELSE sessions.first_seen END, `
 
@@ -39,10 +82,8 @@ ON CONFLICT (id) DO UPDATE SET
 	// counts both. A greater difference means that the clock was set back: the new state
 	// wins.
 	TrackSession = insertSession + `
-  state = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
-    THEN sessions.state ELSE excluded.state END,
-  last_seen = CASE WHEN excluded.last_seen BETWEEN sessions.last_seen - 60000 AND sessions.last_seen - 1
-    THEN sessions.last_seen ELSE excluded.last_seen END,
+  state = CASE WHEN ` + late + ` THEN sessions.state ELSE excluded.state END,
+  last_seen = CASE WHEN ` + late + ` THEN sessions.last_seen ELSE excluded.last_seen END,
   visits = sessions.visits + 1`
 
 	// importSession keeps the later one of two states.
@@ -51,7 +92,7 @@ ON CONFLICT (id) DO UPDATE SET
 WHERE excluded.last_seen > sessions.last_seen
   OR excluded.last_seen = sessions.last_seen AND excluded.visits > sessions.visits`
 
-	selectSession = `SELECT id, state, first_seen, last_seen, visits FROM sessions`
+	selectSession = `SELECT ` + sessionColumns + ` FROM sessions`
 )
 
 // Track stores the latest state of a session and counts it.
@@ -60,9 +101,14 @@ func (s *Store) Track(ctx context.Context, v lead.Visit) error {
 	if err != nil {
 		return fmt.Errorf("encoding the visit: %w", err)
 	}
+	from, err := newTouch(v.Attribution)
+	if err != nil {
+		return fmt.Errorf("encoding the attribution: %w", err)
+	}
 
 	at := v.At.UnixMilli()
-	if _, err := s.db.Exec(ctx, TrackSession, v.SessionID, string(text), at, at, 1); err != nil {
+	row := SessionRow{v.SessionID, string(text), at, at, 1, from, from}
+	if _, err := s.db.Exec(ctx, TrackSession, row.values()...); err != nil {
 		return fmt.Errorf("tracking a session: %w", err)
 	}
 	return nil
@@ -111,8 +157,7 @@ func (s *Store) SessionRows(ctx context.Context) iter.Seq2[SessionRow, error] {
 func (s *Store) ImportSessions(ctx context.Context, rows []SessionRow) error {
 	return s.write(ctx, "importing sessions", func(ctx context.Context, tx Tx) error {
 		for _, r := range rows {
-			if _, err := tx.Exec(ctx, importSession,
-				r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits); err != nil {
+			if _, err := tx.Exec(ctx, importSession, r.values()...); err != nil {
 				return err
 			}
 		}
@@ -187,8 +232,8 @@ func typed(h lead.Hints, email string) bool {
 	return h.Email != "" && strings.EqualFold(h.Email, email)
 }
 
-// eraseHints removes the contact form entries from a session and reports whether there
-// were any. If email is not empty, it erases them only if that address was typed.
+// eraseHints removes the contact form entries from a session, and where its visitor came
+// from. It reports whether there were any entries. If email is not empty, it erases them only if that address was typed.
 func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	// The update locks the row before it is read, since the visitor may still be typing.
 	var text string
@@ -204,22 +249,37 @@ func eraseHints(ctx context.Context, tx Tx, id, email string) (bool, error) {
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
 		return false, fmt.Errorf("decoding session %q: %w", id, err)
 	}
-	if st.Hints == (lead.Hints{}) || email != "" && !typed(st.Hints, email) {
+	if email != "" && !typed(st.Hints, email) {
 		return false, nil
 	}
 
+	some := st.Hints != (lead.Hints{})
 	st.Hints = lead.Hints{}
 	changed, err := json.Marshal(st)
 	if err != nil {
 		return false, fmt.Errorf("encoding the session: %w", err)
 	}
 
-	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1 WHERE id = $2`, string(changed), id)
-	return true, err
+	_, err = tx.Exec(ctx, `UPDATE sessions SET state = $1,
+  first_touch = '', first_source = '', first_campaign = '', last_touch = '', last_source = '', last_campaign = ''
+WHERE id = $2`, string(changed), id)
+	return some, err
 }
 
 func (r *SessionRow) columns() []any {
-	return []any{&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits}
+	return []any{
+		&r.ID, &r.State, &r.FirstSeen, &r.LastSeen, &r.Visits,
+		&r.First.Text, &r.First.Source, &r.First.Campaign,
+		&r.Last.Text, &r.Last.Source, &r.Last.Campaign,
+	}
+}
+
+func (r *SessionRow) values() []any {
+	return []any{
+		r.ID, r.State, r.FirstSeen, r.LastSeen, r.Visits,
+		r.First.Text, r.First.Source, r.First.Campaign,
+		r.Last.Text, r.Last.Source, r.Last.Campaign,
+	}
 }
 
 func (r SessionRow) session() (lead.Session, error) {
@@ -227,12 +287,19 @@ func (r SessionRow) session() (lead.Session, error) {
 	if err := json.Unmarshal([]byte(r.State), &st); err != nil {
 		return lead.Session{}, fmt.Errorf("decoding session %q: %w", r.ID, err)
 	}
+	first, errFirst := r.First.attribution()
+	last, errLast := r.Last.attribution()
+	if err := errors.Join(errFirst, errLast); err != nil {
+		return lead.Session{}, fmt.Errorf("decoding where session %q came from: %w", r.ID, err)
+	}
 
 	return lead.Session{
 		ID:         r.ID,
 		Selections: st.Selections,
 		Estimate:   st.Estimate,
 		Hints:      st.Hints,
+		FirstTouch: first,
+		LastTouch:  last,
 		FirstSeen:  time.UnixMilli(r.FirstSeen).UTC(),
 		LastSeen:   time.UnixMilli(r.LastSeen).UTC(),
 		Visits:     r.Visits,

@@ -10,7 +10,8 @@ import { explainError, locales, words, type Words } from "./words.js";
 type Service = ReturnType<typeof newService>;
 const nothing: Selections = { projectType: "", features: [], complexity: "", timeline: "" };
 /** The fields of a request that the form shows, so that an error can be marked there. */
-const placed = /^(contact|selections)\./;
+const placed = /^(contact|selections)\.|^message$/;
+const mostMessage = 2000; // characters
 const emptyContact = { firstName: "", lastName: "", email: "", phone: "", company: "" };
 
 export function Calculator({ service }: { service: Service }) {
@@ -20,6 +21,7 @@ export function Calculator({ service }: { service: Service }) {
   const [session, setSession] = useState(draft.session);
   const [selections, setSelections] = useState(draft.selections);
   const [contact, setContact] = useState(draft.contact);
+  const [message, setMessage] = useState(draft.message);
   const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
@@ -39,12 +41,13 @@ export function Calculator({ service }: { service: Service }) {
     if (receipt || !picked.length) return;
     const formData = { email: text(contact.email), firstName: text(contact.firstName) };
     const estimate = price.estimate?.currency ? sentEstimate(price.estimate) : undefined;
-    service.track({ sessionId: session, selections, estimate, formData });
+    service.track({ sessionId: session, selections, estimate, formData, attribution: cameFrom() });
   }, [session, selections, price.estimate, contact.email, contact.firstName]);
 
   // A reload goes on where the visitor was; an accepted request ends the draft. It is kept before the next event, not
   // after the next picture, so that a reload in between loses no keystroke.
-  useLayoutEffect(() => keepDraft(receipt ? null : { session, selections, contact }), [receipt, session, selections, contact]);
+  const draftNow = { session, selections, contact, message };
+  useLayoutEffect(() => keepDraft(receipt ? null : draftNow), [receipt, ...Object.values(draftNow)]);
 
   // After a refusal, and only then, the first field with an error gets the focus: an error that is cleared by typing
   // must not move it.
@@ -64,6 +67,8 @@ export function Calculator({ service }: { service: Service }) {
       contact: { ...contact, phone: text(contact.phone), company: text(contact.company) },
       selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
       estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
+      message: text(message),
+      attribution: cameFrom(),
       website: text(website),
     };
     try {
@@ -85,9 +90,15 @@ export function Calculator({ service }: { service: Service }) {
     if (errors[path]) setErrors((old) => Object.fromEntries(Object.entries(old).filter(([field]) => field !== path)));
   }
 
+  function changeMessage(value: string) {
+    setMessage(value);
+    setErrors(({ message: _, ...others }) => others);
+  }
+
   function restart() {
     setSession(randomId());
     setSelections(nothing);
+    setMessage("");
     setReceipt(null);
     scrollTo(0, 0);
   }
@@ -146,7 +157,7 @@ export function Calculator({ service }: { service: Service }) {
                 )}
               </div>
               <Contact
-                {...{ say, contact, explain, website, onWebsite: setWebsite }}
+                {...{ say, contact, explain, website, onWebsite: setWebsite, message, mostMessage, onMessage: changeMessage }}
                 onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
               />
             </div>
@@ -304,7 +315,22 @@ function addressIn(locale: Locale) {
 
 /** What a visitor has chosen and typed is kept in the browser for as long as its tab is open. */
 const draftKey = "quote-draft";
-const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact });
+const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact, message: "" });
+
+/** Where the visitor came from: the address of the page says it, and the browser which page linked to it. */
+function cameFrom() {
+  const query = new URLSearchParams(location.search);
+  const utm = (name: string) => query.get(`utm_${name}`) || undefined;
+  return {
+    source: utm("source"),
+    medium: utm("medium"),
+    campaign: utm("campaign"),
+    term: utm("term"),
+    content: utm("content"),
+    referrer: document.referrer && !document.referrer.startsWith(location.origin) ? document.referrer : undefined,
+    landingPage: location.origin + location.pathname,
+  };
+}
 
 type Draft = ReturnType<typeof newDraft>;
 

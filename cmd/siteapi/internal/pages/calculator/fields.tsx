@@ -87,9 +87,13 @@ interface ContactProps {
   onChange: (name: Name, value: string) => void;
   website: string;
   onWebsite: (value: string) => void;
+  message: string;
+  mostMessage: number;
+  onMessage: (value: string) => void;
 }
 
-export function Contact({ say, contact, explain, onChange, website, onWebsite }: ContactProps) {
+export function Contact({ say, contact, explain, onChange, website, onWebsite, ...props }: ContactProps) {
+  const messageError = explain("message");
   return (
     <fieldset class="contact">
       <legend>{say.contact}</legend>
@@ -114,6 +118,18 @@ export function Contact({ say, contact, explain, onChange, website, onWebsite }:
             </div>
           );
         })}
+        <div class="message">
+          <label for="message">
+            {say.message} <small>{say.optional}</small>
+          </label>
+          <textarea
+            {...{ id: "message", name: "message", rows: 4, maxLength: props.mostMessage, value: props.message }}
+            aria-invalid={messageError ? "true" : undefined}
+            aria-describedby={messageError && "message.error"}
+            onInput={(event) => props.onMessage(event.currentTarget.value)}
+          />
+          <ErrorText id="message.error" text={messageError} />
+        </div>
         <div class="away" aria-hidden="true">
           <input
             {...{ name: "website", tabIndex: -1, autocomplete: "off", value: website }}

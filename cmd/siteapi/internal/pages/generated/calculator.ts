@@ -5,6 +5,27 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
+/**
+ * Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
+ * left out.
+ */
+export type AttributionInput = {
+  /** Who sent the visitor, such as `newsletter`: `utm_source`. */
+  readonly source?: string | null | undefined;
+  /** How, such as `email`: `utm_medium`. */
+  readonly medium?: string | null | undefined;
+  /** Campaign: `utm_campaign`. */
+  readonly campaign?: string | null | undefined;
+  /** Search term: `utm_term`. */
+  readonly term?: string | null | undefined;
+  /** Variant of an advertisement: `utm_content`. */
+  readonly content?: string | null | undefined;
+  /** Address of the page that linked to the site. */
+  readonly referrer?: string | null | undefined;
+  /** Address, or path, of the page that the visitor saw first. */
+  readonly landingPage?: string | null | undefined;
+};
+
 /** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
 export type EstimateSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
@@ -82,6 +103,10 @@ export type SubmitQuoteInput = {
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: Locale | null | undefined;
+  /** What the visitor adds in words, at most 2,000 characters on as many lines. */
+  readonly message?: string | null | undefined;
+  /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
+  readonly attribution?: AttributionInput | null | undefined;
   /** Leave this out. */
   readonly website?: string | null | undefined;
   /**
@@ -119,6 +144,8 @@ export type TrackQuoteInput = {
   readonly estimate?: TrackEstimateInput | null | undefined;
   /** Contact hints, as far as they are typed. */
   readonly formData?: TrackFormDataInput | null | undefined;
+  /** Where the visitor came from. The first of a session and the last one with a source are kept. */
+  readonly attribution?: AttributionInput | null | undefined;
 };
 
 /** Choices so far. Values that are not slugs are left out. */

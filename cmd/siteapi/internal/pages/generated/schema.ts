@@ -17,6 +17,27 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
 };
 
+/**
+ * Where a visitor came from. Values are cut at 200 characters, and addresses before their query; a value with an `@` is
+ * left out.
+ */
+export type AttributionInput = {
+  /** Who sent the visitor, such as `newsletter`: `utm_source`. */
+  readonly source?: InputMaybe<Scalars['String']['input']>;
+  /** How, such as `email`: `utm_medium`. */
+  readonly medium?: InputMaybe<Scalars['String']['input']>;
+  /** Campaign: `utm_campaign`. */
+  readonly campaign?: InputMaybe<Scalars['String']['input']>;
+  /** Search term: `utm_term`. */
+  readonly term?: InputMaybe<Scalars['String']['input']>;
+  /** Variant of an advertisement: `utm_content`. */
+  readonly content?: InputMaybe<Scalars['String']['input']>;
+  /** Address of the page that linked to the site. */
+  readonly referrer?: InputMaybe<Scalars['String']['input']>;
+  /** Address, or path, of the page that the visitor saw first. */
+  readonly landingPage?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated. */
 export type BusinessHours = {
   /** Monday. */
@@ -443,6 +464,12 @@ export type Lead = {
   readonly priceStatus?: Maybe<PriceStatus>;
   /** Range that the client sent; null: the site had no rules for prices. */
   readonly sentEstimate?: Maybe<LeadEstimate>;
+  /** What the visitor added in words, on as many lines; null for a viewer. */
+  readonly message?: Maybe<Scalars['String']['output']>;
+  /** Where the visitor came from at last: the newest with a source. Null for a viewer. */
+  readonly attribution?: Maybe<LeadAttribution>;
+  /** Where the visitor came from at first; null for a viewer. */
+  readonly firstAttribution?: Maybe<LeadAttribution>;
   /** What is unusual about it. */
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address; null for a viewer. */
@@ -454,6 +481,24 @@ export type Lead = {
    * and for a viewer.
    */
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
+};
+
+/** Where a visitor came from, as the client said. */
+export type LeadAttribution = {
+  /** Who sent the visitor, such as `newsletter`. */
+  readonly source?: Maybe<Scalars['String']['output']>;
+  /** How, such as `email`. */
+  readonly medium?: Maybe<Scalars['String']['output']>;
+  /** Campaign. */
+  readonly campaign?: Maybe<Scalars['String']['output']>;
+  /** Search term. */
+  readonly term?: Maybe<Scalars['String']['output']>;
+  /** Variant of an advertisement. */
+  readonly content?: Maybe<Scalars['String']['output']>;
+  /** Page that linked to the site, without its query. */
+  readonly referrer?: Maybe<Scalars['String']['output']>;
+  /** Page that the visitor saw first, without its query. */
+  readonly landingPage?: Maybe<Scalars['String']['output']>;
 };
 
 /** A page of leads. There is no total, since counting would read all leads. */
@@ -990,6 +1035,10 @@ export type SubmitQuoteInput = {
   readonly estimate: QuoteEstimateInput;
   /** Language of the visitor, used for the PDF. */
   readonly locale?: InputMaybe<Locale>;
+  /** What the visitor adds in words, at most 2,000 characters on as many lines. */
+  readonly message?: InputMaybe<Scalars['String']['input']>;
+  /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
+  readonly attribution?: InputMaybe<AttributionInput>;
   /** Leave this out. */
   readonly website?: InputMaybe<Scalars['String']['input']>;
   /**
@@ -1046,6 +1095,8 @@ export type TrackQuoteInput = {
   readonly estimate?: InputMaybe<TrackEstimateInput>;
   /** Contact hints, as far as they are typed. */
   readonly formData?: InputMaybe<TrackFormDataInput>;
+  /** Where the visitor came from. The first of a session and the last one with a source are kept. */
+  readonly attribution?: InputMaybe<AttributionInput>;
 };
 
 /** Answer of `trackQuote`. */

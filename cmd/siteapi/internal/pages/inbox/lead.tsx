@@ -125,6 +125,20 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         )}
       </Card>
 
+      {lead.message && (
+        <Card title="Message">
+          <p class="message" dir="auto">{lead.message}</p>
+        </Card>
+      )}
+      {lead.attribution && (
+        <Card title="Came from">
+          <Touch touch={lead.attribution} />
+          {JSON.stringify(lead.firstAttribution) !== JSON.stringify(lead.attribution) && (
+            <Touch touch={lead.firstAttribution} at="at first" />
+          )}
+        </Card>
+      )}
+
       {!!lead.deliveries?.length && (
         <Card title="Deliveries">
           {lead.deliveries.map((delivery) => (
@@ -177,6 +191,19 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
       <dt>{name}</dt>
       <dd>{children}</dd>
     </dl>
+  );
+}
+
+/** Where a visitor came from. */
+function Touch({ touch, at }: { touch: Lead["attribution"]; at?: string }) {
+  const facts = { Source: touch?.source, Medium: touch?.medium, Campaign: touch?.campaign, "Search term": touch?.term };
+  const pages = { Variant: touch?.content, "Linked from": touch?.referrer, "First page": touch?.landingPage };
+  return (
+    <>
+      {Object.entries({ ...facts, ...pages }).map(([name, value]) => {
+        return value && <Fact key={name} name={at ? `${name} ${at}` : name}><bdi>{value}</bdi></Fact>;
+      })}
+    </>
   );
 }
 

@@ -1,6 +1,16 @@
 import {defineArrayMember, defineField, defineType} from 'sanity'
 import {strings} from './fields'
 
+const attribution = {
+  source: 'Source',
+  medium: 'Medium',
+  campaign: 'Campaign',
+  term: 'Search term',
+  content: 'Variant',
+  referrer: 'Linked from',
+  landingPage: 'First page',
+}
+
 /** A submitted quote, stored by siteapi. Read-only; `siteapi leads erase` removes it. */
 export const quoteSubmission = defineType({
   name: 'quoteSubmission',
@@ -36,6 +46,9 @@ export const quoteSubmission = defineType({
       ],
     }),
     defineField({name: 'priceStatus', title: 'Whose price it is', type: 'string'}),
+    defineField({name: 'message', title: 'Message', type: 'text', rows: 6}),
+    defineField({name: 'attribution', title: 'Came from', type: 'object', fields: strings(attribution)}),
+    defineField({name: 'firstAttribution', title: 'Came from at first', type: 'object', fields: strings(attribution)}),
     defineField({name: 'locale', title: 'Language of the visitor', type: 'string'}),
     defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
     defineField({name: 'pdfPath', title: 'Path of the PDF', type: 'string'}),
