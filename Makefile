@@ -79,7 +79,7 @@ pages: $(PAGES)/node_modules/.package-lock.json ## build the pages that the bina
 types: $(CLIENTS)/node_modules/.package-lock.json ## regenerate TypeScript types from the schema, for the pages and the example clients
 	npm --prefix $(CLIENTS) run generate
 
-browser-test: build $(PAGES)/node_modules/.package-lock.json ## try the pages in a real browser, which CHROMIUM names; pictures in cmd/siteapi/internal/pages/test/screenshots
+browser-test: build $(PAGES)/node_modules/.package-lock.json $(CLIENTS)/node_modules/.package-lock.json ## try the pages in a real browser, which CHROMIUM names; pictures in cmd/siteapi/internal/pages/test/screenshots
 	npm --prefix $(PAGES) test
 
 clients: build $(CLIENTS)/node_modules/.package-lock.json ## try Apollo Client, urql and graphql-request, with types generated from the schema

@@ -1,5 +1,4 @@
 // The service through Apollo Client.
-import { createHash } from "node:crypto";
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
 import type { OperationVariables, TypedDocumentNode } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
@@ -8,7 +7,11 @@ import { ClearCacheDocument, PhonesDocument, SubmitQuoteDocument, TrackQuoteDocu
 import { SiteError } from "./site.js";
 import type { ClientOptions, SiteClient } from "./site.js";
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+/** The hash of a query. Browsers have `crypto.subtle` on pages that came by HTTPS, or from this machine. */
+async function sha256(text: string) {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /** Returns a client of the service made of Apollo Client. */
 export function apolloSite(options: ClientOptions): SiteClient {

@@ -1,5 +1,6 @@
 // The interface of a site to the service, the same with each library, and the rule for
 // telephone numbers that every client follows.
+import type { FieldCode } from "../generated/schema.js";
 import type { PhonesQuery, SubmitQuoteInput, SubmitQuoteMutation, TrackQuoteInput, TrackQuoteMutation } from "../generated/operations.js";
 
 export type Settings = NonNullable<PhonesQuery["SiteSettings"]>;
@@ -33,9 +34,14 @@ export interface ClientOptions {
   fetch?: typeof fetch;
 }
 
-/** One field that was refused. */
+/** One field that was refused. A site says it in its visitor's language, by code and params. */
 export interface InvalidField {
+  /** Its path, such as `contact.email`. */
   field: string;
+  code: FieldCode;
+  /** What the code speaks of, such as `max` with `too_long`. */
+  params?: { max?: number; min?: number; field?: string; allowed?: string[]; type?: string };
+  /** The same in English, for developers. */
   message: string;
 }
 

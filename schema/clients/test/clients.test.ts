@@ -126,14 +126,18 @@ for (const [name, newSite] of Object.entries(libraries)) {
       const good = quote(randomUUID());
       const bad: SubmitQuoteInput = {
         ...good,
-        contact: { ...good.contact, firstName: "", email: "ana@" },
+        contact: { ...good.contact, firstName: "", lastName: "x".repeat(101), email: "ana@" },
         estimate: { min: 2, max: 1, currency: "euro" },
       };
       await assert.rejects(
         site().submit(bad),
         fails("BAD_USER_INPUT", (error) => {
-          assert.deepEqual(error.fields.map((f) => f.field).sort(), [
-            "contact.email", "contact.firstName", "estimate.currency", "estimate.min",
+          assert.deepEqual(error.fields.map(({ field, code, params }) => [field, code, params]).sort(), [
+            ["contact.email", "invalid_email", undefined],
+            ["contact.firstName", "required", undefined],
+            ["contact.lastName", "too_long", { max: 100 }],
+            ["estimate.currency", "invalid_currency", undefined],
+            ["estimate.min", "above_field", { field: "max" }],
           ]);
           assert.ok(error.fields.every((f) => f.message.length > 0));
         }),
