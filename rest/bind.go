@@ -33,6 +33,35 @@ func convert(typ, s string) any {
 	return s
 }
 
+// bindPath adds the variables that are segments of the path.
+func (rt *route) bindPath(path string, vars map[string]any) *schema.Error {
+	if len(rt.segments) == 0 {
+		return nil
+	}
+
+	values, segments := strings.Split(path, "/"), strings.Split(rt.path, "/")
+	for _, p := range rt.segments {
+		value := values[slices.Index(segments, "{"+p.Variable+"}")]
+		if !utf8.ValidString(value) {
+			return invalidParameters(notUTF8(p.Variable))
+		}
+		vars[p.Variable] = convert(p.Type.NamedType, value)
+	}
+	return nil
+}
+
+func notUTF8(parameter string) schema.FieldError {
+	return schema.FieldError{Field: parameter, Code: schema.FieldCodeUnreadable, Message: "must be UTF-8"}
+}
+
+func invalidParameters(fields ...schema.FieldError) *schema.Error {
+	return &schema.Error{
+		Code:    schema.CodeBadUserInput,
+		Message: "The request has invalid parameters.",
+		Fields:  fields,
+	}
+}
+
 // bindQuery adds the variables that come from the query string. A missing parameter is
 // left out, and one that the route does not know is ignored. An empty parameter counts as
 // missing, unless its type is Boolean or String.
@@ -63,11 +92,7 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 			})
 
 		case !utf8.ValidString(given[0]):
-			wrong = append(wrong, schema.FieldError{
-				Field:   p.Variable,
-				Code:    schema.FieldCodeUnreadable,
-				Message: "must be UTF-8",
-			})
+			wrong = append(wrong, notUTF8(p.Variable))
 
 		default:
 			vars[p.Variable] = convert(typ, given[0])
@@ -75,11 +100,7 @@ func (rt *route) bindQuery(r *http.Request, vars map[string]any) *schema.Error {
 	}
 
 	if len(wrong) > 0 {
-		return &schema.Error{
-			Code:    schema.CodeBadUserInput,
-			Message: "The request has invalid parameters.",
-			Fields:  wrong,
-		}
+		return invalidParameters(wrong...)
 	}
 	return nil
 }

@@ -12,6 +12,66 @@ import (
 	"siteapi/schema"
 )
 
+// A segment {name} of a path is the value of a variable, which the executor checks. A path
+// without variables is preferred.
+func TestPathParameters(t *testing.T) {
+	t.Parallel()
+	stub := newStub(t)
+	a, err := newOf(fstest.MapFS{
+		"pdf.graphql": {Data: []byte(`"x" query Pdf($id: ID!, $locale: Locale!) ` +
+			`@rest(method: GET, path: "/api/quote/{locale}/{id}", answer: DOWNLOAD, ` +
+			`produces: "application/pdf", example: {id: "a", locale: "ro"}) ` +
+			`{ quotePdf(id: $id, locale: $locale) { fileName contentType size etag locale } }`)},
+		"stats.graphql": {Data: []byte(`"x" query Stats @rest(method: GET, path: "/api/quote/en/stats", ` +
+			`answerExample: {}) { cacheStats { success } }`)},
+	}, stub, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, c := range []struct {
+		path   string
+		status int
+		wrong  string // the first error
+	}{
+		{"/api/quote/en/stats", 200, ""},
+		{"/api/quote/ro/abc", 200, ""},
+		{"/api/quote/es/a%20b", 200, ""},
+		{"/api/quote/RO/abc", 400, "locale not_allowed"},
+		{"/api/quote/ro/%FF", 400, "id unreadable"},
+		{"/api/quote/ro/" + strings.Repeat("x", 129), 400, "id too_long"},
+		{"/api/quote/ro/", 404, ""},
+		{"/api/quote/ro", 404, ""},
+		{"/api/quote/ro/a/b", 404, ""},
+		{"/api/quote/ro/a%2Fb", 404, ""},
+	} {
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, withCaller(httptest.NewRequest("GET", c.path, nil)))
+		got := answer{w.Code, w.Header(), w.Body.String()}
+
+		wrong := ""
+		if got.status == 400 {
+			if p := got.problem(t); len(p.Errors) > 0 {
+				wrong = p.Errors[0].Field + " " + string(p.Errors[0].Code)
+			}
+		}
+		if got.status != c.status || wrong != c.wrong {
+			t.Errorf("%s: %d %q, want %d %q", c.path, got.status, wrong, c.status, c.wrong)
+		}
+	}
+
+	if id := fmt.Sprint(stub.args[0]); id != "a b" {
+		t.Errorf("the last id is %q", id)
+	}
+	if a.Pattern("/api/quote/ro/abc") != "/api/quote/{locale}/{id}" || a.Pattern("/api/quote") != "" {
+		t.Error("a log could hold the values of a path")
+	}
+	if !strings.Contains(string(a.Description()), `"/api/quote/{locale}/{id}"`) ||
+		strings.Count(string(a.Description()), `"in": "path"`) != 2 {
+		t.Errorf("the description lacks the path: %s", a.Description())
+	}
+}
+
 func TestQueryParameters(t *testing.T) {
 	t.Parallel()
 

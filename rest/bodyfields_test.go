@@ -17,7 +17,7 @@ func TestBodyFields(t *testing.T) {
 		status int
 		want   string // in the answer
 	}{
-		{`{"selections":{},"sessionId":"s","estimate":7}`, 200, `"lines":[]`},
+		{`{"selections":{},"sessionId":"s","estimate":7}`, 200, `"lines":[`},
 		{`{"selections":{"features":["a"],"other":1},"locale":"ro"}`, 200, `"unpriced":[]`},
 		{`{"selections":{},"locale":null}`, 200, `"min":null`},
 		{`{}`, 400, `"field":"selections","code":"required"`},

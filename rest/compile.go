@@ -125,22 +125,28 @@ func (c *compiler) document(name, text string) *route {
 	return rt
 }
 
-// address checks that the path can be spelt in one way only, and that the method suits
-// the operation.
+// address checks that the path can be spelt in one way only, apart from its variables,
+// and that the method suits the operation.
 func (c *compiler) address(rt *route) {
-	odd := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
-			!strings.ContainsRune("/-._~", r)
+	odd := func(segment string) bool {
+		return variableOf(segment) == "" && strings.ContainsFunc(segment, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+				!strings.ContainsRune("-._~", r)
+		})
 	}
+	segments := strings.Split(rt.path, "/")
 
 	switch {
 	case !strings.HasPrefix(rt.path, "/api/"):
 		c.add(rt.at("path"), "the path %q does not begin with /api/: put the route below it", rt.path)
 	case rt.path == DescriptionPath:
 		c.add(rt.at("path"), "the path %s belongs to the OpenAPI description: choose another", rt.path)
-	case path.Clean(rt.path) != rt.path || strings.ContainsFunc(rt.path, odd):
+	case path.Clean(rt.path) != rt.path || slices.ContainsFunc(segments, odd):
 		c.add(rt.at("path"),
-			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes", rt.path)
+			"the path %q is not in plain form: use letters, digits, - . _ ~ and single slashes, "+
+				"and {name} for a whole segment that is the value of $name", rt.path)
+	case variableOf(segments[2]) != "":
+		c.add(rt.at("path"), "the path %q has a variable first: begin with the name of a group of routes", rt.path)
 	}
 
 	if rt.method == "GET" && rt.op.Operation != ast.Query {
@@ -179,14 +185,18 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 		return def
 	}
 
+	for segment := range strings.SplitSeq(rt.path, "/") {
+		if name := variableOf(segment); name != "" {
+			if def := source("path", name); def != nil {
+				c.text(rt, def, "a path")
+				c.bounded(rt, def)
+				rt.segments = append(rt.segments, def)
+			}
+		}
+	}
 	for _, name := range texts(args["query"]) {
 		if def := source("query", name); def != nil {
-			if def.Type.Elem != nil ||
-				def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
-				c.add(def.Position,
-					"$%s is a %s, which a query string can't carry: use a scalar or an enum, or the body",
-					name, def.Type)
-			}
+			c.text(rt, def, "a query string")
 			rt.params = append(rt.params, def)
 		}
 	}
@@ -211,8 +221,26 @@ func (c *compiler) sources(rt *route, args map[string]any) {
 	if len(rt.sentAs) < len(rt.op.VariableDefinitions) && len(c.errs) == 0 {
 		c.add(
 			rt.directive.Position,
-			"a variable comes from nowhere: name each in @rest(query), @rest(body) or @rest(bodyFields)",
+			"a variable comes from nowhere: name each in @rest(path), (query), (body) or (bodyFields)",
 		)
+	}
+}
+
+// text checks that the value of a variable can be sent as a text.
+func (c *compiler) text(rt *route, def *ast.VariableDefinition, place string) {
+	if def.Type.Elem != nil || def.Definition.Kind != ast.Enum && !builtInScalar(def.Type.NamedType) {
+		c.add(def.Position, "$%s is a %s, which %s can't carry: use a scalar or an enum, or the body",
+			def.Variable, def.Type, place)
+	}
+}
+
+// bounded checks that a text from the path has a greatest length.
+func (c *compiler) bounded(rt *route, def *ast.VariableDefinition) {
+	constraint := rt.argument(def.Variable).Directives.ForName("constraint")
+	free := def.Type.NamedType == "String" || def.Type.NamedType == "ID"
+	if free && (constraint == nil || constraint.Arguments.ForName("maxLength") == nil) {
+		c.add(def.Position, "$%s may be of any length: add @constraint(maxLength: …) to the argument in the schema",
+			def.Variable)
 	}
 }
 
@@ -305,11 +333,16 @@ func (c *compiler) answer(rt *route, download bool) {
 	}
 }
 
-// conflicts reports routes and names that exist twice. Names matter because generated
-// clients call routes by them.
+// conflicts reports routes and names that exist twice, and paths of which a request could
+// mean either. Names matter because generated clients call routes by them.
 func (c *compiler) conflicts(routes []*route) {
 	seen := map[string]bool{}
-	for _, rt := range routes {
+	for i, rt := range routes {
+		for _, other := range routes[:i] {
+			if rt.path != other.path && overlap(rt.path, other.path) {
+				c.add(rt.at("path"), "the path %s could also be %s: change one of them", rt.path, other.path)
+			}
+		}
 		for _, name := range []string{rt.method + " " + rt.path, "operation " + rt.op.Name} {
 			if seen[name] {
 				c.add(rt.op.Position, "there is another %s already: change the path or the name", name)
@@ -317,6 +350,22 @@ func (c *compiler) conflicts(routes []*route) {
 			seen[name] = true
 		}
 	}
+}
+
+// overlap reports whether a request could mean either of two paths with variables. A path
+// without any is preferred to one that has them.
+func overlap(a, b string) bool {
+	first, second := strings.Split(a, "/"), strings.Split(b, "/")
+	if len(first) != len(second) || !strings.Contains(a, "{") || !strings.Contains(b, "{") {
+		return false
+	}
+
+	for i, segment := range first {
+		if segment != second[i] && variableOf(segment) == "" && variableOf(second[i]) == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // builtInScalar reports whether a scalar is one of GraphQL's own.

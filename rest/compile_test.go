@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func testSchema(tb testing.TB, sdl string) *ast.Schema {
 }
 
 const compileSDL = `
-type Query { thing(id: ID!, kinds: [Kind!]): Thing! file(id: ID): File half: Half! text: String! }
+type Query { thing(id: ID!, kinds: [Kind!]): Thing! file(id: ID): File kind(of: Kind!): Thing! half: Half! text: String! }
 type Mutation { change(input: ThingInput!): Thing! keep(any: JSON!): Thing! }
 type Thing { id: ID! self(id: ID): Thing }
 type File { fileName: String! contentType: String! content: Base64! etag: String! locale: Kind }
@@ -69,7 +70,14 @@ func TestCompileErrors(t *testing.T) {
 			"belongs to the OpenAPI description"},
 		{`"x" query A @rest(method: GET, path: "/api/a/", ` + text, "not in plain form"},
 		{`"x" query A @rest(method: GET, path: "/api/../a", ` + text, "not in plain form"},
-		{`"x" query A @rest(method: GET, path: "/api/{id}", ` + text, "not in plain form"},
+		{`"x" query A @rest(method: GET, path: "/api/a-{id}", ` + text, "not in plain form"},
+		{`"x" query A @rest(method: GET, path: "/api/{id}", ` + text, "begin with the name of a group"},
+		{`"x" query A @rest(method: GET, path: "/api/a/{id}", ` + text,
+			`@rest(path) names "id", but the operation has no variable $id`},
+		{`"x" query A($id: ID!) @rest(method: GET, path: "/api/a/{id}", ` +
+			`example: {id: 1}, answerExample: {}) { thing(id: $id) { id } }`, "$id may be of any length"},
+		{`"x" query A($k: [Kind!]) @rest(method: GET, path: "/api/a/{k}", ` +
+			`example: {}, answerExample: {}) { thing(id: 1, kinds: $k) { id } }`, "a path can't carry"},
 		{`"x" mutation A @rest(method: GET, path: "/api/a", answerExample: {}) { keep(any: 1) { id } }`,
 			"GET has to be safe"},
 		{`"x" query A @rest(method: GET, path: "/api/a", query: ["id"], ` + text,
@@ -143,9 +151,17 @@ func TestConflictingDocuments(t *testing.T) {
 		Data: []byte(`"x" query A @rest(method: GET, path: "/api/a", answerExample: "x") { text }`),
 	}
 
+	variable := func(name, path string) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, `"x" query %s($k: Kind!) @rest(method: GET, path: "%s", `+
+			`example: {k: a}, answerExample: {}) { kind(of: $k) { id } }`, name, path)}
+	}
+
 	_, err := compile(testSchema(t, compileSDL), fstest.MapFS{
 		"a.graphql": document,
 		"b.graphql": document,
+		"d.graphql": variable("D", "/api/d/{k}/x"),
+		"e.graphql": variable("E", "/api/d/y/{k}"),
+		"f.graphql": variable("F", "/api/d/y/x/{k}"),
 		"c.graphql": {Data: []byte("query {")},
 	})
 
@@ -153,6 +169,7 @@ func TestConflictingDocuments(t *testing.T) {
 		"another GET /api/a already",
 		"another operation A already",
 		"c.graphql:1:8",
+		"the path /api/d/y/{k} could also be /api/d/{k}/x",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -44,7 +44,7 @@ func newDownloads() downloads {
 func (d downloads) serve(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation, vars map[string]any,
 ) {
-	key := downloadKey{op.path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
+	key := downloadKey{r.URL.Path, r.URL.RawQuery, strings.Join(r.Header["Accept-Language"], ",")}
 	repeatable := op.body == nil // The key covers the whole request.
 	if repeatable && d.repeat(w, r, key) {
 		return
@@ -73,8 +73,9 @@ func (d downloads) serve(
 // remember keeps a download, so that the next request for it is answered without running
 // the operation.
 func (d downloads) remember(key downloadKey, sent *download) {
-	if sent.again != nil && len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
-		key.query = strings.Clone(key.query) // The copy does not retain the rest of the request line.
+	if sent.again != nil && len(key.path)+len(key.query)+len(key.acceptLanguage) <= maxDownloadKey {
+		// The copies do not retain the rest of the request line.
+		key.path, key.query = strings.Clone(key.path), strings.Clone(key.query)
 		d.cache.Set(key, sent)
 	}
 }

@@ -157,20 +157,25 @@ func (d *describer) securitySchemes() object {
 	return o
 }
 
-// parameters describes the query parameters of a route and the request headers that it
-// reads.
+// parameters describes the parameters of a route in its path and its query string, and the
+// request headers that it reads.
 func (d *describer) parameters(rt *route) []any {
 	list := []any{}
-	for _, p := range rt.params {
+	for i, p := range slices.Concat(rt.segments, rt.params) {
+		place := "query"
+		if i < len(rt.segments) {
+			place = "path"
+		}
+
 		arg := rt.argument(p.Variable)
 		constraint, text := arg.Directives.ForName("constraint"), p.Description
 		if text == "" {
 			text = arg.Description
 		}
 
-		o := object{{"name", p.Variable}, {"in", "query"}}.
+		o := object{{"name", p.Variable}, {"in", place}}.
 			with("description", describeBounds(text, constraint))
-		if p.Type.NonNull && p.DefaultValue == nil {
+		if place == "path" || p.Type.NonNull && p.DefaultValue == nil {
 			o = append(o, member{"required", true})
 		}
 		o = append(o, member{"schema", d.types.value(p.Type, constraint, false)})

@@ -165,14 +165,14 @@ func TestExamplesWork(t *testing.T) {
 
 		shown, err := marshal(literal(rt.directive.Arguments.ForName("answerExample").Value))
 		if err != nil || members(t, shown) != members(t, []byte(got.body)) {
-			t.Errorf("%s %s: answerExample has other members than the answer of stub_test.go: %s and %s",
-				rt.method, target, shown, got.body)
+			t.Errorf("%s %s: answerExample of %s has other members than the answer of stub_test.go: %s and %s",
+				rt.method, target, rt.op.Position.Src.Name, shown, got.body)
 		}
 	}
 }
 
-// members lists the names in a JSON object and in the objects it contains. It returns
-// nothing for another value.
+// members lists the names in a JSON object and in the objects it contains, and of a list
+// those of its first element. It returns nothing for another value.
 func members(t *testing.T, data []byte) string {
 	t.Helper()
 	var value any
@@ -182,6 +182,9 @@ func members(t *testing.T, data []byte) string {
 
 	var list func(value any) string
 	list = func(value any) string {
+		if elements, ok := value.([]any); ok {
+			return "[" + list(append(elements, nil)[0]) + "]"
+		}
 		object, _ := value.(tree)
 		var names []string
 

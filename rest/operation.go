@@ -99,6 +99,9 @@ func (o *operation) bind(
 			return ctx, nil, problem
 		}
 	}
+	if problem := o.bindPath(r.URL.Path, vars); problem != nil {
+		return ctx, nil, problem
+	}
 	return ctx, vars, o.bindQuery(r, vars)
 }
 

@@ -31,6 +31,7 @@ var operations embed.FS
 // API serves every path below /api/. It is safe for concurrent use.
 type API struct {
 	routes    []*route
+	patterns  []string                         // paths with variables
 	paths     map[string]map[string]*operation // operations by path, then method
 	downloads downloads
 	openapi   []byte
@@ -43,6 +44,11 @@ type API struct {
 // version.
 func New(executor Executor, version string) (*API, error) {
 	documents, _ := fs.Sub(operations, "operations") // fails only if the name is malformed
+	return newOf(documents, executor, version)
+}
+
+// newOf returns the API of some operation documents.
+func newOf(documents fs.FS, executor Executor, version string) (*API, error) {
 	routes, err := compile(exec.AST(), documents)
 	if err != nil {
 		return nil, err
@@ -52,6 +58,9 @@ func New(executor Executor, version string) (*API, error) {
 	for _, rt := range routes {
 		if a.paths[rt.path] == nil {
 			a.paths[rt.path] = map[string]*operation{}
+			if len(rt.segments) > 0 {
+				a.patterns = append(a.patterns, rt.path)
+			}
 		}
 		if a.paths[rt.path][rt.method], err = prepare(executor, rt); err != nil {
 			return nil, err
@@ -71,7 +80,7 @@ func New(executor Executor, version string) (*API, error) {
 // Route describes a route for limits and metrics.
 type Route struct {
 	Method    string // GET or POST
-	Path      string // such as /api/quote/track
+	Path      string // such as /api/quote/track; a segment {name} is a variable
 	Operation string // name of the operation, such as TrackQuote
 	Field     *ast.FieldDefinition
 }
@@ -88,10 +97,24 @@ func (a *API) Routes() []Route {
 // Description returns the OpenAPI description, as JSON.
 func (a *API) Description() []byte { return a.openapi }
 
+// Pattern returns the path of the route that a request for a path means, or "" if there is
+// none. Unlike the request's, it has no values of variables.
+func (a *API) Pattern(path string) string {
+	if a.paths[path] != nil {
+		return path
+	}
+	for _, pattern := range a.patterns {
+		if matches(pattern, path) {
+			return pattern
+		}
+	}
+	return ""
+}
+
 // ServeHTTP serves a request for a path below /api/. A path spelt differently, with
 // escapes or repeated slashes, is a different path.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	methods := a.paths[r.URL.Path]
+	methods := a.paths[a.Pattern(r.URL.Path)]
 	isDescription := r.URL.Path == DescriptionPath
 	if r.URL.RawPath != "" || methods == nil && !isDescription {
 		WriteProblem(w, r, &schema.Error{

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -18,7 +19,8 @@ type route struct {
 	root      *ast.Field
 	directive *ast.Directive // @rest
 
-	method, path string
+	method, path string                    // segments {name} of the path are variables
+	segments     []*ast.VariableDefinition // variables from the path
 	params       []*ast.VariableDefinition // variables from the query string
 	body         *body                     // nil if the route takes no body
 
@@ -51,10 +53,34 @@ func (rt *route) argument(variable string) *ast.ArgumentDefinition {
 	return rt.root.Definition.Arguments.ForName(rt.root.Arguments[i].Name)
 }
 
+// variableOf returns the variable that a segment of a path stands for, as in
+// /api/hero/{locale}, or "" if it stands for itself.
+func variableOf(segment string) string {
+	if name, ok := strings.CutPrefix(segment, "{"); ok && strings.HasSuffix(name, "}") {
+		return strings.TrimSuffix(name, "}")
+	}
+	return ""
+}
+
+// matches reports whether a request for a path means a route's path.
+func matches(pattern, path string) bool {
+	for more := true; more; {
+		var segment, value string
+		var another bool
+		segment, pattern, more = strings.Cut(pattern, "/")
+		value, path, another = strings.Cut(path, "/")
+
+		if more != another || segment != value && (variableOf(segment) == "" || value == "") {
+			return false
+		}
+	}
+	return true
+}
+
 // allCodes lists the errors that a route can respond with, by status.
 func (rt *route) allCodes() []schema.Code {
 	var codes []schema.Code
-	if rt.body != nil || len(rt.params) > 0 {
+	if rt.body != nil || len(rt.params)+len(rt.segments) > 0 {
 		codes = append(codes, schema.CodeBadUserInput)
 	}
 	if rt.guarded() {

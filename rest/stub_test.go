@@ -192,7 +192,7 @@ func (s *stub) EstimateQuote(
 ) (*schema.QuoteEstimate, error) {
 	s.note(ctx, selections, locale)
 	return replied(s, "estimateQuote", &schema.QuoteEstimate{
-		Lines:    []*schema.EstimateLine{},
+		Lines:    []*schema.EstimateLine{{Field: "features"}},
 		Unpriced: []string{},
 	})
 }
@@ -214,7 +214,11 @@ func (s *stub) CacheStats(ctx context.Context) (*schema.CacheStatsPayload, error
 }
 
 func (s *stub) Content(context.Context, string, schema.Locale) ([]*schema.ContentDocument, error) {
-	return nil, errors.New("no route asks for content")
+	return []*schema.ContentDocument{{
+		ID:     "heroSection-en",
+		Type:   "heroSection",
+		Fields: json.RawMessage(`{"title":"Web sites"}`),
+	}}, nil
 }
 
 func (s *stub) SiteSettings(context.Context, string) (*schema.SiteSettings, error) {

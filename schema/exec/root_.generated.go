@@ -2011,7 +2011,10 @@ documents only, not in a client's.
 directive @rest(
   "HTTP method of the route."
   method: RestMethod!
-  "Path of the route, beginning with ` + "`" + `/api/` + "`" + `."
+  """
+  Path of the route, beginning with ` + "`" + `/api/` + "`" + `. A segment ` + "`" + `{name}` + "`" + ` is the value of the
+  variable of that name, as in ` + "`" + `/api/hero/{locale}` + "`" + `.
+  """
   path: String!
   "Variables taken from the query string, by name."
   query: [String!]

@@ -32,10 +32,7 @@ func (s *Server) withCaller(operators bool, next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), &record{}))
 
-		if s.routes[r.URL.Path] != nil {
-			r.Pattern = r.URL.Path
-		}
-
+		r.Pattern = s.pattern(r.URL.Path)
 		next.ServeHTTP(w, r)
 	})
 }
@@ -95,10 +92,10 @@ func (s *Server) logRequest(r *http.Request, rec *record, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"
 	}
-	path := r.URL.Path
-	if s.routes[path] == nil {
-		event.Int("path_length", len(path))
-		path = s.routedSegment(path) + "…"
+	path := s.pattern(r.URL.Path)
+	if path == "" {
+		event.Int("path_length", len(r.URL.Path))
+		path = s.routedSegment(r.URL.Path) + "…"
 	}
 
 	event.Ctx(r.Context()).

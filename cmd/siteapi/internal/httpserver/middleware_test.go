@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/rest"
 )
 
 // The number of requests in flight is limited, whatever body a client adds to them.
@@ -42,7 +43,7 @@ func TestMaxRequests(t *testing.T) {
 func TestRecoverPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}}}
+	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}, REST: &rest.API{}}}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
 
 	server := httptest.NewServer(s.withCaller(false, s.logAccess(

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -56,7 +57,7 @@ func (l *RateLimits) check(r *http.Request) *schema.Error {
 		method = http.MethodGet
 	}
 
-	route := method + " " + r.URL.Path
+	route := method + " " + cmp.Or(r.Pattern, r.URL.Path)
 	for _, limit := range routeLimits {
 		if limit.route == route {
 			recordOf(r.Context()).charged = true

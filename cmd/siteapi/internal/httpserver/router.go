@@ -80,6 +80,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
+// pattern returns the path of the route that a request for a path means, or "" if there is
+// none. It has no values of variables, which belong in no log.
+func (s *Server) pattern(path string) string {
+	if s.routes[path] != nil {
+		return path
+	}
+	return s.REST.Pattern(path)
+}
+
 // redirectBrowsers sends a browser that opens the GraphQL endpoint to the playground.
 func redirectBrowsers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
