@@ -241,14 +241,17 @@ mutation ReceiveCmsWebhook($payload: JSON!) {
 ];
 
 /**
- * Returns the examples with their variables as text and the bearer tokens they need; empty texts where there are none.
+ * Returns the examples with their variables as text, the kind of token that guards them, and that token; empty texts
+ * where there are none.
  * @param {{cacheToken?: string, webhookToken?: string}} tokens
  */
 export function operations(tokens) {
   const bearer = { cache: tokens.cacheToken, webhook: tokens.webhookToken };
   return examples.map(({ query, variables, token }) => ({
     title: query.slice(2, query.indexOf("\n")),
+    name: /^(?:query|mutation) (\w+)/m.exec(query)?.[1] ?? "",
     query,
+    guard: token ?? "",
     variables: variables ? JSON.stringify(variables, null, 2) : "",
     token: (token && bearer[token]) ?? "",
   }));

@@ -1,6 +1,8 @@
 import { useMemo } from "react";
 import { GraphiQL } from "graphiql";
+import { HISTORY_PLUGIN } from "@graphiql/plugin-history";
 import { newFetcher } from "./fetcher";
+import { newOperationList } from "./list";
 import type { Page } from "./page";
 
 /** Scalars that take any JSON value, for the check of variables. */
@@ -27,6 +29,7 @@ export function Playground({ page }: { page: Page }) {
       })),
     [page.operations],
   );
+  const plugins = useMemo(() => [HISTORY_PLUGIN, newOperationList(page.operations)], [page.operations]);
   return (
     <div className="playground">
       <header className="playground-bar">
@@ -49,6 +52,7 @@ export function Playground({ page }: { page: Page }) {
         fetcher={fetcher}
         schema={page.introspection ? undefined : null}
         defaultTabs={tabs}
+        plugins={plugins}
         defaultEditorToolsVisibility
         customScalarSchemas={anyJSON}
         schemaDescription

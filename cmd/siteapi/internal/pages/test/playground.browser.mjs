@@ -128,6 +128,27 @@ test("every prepared operation runs as it stands", async () => {
   await page.close();
 });
 
+test("the list of operations separates those that need a token, and leads to each", async () => {
+  const { page, faults } = await open(browser.context, service.base);
+  await page.getByRole("button", { name: "Show Operations" }).click();
+  const list = page.getByRole("navigation", { name: "Operations" });
+  const groups = await list.getByRole("list").evaluateAll((all) =>
+    all.map((e) => [e.previousElementSibling.textContent, e.querySelectorAll("button").length]),
+  );
+  assert.deepEqual(groups, [
+    ["Anyone may send", 7],
+    ["Operators, with the cache token", 2],
+    ["The CMS, with the webhook's secret", 1],
+  ]);
+  await list.getByRole("button", { name: "Invalidate a document type" }).click();
+  await shows(operation(page), /mutation InvalidateCache/);
+  await run(page);
+  await shows(answer(page), /"content:locale:en"/);
+  assert.ok((await picture(page, "operations")).colours > blank);
+  assert.deepEqual(faults, []);
+  await page.close();
+});
+
 test("a submitted quote can be read back in the next tab, and tabs survive a reload", async () => {
   const { page, faults } = await open(browser.context, service.base);
   await tab(page, "SubmitQuote");
