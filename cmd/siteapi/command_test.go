@@ -66,6 +66,56 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	)
 }
 
+// TestManualAndHelp checks that the operators' manual and the help have the same examples,
+// which name existing commands and flags.
+func TestManualAndHelp(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inManual := map[string]bool{}
+	for line := range strings.Lines(string(manual)) {
+		if strings.HasPrefix(line, "siteapi ") {
+			line, _, _ = strings.Cut(line, "  #")
+			inManual[strings.TrimSpace(line)] = true
+		}
+	}
+
+	root := newCommand(func(string) string { return "" }, t.Output())
+	inHelp := map[string]bool{}
+	for _, c := range root.Commands() {
+		for line := range strings.Lines(c.Example) {
+			inHelp[strings.TrimSpace(line)] = true
+		}
+	}
+	for line := range inManual {
+		if !inHelp[line] {
+			t.Errorf("the help lacks an example of the manual: %s", line)
+		}
+	}
+
+	for line := range inHelp {
+		if !inManual[line] {
+			t.Errorf("the manual lacks an example of the help: %s", line)
+		}
+
+		c, rest, err := root.Find(strings.Fields(strings.TrimPrefix(line, "siteapi ")))
+		if err != nil || !c.HasParent() {
+			t.Errorf("%s: there is no such command: %v", line, err)
+			continue
+		}
+		for _, word := range rest {
+			if name, isFlag := strings.CutPrefix(word, "--"); isFlag && c.Flag(name) == nil {
+				t.Errorf("%s: there is no such flag", line)
+			}
+			if strings.ContainsAny(word, "|<>") {
+				break
+			}
+		}
+	}
+}
+
 // A mistyped word is refused once, on standard error, with the word that was meant.
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()

@@ -6,14 +6,12 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/rs/zerolog"
@@ -89,37 +87,20 @@ func newCommand(getenv func(string) string, out io.Writer) *cobra.Command {
 		Long: "Checks all settings first and names every problem at once. " +
 			"SIGTERM or SIGINT finishes what is under way;\n" +
 			"a second one ends it at once.",
-		Args: operator.NoArguments,
-		RunE: serving,
+		Example: "  siteapi serve",
+		Args:    operator.NoArguments,
+		RunE:    serving,
 	})
 
 	root.AddCommand(&cobra.Command{
-		Use:   "version",
-		Short: "print the version of the service, of Go and of the system",
-		Args:  operator.NoArguments,
-		Run:   func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
+		Use:     "version",
+		Short:   "print the version of the service, of Go and of the system",
+		Example: "  siteapi version",
+		Args:    operator.NoArguments,
+		Run:     func(c *cobra.Command, _ []string) { c.Println("siteapi version " + root.Version) },
 	})
 
-	addExamples(root)
 	return root
-}
-
-// handbook is the operators' manual. It has examples of each command.
-//
-//go:embed OPERATIONS.md
-var handbook string
-
-// addExamples adds the lines of the manual that call a command to its help, and to the
-// help of its parents.
-func addExamples(root *cobra.Command) {
-	for line := range strings.Lines(handbook) {
-		if words := strings.Fields(line); strings.HasPrefix(line, "siteapi ") {
-			c, _, _ := root.Find(words[1:])
-			for ; c.HasParent(); c = c.Parent() {
-				c.Example = strings.TrimPrefix(c.Example+"\n  "+strings.TrimSpace(line), "\n")
-			}
-		}
-	}
 }
 
 // readEnvFile reads settings from the file that --env-file names. It warns of lines

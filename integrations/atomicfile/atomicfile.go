@@ -22,7 +22,7 @@ func Write(path string, write func(io.Writer) error) error {
 	f, err := renameio.NewPendingFile(path,
 		renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
 	if err != nil {
-		return fmt.Errorf("creating a temporary file: %w", err)
+		return fmt.Errorf("writing a file: %w", err)
 	}
 
 	buffered := bufio.NewWriter(f)

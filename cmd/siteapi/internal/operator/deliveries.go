@@ -8,38 +8,96 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
 )
 
-// deliveries returns the filter for --state and --target. Without --state it selects the
-// given states, or all if none is given.
-func (c *call) deliveries(states ...queue.State) queue.Filter {
-	if len(c.states) > 0 {
-		states = c.states
-	}
-	return queue.Filter{States: states, Target: queue.Target(c.texts["target"])}
+func (d Deps) deliveriesCommands() *cobra.Command {
+	return group("deliveries", "show, retry and verify deliveries to the CMS, the CRM and the webhook; "+
+		"nothing personal is printed",
+		d.onDatabase("list", "list deliveries, oldest first; without --state those that have not arrived",
+			&listDeliveries{},
+			"siteapi deliveries list",
+			"siteapi deliveries list --submission LR4LB5AK"),
+
+		d.onDatabase("retry <delivery> … | --all",
+			"have the running service try deliveries now, failed ones too", &retryDeliveries{},
+			"siteapi deliveries retry 4711",
+			"siteapi deliveries retry --all --target crm"),
+
+		d.onDatabase("resend <id or PDF reference> … --target cms|crm|webhook",
+			"deliver leads to a target once more, even after 30 days, when their deliveries are deleted",
+			&resendDeliveries{},
+			"siteapi deliveries resend LR4LB5AK --target crm"),
+
+		d.command("verify",
+			"compare stored leads with the CMS and the CRM; exit code 2: something is missing",
+			upstreamSettings(), &verifyDeliveries{},
+			"siteapi deliveries verify",
+			"siteapi deliveries verify --fix"),
+	)
 }
 
-func listDeliveries(ctx context.Context, c *call) (err error) {
-	f := c.deliveries(leads.Undelivered()...)
-	if id := c.texts["submission"]; id != "" {
-		f = c.deliveries()
+// deliveryFilter narrows a selection of deliveries.
+type deliveryFilter struct {
+	states []queue.State
+	target queue.Target
+}
+
+func (d *deliveryFilter) flags(f *pflag.FlagSet) {
+	statesVar(f, &d.states)
+	targetVar(f, &d.target)
+}
+
+func targetVar(f *pflag.FlagSet, target *queue.Target) {
+	enumVar(f, target, "target", "only this `target`", queue.Targets())
+}
+
+// filter returns the filter for --state and --target. Without --state it selects the
+// given states, or all if none is given.
+func (d *deliveryFilter) filter(states ...queue.State) queue.Filter {
+	if len(d.states) > 0 {
+		states = d.states
+	}
+	return queue.Filter{States: states, Target: d.target}
+}
+
+type listDeliveries struct {
+	deliveryFilter
+	lead   string
+	limit  limit
+	result result
+}
+
+func (cmd *listDeliveries) flags(f *pflag.FlagSet) {
+	cmd.deliveryFilter.flags(f)
+	textVar(f, &cmd.lead, "submission",
+		"only those of the `lead` with this id or PDF reference, in every state")
+	cmd.limit.flags(f)
+	cmd.result.flags(f)
+}
+
+func (cmd *listDeliveries) run(ctx context.Context, c *call) (err error) {
+	f := cmd.filter(leads.Undelivered()...)
+	if id := cmd.lead; id != "" {
+		f = cmd.filter()
 		f.Leads = []string{id}
 		if l, err := c.rules.Find(ctx, id); err == nil {
 			f.Leads[0] = l.ID
 		}
 	}
 
-	f.Limit = c.limit()
+	f.Limit = cmd.limit.of(cmd.result)
 	list, err := c.db.Queue.List(ctx, f)
 	if err != nil {
 		return err
 	}
 
-	return c.printResult(append([]queue.Delivery{}, list...), func() {
+	return cmd.result.print(c, append([]queue.Delivery{}, list...), func() {
 		header := table.Row{"ID", "TARGET", "STATE", "ATTEMPTS", "AGE", "NEXT", "SUBMISSION", "LAST ERROR"}
 		printTable(c, "deliveries", list, header, func(d queue.Delivery) table.Row {
 			next, last := "", d.Paused
@@ -68,7 +126,17 @@ func listDeliveries(ctx context.Context, c *call) (err error) {
 	})
 }
 
-func retryDeliveries(ctx context.Context, c *call) error {
+type retryDeliveries struct {
+	deliveryFilter
+	all bool
+}
+
+func (cmd *retryDeliveries) flags(f *pflag.FlagSet) {
+	cmd.deliveryFilter.flags(f)
+	f.BoolVar(&cmd.all, "all", false, "all that have not arrived, or those that --state and --target leave")
+}
+
+func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 	var ids []int64
 	for _, text := range c.args {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -79,8 +147,8 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		ids = append(ids, id)
 	}
 
-	if c.on("all") {
-		list, err := c.db.Queue.List(ctx, c.deliveries(queue.Pending, queue.Retrying, queue.Failed))
+	if cmd.all {
+		list, err := c.db.Queue.List(ctx, cmd.filter(queue.Pending, queue.Retrying, queue.Failed))
 		if err != nil {
 			return err
 		}
@@ -98,7 +166,7 @@ func retryDeliveries(ctx context.Context, c *call) error {
 		switch err := c.db.Queue.Retry(ctx, id); {
 		case err == nil:
 			due++
-		case !c.on("all") || !errors.Is(err, store.ErrNotFound):
+		case !cmd.all || !errors.Is(err, store.ErrNotFound):
 			// With --all, a delivery that is not found was erased in the meantime.
 			errs = errors.Join(errs, fmt.Errorf("%w (`siteapi deliveries list --state all` lists them)", err))
 		}
@@ -108,13 +176,22 @@ func retryDeliveries(ctx context.Context, c *call) error {
 	return errs
 }
 
-func resendDeliveries(ctx context.Context, c *call) error {
-	to := queue.Target(c.texts["target"])
+type resendDeliveries struct {
+	target queue.Target
+}
+
+func (cmd *resendDeliveries) flags(f *pflag.FlagSet) {
+	targetVar(f, &cmd.target)
+	_ = cobra.MarkFlagRequired(f, "target")
+}
+
+func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
+	to := cmd.target
 	if to == queue.Webhook && c.settings.LeadWebhookURL == "" {
 		return errors.New("there is no webhook: set LEAD_WEBHOOK_URL first")
 	}
 
-	found, err := c.named(ctx)
+	found, err := c.named(ctx, c.args...)
 	if err != nil {
 		return err
 	}
@@ -128,17 +205,31 @@ func resendDeliveries(ctx context.Context, c *call) error {
 	return nil
 }
 
-func verifyDeliveries(ctx context.Context, c *call) error {
+type verifyDeliveries struct {
+	since  time.Time
+	target queue.Target
+	fix    bool
+	result result
+}
+
+func (cmd *verifyDeliveries) flags(f *pflag.FlagSet) {
+	timeVar(f, &cmd.since, "since", "only leads submitted since that")
+	targetVar(f, &cmd.target)
+	f.BoolVar(&cmd.fix, "fix", false, "send again what is missing")
+	cmd.result.flags(f)
+}
+
+func (cmd *verifyDeliveries) run(ctx context.Context, c *call) error {
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
 
-	v, err := c.rules.Verify(ctx, c.times["since"], queue.Target(c.texts["target"]), c.on("fix"))
+	v, err := c.rules.Verify(ctx, cmd.since, cmd.target, cmd.fix)
 	if err != nil {
 		return err
 	}
 
-	err = c.printResult(v, func() {
+	err = cmd.result.print(c, v, func() {
 		c.say("%d submissions compared", v.Leads)
 		header := table.Row{"TARGET", "PRESENT", "UNDER WAY", "MISSING", "SENT AGAIN", "NOT SENT", "ERROR"}
 		printTable(c, "targets", v.Targets, header, func(t *leads.VerifiedTarget) table.Row {
@@ -159,7 +250,7 @@ func verifyDeliveries(ctx context.Context, c *call) error {
 	switch {
 	case err != nil || missing == 0:
 		return err
-	case c.on("fix"):
+	case cmd.fix:
 		return finding(fmt.Sprintf("%d deliveries were missing: "+
 			"they are sent while the service runs; verify again later", missing))
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -26,18 +28,40 @@ import (
 	"siteapi/schema"
 )
 
-func examine(ctx context.Context, c *call) error {
+func (d Deps) doctorCommand() *cobra.Command {
+	return d.command("doctor",
+		"check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
+		nil, &examine{},
+		"siteapi doctor",
+		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
+}
+
+// examine is the only action that goes on with settings that cannot be used: it reports
+// them.
+type examine struct {
+	server server
+	strict bool
+	result result
+}
+
+func (cmd *examine) flags(f *pflag.FlagSet) {
+	f.BoolVar(&cmd.strict, "strict", false, "exit code 2 for warnings too")
+	cmd.server.flags(f)
+	cmd.result.flags(f)
+}
+
+func (cmd *examine) run(ctx context.Context, c *call) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 
-	found, worst := health.Examine(ctx, c.checks(ctx)), schema.HealthStateOk
+	found, worst := health.Examine(ctx, cmd.checks(ctx, c)), schema.HealthStateOk
 	for _, f := range found {
 		if f.State == schema.HealthStateFailed || worst == schema.HealthStateOk {
 			worst = f.State
 		}
 	}
 
-	err := c.printResult(map[string]any{"state": worst, "checks": found}, func() {
+	err := cmd.result.print(c, map[string]any{"state": worst, "checks": found}, func() {
 		colours := map[schema.HealthState]text.Color{
 			schema.HealthStateOk:      text.FgGreen,
 			schema.HealthStateWarning: text.FgYellow,
@@ -62,15 +86,16 @@ func examine(ctx context.Context, c *call) error {
 		return err
 	case worst == schema.HealthStateFailed:
 		return finding("something needs repair: see the failed checks")
-	case worst == schema.HealthStateWarning && c.on("strict"):
+	case worst == schema.HealthStateWarning && cmd.strict:
 		return finding("there are warnings")
 	}
 	return nil
 }
 
-func (c *call) checks(ctx context.Context) []health.Check {
+func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
+	service := cmd.server.base(c)
 	s := c.settings
-	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.databaseIdle(s)
+	running := s.DatabaseURL == nil && exists(databasePath(s)) && !c.deps.databaseIdle(s)
 	open := sync.OnceValue(func() error { return c.openDatabase(ctx) })
 
 	d := health.Dependencies{
@@ -93,16 +118,16 @@ func (c *call) checks(ctx context.Context) []health.Check {
 				return nil, nil, fmt.Errorf("%s: %w", s.ContentPath(), health.ErrNotMade)
 			}
 
-			driver, err := c.OpenCMS(s)
+			driver, err := c.deps.OpenCMS(s)
 			return driver, driver, err
 		},
 	}
 
 	if s.CacheURL.Scheme != "memory" {
-		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.OpenCache(ctx, s) }
+		d.Cache = func(ctx context.Context) (cache.Cache, error) { return c.deps.OpenCache(ctx, s) }
 	}
 	if s.SMTPURL != nil {
-		d.Mail = c.OpenMail(s)
+		d.Mail = c.deps.OpenMail(s)
 		d.Networks = func(ctx context.Context) (leads, networks int64, err error) {
 			if err := open(); err != nil {
 				return 0, 0, nil //nolint:nilerr // the check of the database reports it
@@ -111,27 +136,27 @@ func (c *call) checks(ctx context.Context) []health.Check {
 		}
 	}
 	if s.CRMDriver != "file" {
-		d.CRM = func() (crm.Lookup, error) { return c.OpenCRM(s) }
+		d.CRM = func() (crm.Lookup, error) { return c.deps.OpenCRM(s) }
 	}
 
 	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), health.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
-			answer, err := ask(ctx, http.MethodGet, c.server()+"/readyz", "")
+			answer, err := ask(ctx, http.MethodGet, service+"/readyz", "")
 			switch {
 			case err != nil && running:
-				warn("a process has the database open, and none answers at "+c.server(),
+				warn("a process has the database open, and none answers at "+service,
 					"name its address with --server")
 			case err != nil:
 			case !strings.Contains(answer.String(), `"dependencies"`):
-				return "", fmt.Errorf("what answers at %s is not this service", c.server())
+				return "", fmt.Errorf("what answers at %s is not this service", service)
 			case answer.StatusCode() != http.StatusOK:
-				return "", fmt.Errorf("%s is not ready: %s", c.server(), answer)
+				return "", fmt.Errorf("%s is not ready: %s", service, answer)
 			default:
-				return c.server() + " is ready", nil
+				return service + " is ready", nil
 			}
-			return "none answers at " + c.server(), nil //nolint:nilerr // it need not run
+			return "none answers at " + service, nil //nolint:nilerr // it need not run
 		},
 	})
 }
@@ -141,7 +166,7 @@ func (c *call) checks(ctx context.Context) []health.Check {
 func (c *call) withoutWrong(checks []health.Check) []health.Check {
 	wrong := slices.Clone(c.wrong)
 	if !wrong.Concern("ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE") {
-		unserved, _ := errors.AsType[config.Problems](c.CheckServing(c.settings))
+		unserved, _ := errors.AsType[config.Problems](c.deps.CheckServing(c.settings))
 		wrong = append(wrong, unserved...)
 	}
 

@@ -5,13 +5,30 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
 
+func (d Deps) edgeCommands() *cobra.Command {
+	return group("edge", "the CDN in front, and renderers of the site",
+		d.command("purge <key> … | --all",
+			"have the CDN drop answers, and tell renderers, now; exit code 2: one failed",
+			[]string{"ENVIRONMENT", "CDN_*", "REVALIDATE_*"}, &purgeEdge{},
+			"siteapi edge purge --all"))
+}
+
 // purgeEdge tells the CDN and the renderers at once, whatever waits in the database.
-func purgeEdge(ctx context.Context, c *call) error {
-	receivers, err := c.OpenEdge(c.settings)
+type purgeEdge struct{ all bool }
+
+func (cmd *purgeEdge) flags(f *pflag.FlagSet) {
+	f.BoolVar(&cmd.all, "all", false, "everything that is made of content")
+}
+
+func (cmd *purgeEdge) run(ctx context.Context, c *call) error {
+	receivers, err := c.deps.OpenEdge(c.settings)
 	if err != nil {
 		return err
 	}
@@ -20,7 +37,7 @@ func purgeEdge(ctx context.Context, c *call) error {
 	}
 
 	keys, all := c.args, content.Keys(schema.Locales())
-	if c.on("all") {
+	if cmd.all {
 		keys = all
 	}
 	for _, key := range keys {

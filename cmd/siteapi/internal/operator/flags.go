@@ -1,8 +1,10 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,138 +18,129 @@ import (
 	"siteapi/integrations/queue"
 )
 
-// option adds flags or arguments to a command.
-type option func(*call)
-
-func options(list ...option) option {
-	return func(c *call) {
-		for _, apply := range list {
-			apply(c)
+// someArguments makes a command take one or more arguments, or none if --all is given.
+func someArguments(names string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if all, _ := c.Flags().GetBool("all"); all == (len(args) > 0) {
+			return fmt.Errorf("give %s: see `%s --help`", names, c.CommandPath())
 		}
+		return nil
 	}
 }
 
-// arguments makes a command take one or more arguments, or none if --all is given.
-func arguments(names string) option {
-	return func(c *call) {
-		c.Use += " " + names
-		c.Args = func(_ *cobra.Command, args []string) error {
-			if c.on("all") == (len(args) > 0) {
-				return fmt.Errorf("give %s: see `%s --help`", names, c.CommandPath())
-			}
-			return nil
-		}
-	}
-}
-
-func required(flag string) option { return func(c *call) { _ = c.MarkFlagRequired(flag) } }
-
-func boolFlag(name, usage string) option { return func(c *call) { c.Flags().Bool(name, false, usage) } }
-
-func jsonFlag() option { return boolFlag("json", "print JSON, for other programs") }
-
-// checkedFlag adds a flag. Take is called with each value that is given for it.
-func checkedFlag(name, usage string, take func(c *call, given string) error) option {
-	return func(c *call) { c.Flags().Func(name, usage, func(given string) error { return take(c, given) }) }
-}
-
-func textFlag(name, usage string) option {
-	return checkedFlag(name, usage, func(c *call, given string) error {
-		if c.texts[name] = given; strings.TrimSpace(given) == "" {
+func textVar(f *pflag.FlagSet, value *string, name, usage string) {
+	f.Func(name, usage, func(given string) error {
+		if *value = given; strings.TrimSpace(given) == "" {
 			return errors.New("must not be empty")
 		}
 		return nil
 	})
 }
 
-func enumFlag[T ~string](name, usage string, values []T) option {
-	return checkedFlag(name, usage+": "+words(values), func(c *call, given string) error {
-		value, err := parse(given, values)
-		c.texts[name] = string(value)
+func enumVar[T ~string](f *pflag.FlagSet, value *T, name, usage string, values []T) {
+	f.Func(name, usage+": "+words(values), func(given string) (err error) {
+		*value, err = parse(given, values)
 		return err
 	})
 }
 
-func serverFlag() option {
+// server is the address of a running service.
+type server struct{ address string }
+
+func (s *server) flags(f *pflag.FlagSet) {
 	usage := "`address` of the running service; left out: LISTEN_ADDR on this machine"
-	return checkedFlag("server", usage, func(c *call, given string) error {
-		c.texts["server"] = strings.TrimSuffix(given, "/")
+	f.Func("server", usage, func(given string) error {
+		s.address = strings.TrimSuffix(given, "/")
 		return config.WebAddress(given)
 	})
 }
 
-func statesFlag() option {
+// base returns the value of --server, or else the address on this machine that
+// LISTEN_ADDR names.
+func (s *server) base(c *call) string {
+	host, port, _ := net.SplitHostPort(c.settings.ListenAddr)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = ""
+	}
+	return cmp.Or(s.address, "http://"+net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+}
+
+func statesVar(f *pflag.FlagSet, states *[]queue.State) {
 	values := append(queue.States(), "all")
 
-	return checkedFlag("state", "only these `states`, separated by commas: "+words(values),
-		func(c *call, given string) error {
-			for typed := range strings.SplitSeq(given, ",") {
-				state, err := parse(typed, values)
-				if err != nil {
-					return err
-				}
-				c.states = append(c.states, state)
+	f.Func("state", "only these `states`, separated by commas: "+words(values), func(given string) error {
+		for typed := range strings.SplitSeq(given, ",") {
+			state, err := parse(typed, values)
+			if err != nil {
+				return err
 			}
+			*states = append(*states, state)
+		}
 
-			if slices.Contains(c.states, "all") {
-				c.states = queue.States()
-			}
-			return nil
-		})
-}
-
-func timeFlag(name, usage string) option {
-	return checkedFlag(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z",
-		func(c *call, given string) error {
-			if d, err := config.Duration(given); err == nil {
-				c.times[name] = time.Now().Add(-d)
-				return nil
-			}
-
-			for _, layout := range []string{time.DateOnly, time.RFC3339} {
-				if at, err := time.Parse(layout, given); err == nil {
-					c.times[name] = at
-					return nil
-				}
-			}
-
-			return errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
-				"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
-		})
-}
-
-func periodFlags(what string) option {
-	return options(
-		timeFlag("since", "only "+what+" since that"),
-		timeFlag("until", "only "+what+" before that"),
-	)
-}
-
-func limitFlag() option {
-	const usage = "how `many` at most, 0: all; left out: 100, with --json all"
-
-	return checkedFlag("limit", usage, func(c *call, given string) (err error) {
-		if c.most, err = strconv.Atoi(given); err != nil || c.most < 0 {
-			return errors.New("must be a whole number, 0: all")
+		if slices.Contains(*states, "all") {
+			*states = queue.States()
 		}
 		return nil
 	})
 }
 
-func (c *call) limit() int {
-	if c.Flags().Changed("limit") || c.on("json") {
-		return c.most
-	}
-	return 100
+func timeVar(f *pflag.FlagSet, value *time.Time, name, usage string) {
+	f.Func(name, usage+" `time`: 36h, 30d, 2026-01-31 or 2026-01-31T09:30:00Z", func(given string) error {
+		if d, err := config.Duration(given); err == nil {
+			*value = time.Now().Add(-d)
+			return nil
+		}
+
+		for _, layout := range []string{time.DateOnly, time.RFC3339} {
+			if at, err := time.Parse(layout, given); err == nil {
+				*value = at
+				return nil
+			}
+		}
+
+		return errors.New("must be a duration such as 36h or 30d, 36500d at most, " +
+			"a day such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z")
+	})
 }
 
-func outputFlags(usage string) option {
-	return options(boolFlag("overwrite", "replace the file if it exists"), func(c *call) {
-		c.Flags().FuncP("output", "o", usage, func(given string) error {
-			c.texts["output"] = given
-			return nil
-		})
+// period is a period of time; a zero time does not bound it.
+type period struct{ since, until time.Time }
+
+func (p *period) flags(f *pflag.FlagSet, what string) {
+	timeVar(f, &p.since, "since", "only "+what+" since that")
+	timeVar(f, &p.until, "until", "only "+what+" before that")
+}
+
+// valid returns an error if nothing can be in the period.
+func (p *period) valid() error {
+	if !p.until.IsZero() && !p.since.Before(p.until) {
+		return errors.New("--until: must be later than --since")
+	}
+	return nil
+}
+
+// limit is how many entries a command lists.
+type limit struct {
+	most  int
+	given bool
+}
+
+func (l *limit) flags(f *pflag.FlagSet) {
+	f.Func("limit", "how `many` at most, 0: all; left out: 100, with --json all", func(given string) (err error) {
+		if l.most, err = strconv.Atoi(given); err != nil || l.most < 0 {
+			return errors.New("must be a whole number, 0: all")
+		}
+		l.given = true
+		return nil
 	})
+}
+
+// of returns the limit of a listing, 0 if there is none.
+func (l *limit) of(result result) int {
+	if l.given || result.json {
+		return l.most
+	}
+	return 100
 }
 
 // words lists the values of an enum in the form in which they are typed and printed, such

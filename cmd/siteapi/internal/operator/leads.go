@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
@@ -24,24 +26,65 @@ import (
 	"siteapi/schema"
 )
 
-// leadFlags narrow a listing of leads.
-func leadFlags() option {
-	return options(
-		textFlag("search", "only leads in which a word of the name, company or message, the e-mail\n"+
-			"address, its domain or the PDF reference begins with each of these\n"+
-			"`words`, or the telephone number does"),
-		textFlag("email", "only leads of this `address`, in any letter case"),
-		enumFlag("state", "only leads in this `state`", schema.AllLeadState),
-		periodFlags("leads submitted"),
+func (d Deps) leadsCommands() *cobra.Command {
+	return group("leads", "list, show, export, release, reject and erase leads",
+		d.onDatabase("list", "list leads, newest first", &listLeads{},
+			"siteapi leads list",
+			"siteapi leads list --state in-review --since 7d"),
+
+		d.onDatabase("show <id, PDF reference or e-mail address> …",
+			"show leads, or all of an address, with their deliveries", &showLeads{},
+			"siteapi leads show LR4LB5AK"),
+
+		d.onDatabase("export", "write leads as CSV or NDJSON, oldest first", &exportLeads{},
+			"siteapi leads export --since 30d --output leads.csv"),
+
+		d.onDatabase("release <id or PDF reference> … | --all",
+			"deliver leads that are in review or were rejected",
+			&decideLeads{do: store.Archive.Release, done: "released: the running service delivers them now"},
+			"siteapi leads release LR4LB5AK"),
+
+		d.onDatabase("reject <id or PDF reference> … | --all",
+			"reject leads that are in review: they are never delivered, unless released after all",
+			&decideLeads{do: store.Archive.Reject, done: "rejected"},
+			"siteapi leads reject LR4LB5AK"),
+
+		d.command("erase", "erase everything that is stored about an e-mail address, everywhere",
+			append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), &eraseLeads{},
+			"siteapi leads erase --email ana@example.com",
+			"siteapi leads erase --email ana@example.com --yes --receipt receipt.json",
+			"siteapi leads erase --email - --yes < address.txt"),
 	)
 }
 
-// filtered returns the leads that match these flags and a filter, with their deliveries,
-// and whether there are more.
-func (c *call) filtered(ctx context.Context, f store.Filter) (list []*schema.Lead, more bool, err error) {
-	f.Email, f.Search, f.Since, f.Until =
-		c.texts["email"], c.texts["search"], c.times["since"], c.times["until"]
-	if list, more, err = c.rules.Leads(ctx, f, schema.LeadState(c.texts["state"])); err != nil {
+// leadFilter narrows a listing of leads.
+type leadFilter struct {
+	search, email string
+	state         schema.LeadState
+	period        period
+}
+
+func (l *leadFilter) flags(f *pflag.FlagSet) {
+	textVar(f, &l.search, "search",
+		"only leads in which a word of the name, company or message, the e-mail\n"+
+			"address, its domain or the PDF reference begins with each of these\n"+
+			"`words`, or the telephone number does")
+	textVar(f, &l.email, "email", "only leads of this `address`, in any letter case")
+	enumVar(f, &l.state, "state", "only leads in this `state`", schema.AllLeadState)
+	l.period.flags(f, "leads submitted")
+}
+
+// leads returns the leads that match the flags and a filter, with their deliveries, and
+// whether there are more.
+func (l *leadFilter) leads(
+	ctx context.Context, c *call, f store.Filter,
+) (list []*schema.Lead, more bool, err error) {
+	if err := l.period.valid(); err != nil {
+		return nil, false, err
+	}
+
+	f.Email, f.Search, f.Since, f.Until = l.email, l.search, l.period.since, l.period.until
+	if list, more, err = c.rules.Leads(ctx, f, l.state); err != nil {
 		return nil, false, err
 	}
 	err = c.rules.AddDeliveries(ctx, list...)
@@ -59,13 +102,25 @@ func withoutCycles(list []*schema.Lead) {
 	}
 }
 
-func listLeads(ctx context.Context, c *call) error {
-	list, more, err := c.filtered(ctx, store.Filter{Newest: true, Limit: c.limit()})
+type listLeads struct {
+	leadFilter
+	limit  limit
+	result result
+}
+
+func (cmd *listLeads) flags(f *pflag.FlagSet) {
+	cmd.leadFilter.flags(f)
+	cmd.limit.flags(f)
+	cmd.result.flags(f)
+}
+
+func (cmd *listLeads) run(ctx context.Context, c *call) error {
+	list, more, err := cmd.leads(ctx, c, store.Filter{Newest: true, Limit: cmd.limit.of(cmd.result)})
 	if err != nil {
 		return err
 	}
 
-	return c.printResult(list, func() {
+	return cmd.result.print(c, list, func() {
 		header := table.Row{
 			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE",
 		}
@@ -97,10 +152,10 @@ func orEmpty[T ~string](s *T) string {
 	return string(*s)
 }
 
-// named returns the leads that the arguments name by id, PDF reference or e-mail address,
+// named returns the leads that are named by id, PDF reference or e-mail address,
 // with their deliveries.
-func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
-	for _, name := range c.args {
+func (c *call) named(ctx context.Context, names ...string) (list []*schema.Lead, err error) {
+	for _, name := range names {
 		found := make([]*schema.Lead, 1)
 		if crm.Addressable(name) {
 			found, _, err = c.rules.Leads(ctx, store.Filter{Email: crm.Address(name)}, "")
@@ -122,14 +177,16 @@ func (c *call) named(ctx context.Context) (list []*schema.Lead, err error) {
 	return list, nil
 }
 
-func showLeads(ctx context.Context, c *call) error {
-	found, err := c.named(ctx)
+type showLeads struct{ result }
+
+func (cmd *showLeads) run(ctx context.Context, c *call) error {
+	found, err := c.named(ctx, c.args...)
 	if err != nil {
 		return err
 	}
 
 	withoutCycles(found)
-	return c.printResult(found, func() {
+	return cmd.print(c, found, func() {
 		for _, l := range found {
 			printFields(c.out, l)
 			c.say("")
@@ -137,42 +194,61 @@ func showLeads(ctx context.Context, c *call) error {
 	})
 }
 
-// decide returns the action that releases or rejects the named leads, or all that are in
-// review.
-func decide(done string, do func(a store.Archive, ctx context.Context, id string) (bool, error)) action {
-	return func(ctx context.Context, c *call) error {
-		list, err := c.named(ctx)
-		if c.on("all") {
-			list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview)
-		}
-		if err != nil {
-			return err
-		}
-
-		n := 0
-		for _, l := range list {
-			switch ok, err := do(c.db.Archive, ctx, l.ID); {
-			case err != nil:
-				return fmt.Errorf("%s: %w", l.ID, err)
-			case ok:
-				n++
-			default:
-				c.say("%s is not in review: it is %s", l.Reference, word(l.State))
-			}
-		}
-
-		c.say("%d leads %s", n, done)
-		return nil
-	}
+// decideLeads releases or rejects the named leads, or all that are in review.
+type decideLeads struct {
+	do   func(a store.Archive, ctx context.Context, id string) (bool, error)
+	done string // what was done
+	all  bool
 }
 
-func exportLeads(ctx context.Context, c *call) error {
-	return c.writeOutput(func(w io.Writer) (string, error) {
+func (cmd *decideLeads) flags(f *pflag.FlagSet) {
+	f.BoolVar(&cmd.all, "all", false, "all that are in review")
+}
+
+func (cmd *decideLeads) run(ctx context.Context, c *call) error {
+	list, err := c.named(ctx, c.args...)
+	if cmd.all {
+		list, _, err = c.rules.Leads(ctx, store.Filter{}, schema.LeadStateInReview)
+	}
+	if err != nil {
+		return err
+	}
+
+	n := 0
+	for _, l := range list {
+		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID); {
+		case err != nil:
+			return fmt.Errorf("%s: %w", l.ID, err)
+		case ok:
+			n++
+		default:
+			c.say("%s is not in review: it is %s", l.Reference, word(l.State))
+		}
+	}
+
+	c.say("%d leads %s", n, cmd.done)
+	return nil
+}
+
+type exportLeads struct {
+	leadFilter
+	format string
+	output output
+}
+
+func (cmd *exportLeads) flags(f *pflag.FlagSet) {
+	cmd.leadFilter.flags(f)
+	enumVar(f, &cmd.format, "format", "the `format`, csv unless it is given", []string{"csv", "ndjson"})
+	cmd.output.flags(f, "`file` to write, readable by you only; left out: standard output")
+}
+
+func (cmd *exportLeads) run(ctx context.Context, c *call) error {
+	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 
 		write := func(l *schema.Lead) error { return encoder.Encode(l) }
-		if c.texts["format"] != "ndjson" {
+		if cmd.format != "ndjson" {
 			write = leads.CSV(w, true)
 		}
 
@@ -180,7 +256,7 @@ func exportLeads(ctx context.Context, c *call) error {
 		for more := true; more; {
 			var page []*schema.Lead
 			var err error
-			if page, more, err = c.filtered(ctx, f); err != nil {
+			if page, more, err = cmd.leads(ctx, c, f); err != nil {
 				return "", err
 			}
 
@@ -197,23 +273,38 @@ func exportLeads(ctx context.Context, c *call) error {
 	})
 }
 
-func eraseLeads(ctx context.Context, c *call) error {
-	email, err := c.address()
+type eraseLeads struct {
+	email, receipt string
+	yes            bool
+	server         server
+	result         result
+}
+
+func (cmd *eraseLeads) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.email, "email", "the `address`, in any letter case; -: the first line of standard input")
+	textVar(f, &cmd.receipt, "receipt", "also write the receipt to this `file`, as JSON")
+	f.BoolVar(&cmd.yes, "yes", false, "erase: without it nothing is changed, and it only says what it finds")
+	cmd.server.flags(f)
+	cmd.result.flags(f)
+}
+
+func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
+	email, err := cmd.address()
 	if err != nil {
 		return err
 	}
 
-	idle := c.databaseIdle(c.settings) // asked before this process has the database open itself
+	idle := c.deps.databaseIdle(c.settings) // asked before this process has the database open itself
 	if err := c.openAll(ctx); err != nil {
 		return err
 	}
 
 	c.rules.ClearPDFs = func(ctx context.Context, pattern cache.Pattern) (int, error) {
 		if c.settings.CacheURL.Scheme == "memory" {
-			return c.clearMemory(ctx, pattern, idle)
+			return cmd.clearMemory(ctx, c, pattern, idle)
 		}
 
-		shared, err := c.OpenCache(ctx, c.settings)
+		shared, err := c.deps.OpenCache(ctx, c.settings)
 		if err != nil {
 			return 0, err
 		}
@@ -228,7 +319,7 @@ func eraseLeads(ctx context.Context, c *call) error {
 	}
 
 	erase := func(w io.Writer) (err error) {
-		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !c.on("yes")); err != nil {
+		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !cmd.yes); err != nil {
 			return err
 		}
 
@@ -236,7 +327,7 @@ func eraseLeads(ctx context.Context, c *call) error {
 		return printJSON(w, receipt)
 	}
 
-	if path := c.texts["receipt"]; path != "" {
+	if path := cmd.receipt; path != "" {
 		err = writeFile(path, true, erase) // nothing is erased unless the file can be created
 	} else {
 		err = erase(io.Discard)
@@ -247,13 +338,13 @@ func eraseLeads(ctx context.Context, c *call) error {
 		return err
 	}
 
-	return errors.Join(err, c.printResult(receipt, func() { printErasure(c, erased) }), outcome(erased))
+	return errors.Join(err, cmd.result.print(c, receipt, func() { printErasure(c, erased) }), outcome(erased))
 }
 
 // address returns the value of --email. Errors don't repeat it: even a malformed address
 // may be personal.
-func (c *call) address() (string, error) {
-	email := c.texts["email"]
+func (cmd *eraseLeads) address() (string, error) {
+	email := cmd.email
 	if email == "-" {
 		if _, err := fmt.Scanln(&email); err != nil {
 			return "", fmt.Errorf("--email: must be one e-mail address on standard input: %w", err)
@@ -324,56 +415,28 @@ func outcome(r *schema.ErasureReceipt) error {
 
 // clearMemory clears PDFs from the memory of the running service. If the database is
 // idle, no service is running, and there are none.
-func (c *call) clearMemory(ctx context.Context, pattern cache.Pattern, idle bool) (int, error) {
+func (cmd *eraseLeads) clearMemory(
+	ctx context.Context, c *call, pattern cache.Pattern, idle bool,
+) (int, error) {
 	const advice = "PDFs stay in the memory of a running service for an hour: " +
 		"add --server, or restart the service"
 
-	address := c.server() + "/api/cache/clear?" + url.Values{"pattern": {string(pattern)}}.Encode()
+	service := cmd.server.base(c)
+	address := service + "/api/cache/clear?" + url.Values{"pattern": {string(pattern)}}.Encode()
 	resp, err := ask(ctx, http.MethodPost, address, first(c.settings.CacheTokens))
 
 	if _, dialing := errors.AsType[*net.OpError](err); dialing && idle {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", c.server(), err, advice)
+		return 0, fmt.Errorf("the service at %s does not answer: %w (%s)", service, err, advice)
 	}
 
 	var answer struct{ Cleared *int }
 	if json.Unmarshal(resp.Body(), &answer) != nil || answer.Cleared == nil {
 		return 0, fmt.Errorf("the service at %s answers %s to CACHE_API_TOKEN (%s)",
-			c.server(), resp.Status(), advice)
+			service, resp.Status(), advice)
 	}
 
 	return *answer.Cleared, nil
-}
-
-func printFunnel(ctx context.Context, c *call) error {
-	var locale *schema.Locale
-	if l := schema.Locale(c.texts["locale"]); l != "" {
-		locale = &l
-	}
-
-	f, err := c.rules.Funnel(ctx, c.times["since"], c.times["until"], locale)
-	if err != nil {
-		return err
-	}
-
-	return c.printResult(f, func() {
-		printTable(c, "steps", f.Steps, table.Row{"STEP", "SESSIONS", "OF THE STEP BEFORE"},
-			func(s *schema.FunnelStep) table.Row {
-				share := ""
-				if s.Conversion != nil {
-					share = fmt.Sprintf("%.1f %%", 100**s.Conversion)
-				}
-				return table.Row{word(s.Name), s.Count, share}
-			})
-
-		c.say("%d submissions, %d of them without a tracked session; %d more in review\n",
-			f.Submissions, f.Untracked, f.InReview)
-
-		header := table.Row{"FIELD", "CHOICE", "SESSIONS", "SUBMITTED"}
-		printTable(c, "choices", f.Choices, header, func(v *schema.FunnelChoice) table.Row {
-			return table.Row{v.Field, v.Value, v.Count, v.Submitted}
-		})
-	})
 }

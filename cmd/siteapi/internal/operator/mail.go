@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
 	"siteapi/integrations/mail/eml"
@@ -23,6 +26,17 @@ func mailSettings() []string {
 		"ADMIN_PAGE", "SMTP_URL", "MAIL_FROM")
 }
 
+func (d Deps) mailCommands() *cobra.Command {
+	return group("mail", "look at the mails about leads, and try the mail server",
+		d.command("preview", "write a mail about a lead to an .eml file, and send nothing",
+			mailSettings(), opened{&previewMail{}},
+			"siteapi mail preview --lead LR4LB5AK --locale es --output mail.eml"),
+
+		d.command("test", "send the visitor's mail of a made-up lead", mailSettings(), &testMail{},
+			"siteapi mail test --to me@example.com"),
+	)
+}
+
 // oneLead is a store that holds a single lead.
 type oneLead struct {
 	store.Quotes
@@ -32,24 +46,27 @@ type oneLead struct {
 // Lead implements [store.Quotes].
 func (s oneLead) Lead(context.Context, string) (lead.Lead, error) { return s.lead, nil }
 
-// compose writes a mail about a lead, in the language of --locale or else of the lead.
-func (c *call) compose(ctx context.Context, l lead.Lead) (m *mail.Message, err error) {
+func localeVar(f *pflag.FlagSet, locale *schema.Locale) {
+	enumVar(f, locale, "locale", "in this `language`", schema.AllLocale)
+}
+
+// compose writes a mail about a lead, in a language or else in that of the lead.
+func (c *call) compose(
+	ctx context.Context, l lead.Lead, locale schema.Locale,
+	write func(*resolvers.Resolver, context.Context, *lead.Lead, schema.Locale) (*mail.Message, error),
+) (m *mail.Message, err error) {
 	if c.settings.MailFrom.Address == "" {
 		return nil, errors.New("MAIL_FROM: is required: name the address that mails come from")
 	}
-	mailer, err := c.OpenMailer(c.settings, oneLead{lead: l})
+	mailer, err := c.deps.OpenMailer(c.settings, oneLead{lead: l})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, mailer.Content.Close(ctx)) }()
 
-	locale, ok := schema.ParseLocale(cmp.Or(c.texts["locale"], l.Locale))
+	locale, ok := schema.ParseLocale(cmp.Or(string(locale), l.Locale))
 	if !ok {
 		locale = schema.DefaultLocale
-	}
-	write := (*resolvers.Resolver).VisitorMail
-	if c.texts["mail"] == "sales" {
-		write = (*resolvers.Resolver).SalesMail
 	}
 	if m, err = write(mailer, ctx, &l, locale); err != nil {
 		return nil, err
@@ -59,13 +76,22 @@ func (c *call) compose(ctx context.Context, l lead.Lead) (m *mail.Message, err e
 }
 
 // previewMail writes a mail about a stored lead to a file, and sends nothing.
-func previewMail(ctx context.Context, c *call) error {
-	if err := c.openDatabase(ctx); err != nil {
-		return err
-	}
+type previewMail struct {
+	lead, kind string
+	locale     schema.Locale
+	output     output
+}
 
-	c.args = []string{c.texts["lead"]}
-	found, err := c.named(ctx)
+func (cmd *previewMail) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.lead, "lead", "id or PDF reference of the `lead`")
+	_ = cobra.MarkFlagRequired(f, "lead")
+	enumVar(f, &cmd.kind, "mail", "the `mail`, visitor unless it is given", []string{"visitor", "sales"})
+	localeVar(f, &cmd.locale)
+	cmd.output.flags(f, "`file` to write, readable by you only; left out: standard output")
+}
+
+func (cmd *previewMail) run(ctx context.Context, c *call) error {
+	found, err := c.named(ctx, cmd.lead)
 	if err != nil {
 		return err
 	}
@@ -75,13 +101,17 @@ func previewMail(ctx context.Context, c *call) error {
 		return err
 	}
 
-	m, err := c.compose(ctx, l)
+	write := (*resolvers.Resolver).VisitorMail
+	if cmd.kind == "sales" {
+		write = (*resolvers.Resolver).SalesMail
+	}
+	m, err := c.compose(ctx, l, cmd.locale, write)
 	if err != nil {
 		return err
 	}
 	m.ID = "preview@" + mail.Domain(m.From.Address)
 
-	return c.writeOutput(func(w io.Writer) (string, error) {
+	return cmd.output.write(c, func(w io.Writer) (string, error) {
 		data, err := eml.Encode(m)
 		if err == nil {
 			_, err = w.Write(data)
@@ -91,20 +121,32 @@ func previewMail(ctx context.Context, c *call) error {
 }
 
 // testMail sends the mail of a made-up lead.
-func testMail(ctx context.Context, c *call) error {
-	sender := c.OpenMail(c.settings)
+type testMail struct {
+	to     string
+	locale schema.Locale
+}
+
+func (cmd *testMail) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.to, "to", "the `address` to send it to")
+	_ = cobra.MarkFlagRequired(f, "to")
+	localeVar(f, &cmd.locale)
+}
+
+func (cmd *testMail) run(ctx context.Context, c *call) error {
+	sender := c.deps.OpenMail(c.settings)
 	if sender == nil {
 		return errors.New("SMTP_URL: is required: name the mail server")
 	}
 
 	now := time.Now().UTC()
-	m, err := c.compose(ctx, lead.Lead{
+	made := lead.Lead{
 		ID:          fmt.Sprintf("testmail-%d", now.UnixNano()),
-		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: strings.TrimSpace(c.texts["to"])},
+		Contact:     lead.Contact{FirstName: "Ana", LastName: "Pop", Email: strings.TrimSpace(cmd.to)},
 		Selections:  lead.Selections{ProjectType: "web-app", Features: []string{"blog", "payments"}},
 		Estimate:    lead.Estimate{Min: 9000, Max: 14000, Currency: "EUR"},
 		SubmittedAt: now,
-	})
+	}
+	m, err := c.compose(ctx, made, cmd.locale, (*resolvers.Resolver).VisitorMail)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"siteapi/integrations/atomicfile"
@@ -61,9 +62,16 @@ func shortened(line string, most int) string {
 	return text.Snip(strings.Join(strings.Fields(line), " "), most, "…")
 }
 
-// printResult prints a result as JSON if --json is given, else as text.
-func (c *call) printResult(v any, asText func()) error {
-	if c.on("json") {
+// result is the form in which a command prints its result.
+type result struct{ json bool }
+
+func (r *result) flags(f *pflag.FlagSet) {
+	f.BoolVar(&r.json, "json", false, "print JSON, for other programs")
+}
+
+// print prints a result as JSON if --json is given, else as text.
+func (r *result) print(c *call, v any, asText func()) error {
+	if r.json {
 		return printJSON(c.out, v)
 	}
 	asText()
@@ -108,17 +116,26 @@ func printable(line string) string {
 	}, line)
 }
 
-// writeOutput writes to the file that --output names and reports what the file holds, or
-// writes to standard output.
-func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error {
-	path := c.texts["output"]
-	if path == "" || path == "-" {
+// output is the file that a command writes, or standard output.
+type output struct {
+	path      string
+	overwrite bool
+}
+
+func (o *output) flags(f *pflag.FlagSet, usage string) {
+	f.StringVarP(&o.path, "output", "o", "", usage)
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file if it exists")
+}
+
+// write writes to the file and reports what it holds, or writes to standard output.
+func (o *output) write(c *call, write func(io.Writer) (what string, err error)) error {
+	if o.path == "" || o.path == "-" {
 		_, err := write(c.out)
 		return err
 	}
 
 	what := ""
-	err := writeFile(path, c.on("overwrite"), func(w io.Writer) (err error) {
+	err := writeFile(o.path, o.overwrite, func(w io.Writer) (err error) {
 		what, err = write(w)
 		return err
 	})
@@ -126,7 +143,7 @@ func (c *call) writeOutput(write func(io.Writer) (what string, err error)) error
 		return fmt.Errorf("--output: %w", err)
 	}
 
-	c.say("%s: %s", path, what)
+	c.say("%s: %s", o.path, what)
 	return nil
 }
 

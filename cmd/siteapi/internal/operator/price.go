@@ -1,12 +1,15 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"siteapi/integrations/cms"
 	"siteapi/resolvers"
@@ -15,34 +18,44 @@ import (
 	"siteapi/schema"
 )
 
-// priceFlags name the choices to price.
-func priceFlags() option {
-	return options(
-		textFlag("project", "the project type, a `slug`"),
-		checkedFlag("feature", "a feature, a `slug`; may be repeated", func(c *call, given string) error {
-			c.texts["features"] += given + " "
-			return nil
-		}),
-		textFlag("complexity", "the complexity, a `slug`"),
-		textFlag("timeline", "the timeline, a `slug`"),
-		enumFlag("locale", "the `language` of the content, en unless it is given", schema.AllLocale),
-		jsonFlag())
+func (d Deps) priceCommand() *cobra.Command {
+	return d.command("price",
+		"price choices by the rules of the published content, and print the rules; "+
+			"exit code 2: there are none",
+		[]string{"ENVIRONMENT", "DATA_DIR", "CMS_DRIVER", "CMS_FILE", "SANITY_*"}, &printPrice{},
+		"siteapi price --project web-app --feature blog --feature seo")
 }
 
 // printPrice prices choices by the published content as it is now, and prints the rules.
-func printPrice(ctx context.Context, c *call) error {
+type printPrice struct {
+	project, complexity, timeline string
+	features                      []string
+	locale                        schema.Locale
+	result                        result
+}
+
+func (cmd *printPrice) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.project, "project", "the project type, a `slug`")
+	f.Func("feature", "a feature, a `slug`; may be repeated", func(given string) error {
+		cmd.features = append(cmd.features, strings.Fields(given)...)
+		return nil
+	})
+	textVar(f, &cmd.complexity, "complexity", "the complexity, a `slug`")
+	textVar(f, &cmd.timeline, "timeline", "the timeline, a `slug`")
+	enumVar(f, &cmd.locale, "locale", "the `language` of the content, en unless it is given", schema.AllLocale)
+	cmd.result.flags(f)
+}
+
+func (cmd *printPrice) run(ctx context.Context, c *call) error {
 	if c.settings.CMSDriver == "file" && !exists(c.settings.ContentPath()) {
 		return fmt.Errorf("%s: %w", c.settings.ContentPath(), health.ErrNotMade)
 	}
-	driver, err := c.OpenCMS(c.settings)
+	driver, err := c.deps.OpenCMS(c.settings)
 	if err != nil {
 		return err
 	}
 
-	locale := schema.DefaultLocale
-	if given := schema.Locale(c.texts["locale"]); given != "" {
-		locale = given
-	}
+	locale := cmp.Or(cmd.locale, schema.DefaultLocale)
 	docs, err := driver.Fetch(ctx, cms.Query{
 		Types:  []string{cms.OptionType, cms.RulesType},
 		Locale: string(locale),
@@ -52,8 +65,8 @@ func printPrice(ctx context.Context, c *call) error {
 	}
 
 	rules, problems := price.Read(docs, string(locale), schema.NewFormats().Currency)
-	estimate := resolvers.NewEstimate(rules, cms.Labels(docs, string(locale)), c.choices(), locale, time.Now())
-	err = c.printResult(map[string]any{"estimate": estimate, "rules": shownRules(rules)}, func() {
+	estimate := resolvers.NewEstimate(rules, cms.Labels(docs, string(locale)), cmd.choices(), locale, time.Now())
+	err = cmd.result.print(c, map[string]any{"estimate": estimate, "rules": shownRules(rules)}, func() {
 		printEstimate(c, rules, estimate)
 		for _, problem := range problems {
 			c.say("not used: %s", problem)
@@ -82,16 +95,12 @@ func shownRules(r *price.Rules) map[string]any {
 }
 
 // choices returns what the flags choose.
-func (c *call) choices() schema.EstimateSelectionsInput {
-	chosen := func(name string) *string {
-		text := c.texts[name]
-		return &text
-	}
+func (cmd *printPrice) choices() schema.EstimateSelectionsInput {
 	return schema.EstimateSelectionsInput{
-		ProjectType: chosen("project"),
-		Features:    strings.Fields(c.texts["features"]),
-		Complexity:  chosen("complexity"),
-		Timeline:    chosen("timeline"),
+		ProjectType: &cmd.project,
+		Features:    cmd.features,
+		Complexity:  &cmd.complexity,
+		Timeline:    &cmd.timeline,
 	}
 }
 

@@ -1,0 +1,298 @@
+package operator
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"siteapi/integrations/atomicfile"
+	"siteapi/integrations/store/sqlite"
+)
+
+func (d Deps) backupCommand() *cobra.Command {
+	return d.command("backup", "write everything in DATA_DIR to one file, while the service runs",
+		databaseSettings(), &writeBackup{},
+		"siteapi backup --output siteapi-$(date +%F).tar.gz",
+		"siteapi backup --output - | age -r age1… > siteapi.tar.gz.age")
+}
+
+func (d Deps) restoreCommand() *cobra.Command {
+	return d.command("restore", "replace the contents of DATA_DIR by a backup, and move them aside",
+		databaseSettings(), &restoreBackup{},
+		"siteapi restore --from siteapi-2026-01-31.tar.gz")
+}
+
+// stagingPrefix begins the names of folders that hold unfinished work.
+const stagingPrefix = ".siteapi-backup-"
+
+// asidePrefix begins the names of folders that hold what restores have replaced.
+const asidePrefix = "before-restore-"
+
+// backupParts returns the patterns of the files in a backup by their paths in DATA_DIR. A
+// backup is a gzipped tar file.
+func backupParts() []string {
+	return []string{DatabaseFile, "content.json", "cms/*.json", "crm/*.json"}
+}
+
+type writeBackup struct{ output output }
+
+func (cmd *writeBackup) flags(f *pflag.FlagSet) {
+	cmd.output.flags(f, "`file` to write, readable by you only; -: standard output")
+}
+
+func (cmd *writeBackup) run(ctx context.Context, c *call) error {
+	s, output := c.settings, cmd.output.path
+	switch err := existing(s); {
+	case s.DatabaseURL != nil:
+		return errors.New("the database is PostgreSQL: nothing was written. Run:\n\n" +
+			`   pg_dump --format=custom --no-owner --file=siteapi.dump "$DATABASE_URL"`)
+	case output == "":
+		return errors.New("--output: name the file to write")
+	case err != nil:
+		return err
+	case output == "-":
+		output = databasePath(s) // the copy is taken in the folder of the database
+	}
+
+	staging, err := newStaging(filepath.Dir(output))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+
+	leads, sessions, err := sqlite.Snapshot(ctx, databasePath(s), filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return err
+	}
+
+	return cmd.output.write(c, func(w io.Writer) (string, error) {
+		return fmt.Sprintf("%d submissions, %d sessions", leads, sessions),
+			writeArchive(w, staging, s.DataDir)
+	})
+}
+
+// newStaging makes a folder for unfinished work. It removes folders that killed processes
+// left behind a day ago or earlier.
+func newStaging(parent string) (string, error) {
+	left, _ := filepath.Glob(filepath.Join(parent, stagingPrefix+"*"))
+	for _, folder := range left {
+		if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(folder)
+		}
+	}
+
+	return os.MkdirTemp(parent, stagingPrefix)
+}
+
+// writeArchive writes the snapshot, and the files of the file drivers as they are after
+// it was taken: an extra document is harmless, while a missing one would count as
+// delivered.
+func writeArchive(w io.Writer, staging, dataDir string) error {
+	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed) // the service needs the processors too
+	if err != nil {
+		return err
+	}
+
+	archive := tar.NewWriter(compressed)
+	for i, pattern := range backupParts() {
+		folder := os.DirFS(dataDir)
+		if i == 0 {
+			folder = os.DirFS(staging)
+		}
+
+		files, _ := fs.Glob(folder, pattern)
+		for _, name := range files {
+			// A file that does not exist any more was erased in the meantime.
+			if err := addFile(archive, folder, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+
+	return errors.Join(archive.Close(), compressed.Close())
+}
+
+func addFile(archive *tar.Writer, folder fs.FS, name string) error {
+	f, err := folder.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+
+	info, err := f.Stat()
+	if err == nil {
+		err = archive.WriteHeader(&tar.Header{
+			Name:    name,
+			Mode:    0o600,
+			Size:    info.Size(),
+			ModTime: info.ModTime(),
+		})
+	}
+	if err == nil {
+		_, err = io.Copy(archive, f)
+	}
+	return err
+}
+
+type restoreBackup struct{ from string }
+
+func (cmd *restoreBackup) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.from, "from", "the `file` to restore; -: standard input")
+}
+
+func (cmd *restoreBackup) run(ctx context.Context, c *call) (err error) {
+	from, s := cmd.from, c.settings
+	switch {
+	case s.DatabaseURL != nil:
+		return errors.New("the database is PostgreSQL: nothing was changed. " +
+			"Stop all instances, then run:\n\n" +
+			`   pg_restore --clean --if-exists --no-owner --single-transaction ` +
+			`--dbname="$DATABASE_URL" siteapi.dump`)
+	case from == "":
+		return errors.New("--from: name the backup")
+	}
+
+	archive := os.Stdin
+	if from != "-" {
+		if archive, err = os.Open(from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+	}
+	defer func() { _ = archive.Close() }()
+
+	err = os.MkdirAll(s.DataDir, 0o750)
+	staging, stagingErr := newStaging(s.DataDir)
+	if err := errors.Join(err, stagingErr); err != nil {
+		return fmt.Errorf("DATA_DIR: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+
+	made, err := unpack(archive, staging)
+	if err != nil {
+		return err
+	}
+
+	leads, sessions, err := sqlite.Check(ctx, filepath.Join(staging, DatabaseFile))
+	if err != nil {
+		return fmt.Errorf("the backup can't be used: %w", err)
+	}
+
+	lock, err := c.deps.LockSQLite(s)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+
+	aside, err := swap(staging, s.DataDir)
+	if err != nil {
+		return fmt.Errorf("nothing was restored: %w", err)
+	}
+
+	c.say("restored the backup of %s: %d submissions, %d sessions",
+		made.UTC().Format(time.RFC3339), leads, sessions)
+	if os.Remove(aside) != nil { // it is not empty
+		c.say("what was there is in %s: remove it once you are sure, it holds personal data", aside)
+	}
+	c.say("what was erased after the backup is back: repeat those erasures\n" +
+		"then start the service; `siteapi deliveries verify` finds what the CMS or the CRM lack")
+	return nil
+}
+
+// unpack reads a backup to its end into a folder, and returns when the backup was made.
+// It fails if the archive is damaged, cut short, or holds a file that does not belong to
+// a backup.
+func unpack(r io.Reader, folder string) (made time.Time, err error) {
+	compressed, err := gzip.NewReader(r)
+	if err != nil {
+		return made, fmt.Errorf("this is not a backup: %w", err)
+	}
+
+	archive := tar.NewReader(compressed)
+	for err == nil {
+		var header *tar.Header
+		if header, err = archive.Next(); err != nil {
+			break
+		}
+		parts := append(backupParts(), "manifest.json") // earlier releases wrote a manifest
+
+		known := slices.ContainsFunc(parts, func(pattern string) bool {
+			ok, _ := path.Match(pattern, header.Name)
+			return ok && header.Typeflag == tar.TypeReg
+		})
+		if !known {
+			return made, fmt.Errorf("this is not a backup of this service: it holds %q", header.Name)
+		}
+
+		if header.Name == DatabaseFile {
+			made = header.ModTime
+		}
+
+		to := filepath.Join(folder, filepath.FromSlash(header.Name))
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			err = writeFile(to, false, func(w io.Writer) error {
+				_, err := io.Copy(w, archive)
+				return err
+			})
+		}
+	}
+
+	if errors.Is(err, io.EOF) {
+		_, err = io.Copy(io.Discard, compressed) // reads the checksum after the last file
+	}
+	if err != nil {
+		return made, fmt.Errorf("the backup is damaged or cut short: %w", err)
+	}
+	return made, nil
+}
+
+// swap moves the contents of dataDir aside and the unpacked backup into their place, the
+// database last. It does all of this or nothing.
+func swap(staging, dataDir string) (aside string, err error) {
+	aside = filepath.Join(dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return "", err
+	}
+
+	type move struct{ from, to string }
+	var done []move
+	try := func(m move) {
+		if err == nil && exists(m.from) {
+			if err = os.Rename(m.from, m.to); err == nil {
+				done = append(done, m)
+			}
+		}
+	}
+
+	for _, name := range []string{
+		"content.json", "cms", "crm", DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile,
+	} {
+		current := filepath.Join(dataDir, name)
+		try(move{current, filepath.Join(aside, name)})
+		try(move{filepath.Join(staging, name), current})
+	}
+
+	if err == nil {
+		err = atomicfile.SyncDir(dataDir) // the new names are on disk
+	}
+	if err == nil {
+		return aside, nil
+	}
+
+	for _, m := range slices.Backward(done) {
+		err = errors.Join(err, os.Rename(m.to, m.from))
+	}
+	_ = os.Remove(aside) // it is empty, unless something could not be moved back
+	return "", err
+}
