@@ -149,6 +149,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 	change("rejectLead", stefania, "BAD_USER_INPUT", "")
 	change("rejectLead", "nosuch12", "NOT_FOUND", "")
 	change("rejectLead", spam, "", schema.LeadStateRejected)
+	change("rejectLead", spam, "BAD_USER_INPUT", "") // it is not in review any more
 
 	if _, code := b.asks(`mutation { changed: resendLead(id: "` + spam +
 		`", target: CMS) { state } }`); code != "BAD_USER_INPUT" {

@@ -23,6 +23,8 @@ const (
 	path     = "/turnstile/v0/siteverify"
 	op       = "verifying a token"
 	maxReply = 64 << 10 // bytes
+
+	timeout = 2 * time.Second // a visitor waits for the call
 )
 
 // Options describes a site that is registered with Turnstile.
@@ -32,9 +34,6 @@ type Options struct {
 
 	// URL is the address of the API. The default is the vendor's.
 	URL string
-
-	// Timeout limits a call, for which a visitor waits. The default is 2 s.
-	Timeout time.Duration
 
 	// Observe is passed to the HTTP client. It may be nil.
 	Observe func(ctx context.Context, c upstream.Call)
@@ -53,7 +52,7 @@ func New(o Options) *Verifier {
 		client: upstream.New(upstream.Options{
 			System:  system,
 			BaseURL: cmp.Or(o.URL, "https://challenges.cloudflare.com"),
-			Timeout: cmp.Or(o.Timeout, 2*time.Second),
+			Timeout: timeout,
 			MaxBody: maxReply,
 			Observe: o.Observe,
 		}),

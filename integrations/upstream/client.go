@@ -194,7 +194,9 @@ func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response,
 		e.Kind = Limited
 	}
 
-	var address *url.Error // The error that it wraps does not repeat the address.
+	// The error that it wraps does not repeat the address.
+	address, hasAddress := errors.AsType[*url.Error](err)
+
 	switch {
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Detail = fmt.Sprintf("the answer is larger than %d bytes", c.opts.MaxBody)
@@ -203,7 +205,7 @@ func (c *Client) incomplete(ctx context.Context, op string, got *resty.Response,
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Detail, e.Err =
 			fmt.Sprintf("no complete answer within %s", c.opts.Timeout), context.DeadlineExceeded
-	case errors.As(err, &address):
+	case hasAddress:
 		e.Detail = Redact(address.Err.Error())
 	default:
 		e.Detail = Redact(err.Error())

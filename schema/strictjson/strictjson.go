@@ -157,12 +157,13 @@ func (d *decoder) list(depth int) (any, error) {
 // explain describes an error and its place in words of this package, because the
 // library's quote the input.
 func (d *decoder) explain(data []byte, err error) error {
-	at, own := d.json.InputOffset(), problem("")
+	at := d.json.InputOffset()
+	own, isOwn := errors.AsType[problem](err)
 
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return problem("empty: it has no JSON value")
-	case errors.As(err, &own):
+	case isOwn:
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, own = int64(len(data)), "not valid JSON: it ends too early"
 	default:

@@ -207,11 +207,16 @@ func reject(t *testing.T, s Subject) {
 	wantSubmit(t, db, Lead(1), Lead(1), true)
 	wantSubmit(t, db, Suspicious(2), Suspicious(2), true)
 
-	for id, want := range map[string]bool{"id-000001": false, "id-000002": true} {
-		for range 2 {
-			if ok, err := db.Reject(t.Context(), id); err != nil || ok != want {
-				t.Errorf("rejecting %s: %v, %v, want %v", id, ok, err, want)
-			}
+	for _, tt := range []struct {
+		id   string
+		want bool
+	}{
+		{"id-000001", false}, // it never was in review
+		{"id-000002", true},
+		{"id-000002", false}, // it is not any more
+	} {
+		if ok, err := db.Reject(t.Context(), tt.id); err != nil || ok != tt.want {
+			t.Errorf("rejecting %s: %v, %v, want %v", tt.id, ok, err, tt.want)
 		}
 	}
 	if _, err := db.Reject(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {

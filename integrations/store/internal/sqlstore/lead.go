@@ -267,19 +267,20 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 
 // Reject ends the review of a lead without a delivery.
 func (s *Store) Reject(ctx context.Context, id string) (bool, error) {
-	return s.review(ctx, id, rejected)
+	return s.review(ctx, id, rejected, "held = 1")
 }
 
 // Release ends the review of a lead, or revokes its rejection, and creates its
 // deliveries.
 func (s *Store) Release(ctx context.Context, id string) (bool, error) {
-	return s.review(ctx, id, released)
+	return s.review(ctx, id, released, "held > 0")
 }
 
-// review stores the outcome of a review and reports whether there was a review to end.
-func (s *Store) review(ctx context.Context, id string, outcome int64) (done bool, err error) {
+// review stores the outcome of a review. It reports whether the lead met a condition, and
+// changes nothing otherwise.
+func (s *Store) review(ctx context.Context, id string, outcome int64, condition string) (done bool, err error) {
 	err = s.write(ctx, "ending a review", func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE submissions SET held = $1 WHERE id = $2 AND held > 0`, outcome, id)
+		n, err := tx.Exec(ctx, `UPDATE submissions SET held = $1 WHERE id = $2 AND `+condition, outcome, id)
 
 		done = n == 1
 		switch {
