@@ -3,8 +3,10 @@ package pdf
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +70,7 @@ func TestWrap(t *testing.T) {
 func TestWordsAreComplete(t *testing.T) {
 	t.Parallel()
 	family := family(t)
+	english := textsIn(reflect.ValueOf(*wordsOf(t, "en")), "")
 	seen := map[string]string{}
 	files, err := fs.Glob(texts, "words/*.json")
 	if err != nil || len(files) == 0 {
@@ -78,10 +81,15 @@ func TestWordsAreComplete(t *testing.T) {
 		locale := strings.TrimSuffix(path.Base(file), ".json")
 		w := wordsOf(t, locale)
 
-		texts := textsIn(reflect.ValueOf(*w))
-		for _, text := range texts {
-			if strings.TrimSpace(text) == "" {
-				t.Errorf("%s lacks a text", locale)
+		texts := textsIn(reflect.ValueOf(*w), "")
+		for name := range english {
+			if strings.TrimSpace(texts[name]) == "" {
+				t.Errorf("integrations/pdf/%s lacks the text %s", file, name)
+			}
+		}
+		for name, text := range texts {
+			if english[name] == "" {
+				t.Errorf("integrations/pdf/words/en.json lacks the text %s of %s", name, locale)
 			}
 			if strings.ContainsAny(text, "şţŞŢ") {
 				t.Errorf("%s has a letter with a cedilla: %q", locale, text)
@@ -109,24 +117,30 @@ func TestWordsAreComplete(t *testing.T) {
 	}
 }
 
-// textsIn returns all texts of a value, in the structs, arrays and maps that it holds.
-func textsIn(v reflect.Value) (texts []string) {
+// textsIn returns all texts of a value, in the structs, arrays and maps that it holds, by
+// their names, such as "Mail.Languages.ro".
+func textsIn(v reflect.Value, name string) map[string]string {
+	texts := map[string]string{}
+	add := func(below string, v reflect.Value) {
+		maps.Copy(texts, textsIn(v, strings.TrimPrefix(name+"."+below, ".")))
+	}
+
 	switch v.Kind() {
 	case reflect.String:
-		return []string{v.String()}
+		texts[name] = v.String()
 	case reflect.Struct:
 		for field, value := range v.Fields() {
 			if field.IsExported() {
-				texts = append(texts, textsIn(value)...)
+				add(field.Name, value)
 			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			texts = append(texts, textsIn(v.Index(i))...)
+			add(strconv.Itoa(i), v.Index(i))
 		}
 	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			texts = append(texts, textsIn(v.MapIndex(key))...)
+		for key, value := range v.Seq2() {
+			add(key.String(), value)
 		}
 	}
 	return texts

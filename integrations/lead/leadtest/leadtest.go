@@ -25,8 +25,14 @@ func Fields() (paths []string) {
 	})
 }
 
-// Filled returns a lead with every field set. The value of a text is the path of
-// its field, such as "contact.email".
+// listed holds a value of each type whose values are listed in package lead.
+var listed = map[reflect.Type]string{
+	reflect.TypeFor[lead.PriceStatus](): string(lead.Verified),
+	reflect.TypeFor[lead.Signal]():      string(lead.Honeypot),
+}
+
+// Filled returns a lead with every field set. The value of a text is the path of its
+// field, such as "contact.email", unless its type has a list of values.
 func Filled() *lead.Lead {
 	var s lead.Lead
 	Fill(&s, func(string) {})
@@ -43,6 +49,37 @@ func Filled() *lead.Lead {
 	}
 
 	return &s
+}
+
+// Without returns such a lead that lacks the field with a path. What shows the field
+// differs for the two, whatever words it has for the value.
+func Without(path string) *lead.Lead {
+	s := Filled()
+	at(s, path).SetZero()
+	return s
+}
+
+// IsFreeText reports whether the value of a field is what somebody has written.
+func IsFreeText(path string) bool {
+	v := at(Filled(), path)
+	return v.Kind() == reflect.String && listed[v.Type()] == ""
+}
+
+// at returns the field of a lead with a path.
+func at(s *lead.Lead, path string) reflect.Value {
+	v := reflect.ValueOf(s).Elem()
+	for name := range strings.SplitSeq(path, ".") {
+		if v = reflect.Indirect(v); v.Kind() == reflect.Slice {
+			v = v.Index(0)
+		}
+		for field, value := range v.Fields() {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				v = value
+				break
+			}
+		}
+	}
+	return v
 }
 
 // Fill sets every field of the struct that v points to, and calls visit with the path of
@@ -73,7 +110,11 @@ func fill(v reflect.Value, path string, visit func(path string)) {
 		return
 
 	case reflect.String:
-		v.SetString(path)
+		if v.SetString(path); strings.HasSuffix(v.Type().PkgPath(), "/integrations/lead") {
+			if v.SetString(listed[v.Type()]); v.String() == "" {
+				panic("integrations/lead/leadtest: listed has no value of " + v.Type().String())
+			}
+		}
 	case reflect.Float64:
 		v.SetFloat(1)
 	case reflect.Bool:
