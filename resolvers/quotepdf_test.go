@@ -111,9 +111,8 @@ func TestPdfOfAnErasedLead(t *testing.T) {
 	}
 
 	for _, id := range []string{"one", "two", strings.Repeat("x", 100)} {
-		var coded *schema.Error
-		if _, err := r.quotePdf(t.Context(), id, nil); !errors.As(err, &coded) ||
-			coded.Code != schema.CodeNotFound {
+		_, err := r.quotePdf(t.Context(), id, nil)
+		if coded, ok := errors.AsType[*schema.Error](err); !ok || coded.Code != schema.CodeNotFound {
 			t.Errorf("%s: %v, want NOT_FOUND", id, err)
 		}
 	}

@@ -105,8 +105,7 @@ func (s *stub) Admit(
 
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
-	var known *schema.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*schema.Error](err); ok {
 		ext := map[string]any{schema.ExtensionCode: string(known.Code)}
 		if known.Fields != nil {
 			ext[schema.ExtensionErrors] = known.Fields

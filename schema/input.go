@@ -62,18 +62,14 @@ func (c *InputChecker) Check(
 	check := inputCheck{InputChecker: c, op: op, vars: vars, ignoreUnknown: ignoreUnknown}
 	for _, field := range Fields(op.SelectionSet) {
 		for _, arg := range field.Definition.Arguments {
-			invalid, dropped := len(check.invalid), len(check.dropped)
-			check.argument(field, arg)
-
+			check.path = check.path[:0]
 			if arg.Name != "input" || len(field.Definition.Arguments) > 1 {
-				check.prefix(arg.Name, invalid, dropped)
+				check.path = append(check.path, arg.Name)
 			}
+			check.argument(field, arg)
 		}
 	}
 
-	for i, e := range check.invalid {
-		check.invalid[i].Field = cmp.Or(e.Field, "input")
-	}
 	return check.invalid, check.dropped
 }
 
@@ -99,7 +95,8 @@ type inputCheck struct {
 	*InputChecker
 	op            *ast.OperationDefinition
 	vars          map[string]any
-	ignoreUnknown bool // ignore unknown fields
+	ignoreUnknown bool     // ignore unknown fields
+	path          []string // names and indices of the value being checked
 	invalid       []FieldError
 	dropped       []string // paths of removed hints
 }
@@ -108,27 +105,29 @@ type inputCheck struct {
 // error names.
 func (c *inputCheck) add(e FieldError) {
 	if e.Code != "" && len(c.invalid) < MaxFieldErrors {
+		e.Field = cmp.Or(c.pathOf(e.Field), "input")
 		c.invalid = append(c.invalid, e)
 	}
 }
 
-// prefix prepends a name or an index to the paths of the errors and the dropped hints
-// from the given positions on.
-func (c *inputCheck) prefix(element string, invalid, dropped int) {
-	for i := range c.invalid[invalid:] {
-		c.invalid[invalid+i].Field = join(element, c.invalid[invalid+i].Field)
-	}
-	for i := range c.dropped[dropped:] {
-		c.dropped[dropped+i] = join(element, c.dropped[dropped+i])
+// drop records that the value being checked is a hint that is removed.
+func (c *inputCheck) drop() {
+	if len(c.dropped) < MaxFieldErrors {
+		c.dropped = append(c.dropped, c.pathOf(""))
 	}
 }
 
-// join joins two parts of a path such as selections.features[0].
-func join(path, below string) string {
-	if path == "" || below == "" || below[0] == '[' {
-		return path + below
+// pathOf returns the path of the value being checked, or of a field below it, such as
+// selections.features[0].
+func (c *inputCheck) pathOf(below string) string {
+	var path strings.Builder
+	for _, element := range append(slices.Clip(c.path), below) {
+		if path.Len() > 0 && element != "" && element[0] != '[' {
+			path.WriteByte('.')
+		}
+		path.WriteString(element)
 	}
-	return path + "." + below
+	return path.String()
 }
 
 func (c *inputCheck) argument(field *ast.Field, arg *ast.ArgumentDefinition) {
@@ -194,21 +193,22 @@ func (c *inputCheck) value(typ *ast.Type, con *constraint, value any) {
 // below checks a field or an item, given its name or index. It reports whether the value
 // must be left out, which is so for a hint of a wrong type.
 func (c *inputCheck) below(element string, typ *ast.Type, con *constraint, value any) (leaveOut bool) {
-	invalid, dropped := len(c.invalid), len(c.dropped)
+	c.path = append(c.path, element)
+	defer c.leave()
+
+	invalid := len(c.invalid)
 	c.value(typ, con, value)
 
 	if con != nil && con.hint &&
 		len(c.invalid) > invalid && c.invalid[invalid].Code != FieldCodeUnknownField {
 		c.invalid, leaveOut = c.invalid[:invalid], true
-
-		if len(c.dropped) < MaxFieldErrors {
-			c.dropped = append(c.dropped, "")
-		}
+		c.drop()
 	}
-
-	c.prefix(element, invalid, dropped)
 	return leaveOut
 }
+
+// leave returns from a field or an item to the value above it.
+func (c *inputCheck) leave() { c.path = c.path[:len(c.path)-1] }
 
 // hintVariables sets variables to null that are hints of a wrong type within a literal. A
 // hint within a variable is removed where it is.
@@ -226,12 +226,13 @@ func (c *inputCheck) hintVariables(typ *ast.Type, con *constraint, literal *ast.
 			continue
 		}
 
-		invalid, dropped := len(c.invalid), len(c.dropped)
+		invalid := len(c.invalid)
 		value, given := c.vars[child.Value.Raw]
 		switch {
 		case child.Value.Kind != ast.Variable:
+			c.path = append(c.path, element)
 			c.hintVariables(childType, childCon, child.Value)
-			c.prefix(element, invalid, dropped)
+			c.leave()
 		case given && childCon != nil && childCon.hint && c.below(element, childType, childCon, value):
 			c.vars[child.Value.Raw] = nil
 		}

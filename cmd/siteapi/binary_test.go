@@ -227,8 +227,7 @@ func command(t *testing.T, env []string, args ...string) (string, int) {
 	cmd.Env = append([]string{"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=off"}, env...)
 
 	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		t.Fatal(err)
 	}
 	return string(out), cmd.ProcessState.ExitCode()

@@ -90,8 +90,8 @@ func TestVerify(t *testing.T) {
 				return
 			}
 
-			var e *upstream.Error
-			if !errors.As(err, &e) || e.Kind != tt.kind || strings.Contains(err.Error(), "hush") {
+			e, ok := errors.AsType[*upstream.Error](err)
+			if !ok || e.Kind != tt.kind || strings.Contains(err.Error(), "hush") {
 				t.Errorf("got %v, want an error of kind %s without the secret", err, tt.kind)
 			}
 		})

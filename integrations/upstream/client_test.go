@@ -27,8 +27,8 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 
 func failure(t *testing.T, err error) *upstream.Error {
 	t.Helper()
-	var e *upstream.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*upstream.Error](err)
+	if !ok {
 		t.Fatalf("error %v (%T), want an *upstream.Error", err, err)
 	}
 	return e

@@ -172,16 +172,16 @@ func (s *site) executable() graphql.ExecutableSchema {
 // present is an error presenter like the service's.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
-	var known *schema.Error
-	var plain *gqlerror.Error
+	known, isKnown := errors.AsType[*schema.Error](err)
+	plain, isPlain := errors.AsType[*gqlerror.Error](err)
 	code, message := schema.CodeInternal, "Something went wrong on our side."
 
 	switch {
-	case errors.As(err, &known):
+	case isKnown:
 		code, message = known.Code, known.Message
 	case errors.Is(err, context.DeadlineExceeded):
 		code, message = schema.CodeUpstreamUnavailable, "The request took too long."
-	case errors.As(err, &plain) && plain.Err == nil:
+	case isPlain && plain.Err == nil:
 		code, message = schema.CodeBadUserInput, plain.Message
 	}
 

@@ -300,8 +300,8 @@ func cancelled(t *testing.T, s Subject) {
 		"Ping":  s.Ping(ctx),
 		"Put":   s.Put(ctx, Lead("gone")),
 	} {
-		var e *upstream.Error
-		if !errors.As(err, &e) || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
+		e, ok := errors.AsType[*upstream.Error](err)
+		if !ok || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want an *upstream.Error, unavailable, with the context's error", op, err)
 		}
 	}

@@ -84,7 +84,6 @@ func driver(t testing.TB, stub *sanitytest.Server, opts sanity.Options) *sanity.
 // check compares the kind of an error. An empty kind stands for no error.
 func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
-	var e *upstream.Error
 	if want == "" {
 		if err != nil {
 			t.Fatalf("got %v", err)
@@ -92,7 +91,8 @@ func check(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 		return nil
 	}
 
-	if !errors.As(err, &e) || e.Kind != want || e.System != "sanity" || e.Op == "" {
+	e, ok := errors.AsType[*upstream.Error](err)
+	if !ok || e.Kind != want || e.System != "sanity" || e.Op == "" {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
 

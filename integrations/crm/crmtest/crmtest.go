@@ -278,8 +278,8 @@ func cancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for op, err := range map[string]error{"Upsert": s.Upsert(ctx, Contact(Ana, nil)), "Ping": s.Ping(ctx)} {
-		var e *upstream.Error
-		if !errors.As(err, &e) || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
+		e, ok := errors.AsType[*upstream.Error](err)
+		if !ok || e.Kind != upstream.Unavailable || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want an *upstream.Error, unavailable, with the context's error", op, err)
 		}
 	}

@@ -80,8 +80,8 @@ func prepared(t *testing.T, so ht.Options) *account {
 // expectKind checks that an error is of a kind and contains nothing private.
 func expectKind(t *testing.T, err error, want upstream.Kind) *upstream.Error {
 	t.Helper()
-	var e *upstream.Error
-	if !errors.As(err, &e) || e.Kind != want || e.System != "hubspot" || e.Op == "" {
+	e, ok := errors.AsType[*upstream.Error](err)
+	if !ok || e.Kind != want || e.System != "hubspot" || e.Op == "" {
 		t.Fatalf("got %v, want an *upstream.Error, %s", err, want)
 	}
 	for _, private := range []string{ana, "example.com", "Ștefania", "Núñez", "721 000", "Brânză", ht.Token} {

@@ -199,8 +199,8 @@ func (s *Server) End(signal syscall.Signal) error {
 	late := time.AfterFunc(patience, func() { _ = s.process.Process.Kill() })
 	defer late.Stop()
 
-	var exit *exec.ExitError
-	if err := s.process.Wait(); err != nil && !errors.As(err, &exit) {
+	err := s.process.Wait()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return fmt.Errorf("waiting for PostgreSQL to end: %w", err)
 	}
 	s.process = nil
