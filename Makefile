@@ -7,7 +7,7 @@ TAGS    := grpcnotrace,validator_novalidatefn
 BINARY  := bin/siteapi
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit openapi-lint studio bench clean
+.PHONY: help run demo chaos fuzz soak test test-race build reproducible release generate lint sdl pages types browser-test clients audit breaking openapi-lint studio bench clean
 
 help: ## list what can be done
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -84,6 +84,9 @@ browser-test: build $(PAGES)/node_modules/.package-lock.json $(CLIENTS)/node_mod
 
 clients: build $(CLIENTS)/node_modules/.package-lock.json ## try Apollo Client, urql and graphql-request, with types generated from the schema
 	npm --prefix $(CLIENTS) test
+
+breaking: $(CLIENTS)/node_modules/.package-lock.json ## list what breaks clients of the last release in the schema; it needs a line in the changelog
+	npm --prefix $(CLIENTS) run --silent breaking
 
 audit: build $(CLIENTS)/node_modules/.package-lock.json ## run the public GraphQL-over-HTTP audit suite against the service
 	npm --prefix $(CLIENTS) run audit

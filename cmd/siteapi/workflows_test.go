@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -98,6 +99,9 @@ func TestReleaseWorkflow(t *testing.T) {
 	ci, _ := readWorkflow(t, "ci.yml")
 	if !ci.Jobs["test"].runs(".ci/run") || !ci.Jobs["vulnerabilities"].runs("govulncheck") {
 		t.Error("a change is not checked")
+	}
+	if depth := ci.Jobs["test"].Steps[0].With["fetch-depth"]; fmt.Sprint(depth) != "0" {
+		t.Errorf("%v commits are fetched: without all tags the schema is compared with no release", depth)
 	}
 }
 

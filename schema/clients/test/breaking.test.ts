@@ -1,0 +1,58 @@
+// The check that no change of the schema breaks a client unannounced, on a repository of its own.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const root = mkdtempSync(join(tmpdir(), "breaking-"));
+after(() => rmSync(root, { recursive: true }));
+
+const git = (...args: string[]) =>
+  execFileSync("git", ["-C", root, "-c", "user.name=test", "-c", "user.email=test@example.com", ...args]);
+
+/** Commits a schema and a changelog, and runs the check. */
+function check(fields: string, changelog = "") {
+  writeFileSync(join(root, "schema/site.graphqls"), `directive @rest(path: String) on QUERY\ntype Query\nextend type Query { ${fields} }\n`);
+  writeFileSync(join(root, "cmd/siteapi/CHANGELOG.md"), `# Changes\n${changelog}`);
+  git("add", ".");
+  git("commit", "--quiet", "--allow-empty", "--message", "Change");
+
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["breaking.mjs", root], { encoding: "utf8" });
+  return { status, said: stdout + stderr };
+}
+
+test("a breaking change of the schema needs a line in the changelog", () => {
+  mkdirSync(join(root, "schema"));
+  mkdirSync(join(root, "cmd/siteapi"), { recursive: true });
+  git("init", "--quiet");
+
+  const first = check("name: String, phone(id: ID): String");
+  assert.equal(first.status, 0, first.said);
+  assert.match(first.said, /no release yet/);
+
+  git("tag", "v1.9.0");
+  const more = check("name: String, phone(id: ID): String, email: String");
+  assert.equal(more.status, 0, more.said);
+  assert.match(more.said, /since v1\.9\.0 breaks/);
+
+  git("tag", "v1.10.0"); // newer than v1.9.0, and the release to compare with once there is a commit after it
+  for (const [fields, change] of [
+    ["name: String, phone(id: ID): String", "Query.email was removed"],
+    ["name: String, phone(id: ID!): String, email: String", "Query.phone arg id has changed type"],
+  ] as const) {
+    const broken = check(fields);
+    assert.equal(broken.status, 1, broken.said);
+    assert.ok(broken.said.includes(`breaks clients of v1.10.0: ${change}`), broken.said);
+  }
+
+  const announced = check("name: String", "* **Breaking** `email` is gone.\n");
+  assert.equal(announced.status, 0, announced.said);
+  assert.match(announced.said, /Query\.email was removed/);
+
+  // The line of one release does not announce the changes after it.
+  git("tag", "v2.0.0");
+  const again = check("phone: String", "* **Breaking** `email` is gone.\n");
+  assert.equal(again.status, 1, again.said);
+});
