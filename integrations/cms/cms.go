@@ -71,7 +71,9 @@ type Leads interface {
 	Put(ctx context.Context, s *lead.Lead) error
 }
 
-// Lookup is a driver that can tell which leads it has stored.
+// Lookup tells which leads are stored. Every driver implements it; one that keeps none
+// returns [errors.ErrUnsupported]: an erasure then finds nothing there, and a verification
+// counts the deliveries instead.
 type Lookup interface {
 	// Missing returns the lead ids that are not stored, in the order given.
 	Missing(ctx context.Context, ids []string) ([]string, error)
@@ -81,10 +83,10 @@ type Lookup interface {
 	Find(ctx context.Context, email string) ([]string, error)
 }
 
-// Eraser is a driver that can remove stored leads.
+// Eraser removes stored leads. Every driver implements it.
 type Eraser interface {
-	// Erase removes the documents of the lead ids. An id without a
-	// document is not an error.
+	// Erase removes the documents of the lead ids. An id without a document is not an
+	// error, and a driver that keeps none returns nil.
 	Erase(ctx context.Context, ids []string) error
 }
 

@@ -29,15 +29,19 @@ type Contacts interface {
 	Ping(ctx context.Context) error
 }
 
-// Lookup is a driver that can tell which contacts it has.
+// Lookup tells which contacts there are. Every driver implements it.
 type Lookup interface {
-	// Missing returns the e-mail addresses among the given ones that have no contact.
+	// Missing returns the e-mail addresses among the given ones that have no contact. A
+	// driver that keeps nothing, since it only passes leads on, returns
+	// [errors.ErrUnsupported]: an erasure then finds nothing there, and a verification
+	// counts the deliveries instead.
 	Missing(ctx context.Context, emails []string) ([]string, error)
 }
 
-// Eraser is a driver that can delete a contact for good.
+// Eraser deletes contacts for good. Every driver implements it.
 type Eraser interface {
-	// Erase deletes the contact with this address. Having none is not an error.
+	// Erase deletes the contact with this address. Having none is not an error, and a
+	// driver that keeps nothing returns nil.
 	Erase(ctx context.Context, email string) error
 }
 

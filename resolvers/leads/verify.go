@@ -27,8 +27,9 @@ type Verification struct {
 	fix   bool
 }
 
-// VerifiedTarget counts the leads of one target. A mailbox can't be asked, so that for
-// mails the deliveries of the last [queue.KeptFor] count: a failed one is missing.
+// VerifiedTarget counts the leads of one target. A mailbox can't be asked, nor can a system
+// that keeps nothing, so that for them the deliveries of the last [queue.KeptFor] count: a
+// failed one is missing.
 type VerifiedTarget struct {
 	Target   queue.Target `json:"target"`
 	Present  int          `json:"present"`
@@ -39,7 +40,7 @@ type VerifiedTarget struct {
 	Error    string       `json:"error,omitempty"`
 
 	// key names a lead at the target; missing returns the keys that the target lacks. It
-	// is nil for mails.
+	// is nil for a target that can't be asked.
 	key     func(s lead.Lead) string
 	missing func(ctx context.Context, keys []string) ([]string, error)
 }
@@ -109,7 +110,7 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 		return nil
 	}
 	if t.missing == nil {
-		return v.countMails(ctx, t, batch)
+		return v.countDeliveries(ctx, t, batch)
 	}
 
 	asked, keys := time.Now(), make([]string, len(batch))
@@ -118,6 +119,10 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 	}
 
 	absent, err := t.missing(ctx, slices.Compact(slices.Sorted(slices.Values(keys))))
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.missing = nil
+		return v.countDeliveries(ctx, t, batch)
+	}
 	if err != nil {
 		t.Error = err.Error()
 		return nil //nolint:nilerr // reported, and the other target is still queried
@@ -133,8 +138,12 @@ func (v *Verification) compare(ctx context.Context, t *VerifiedTarget, batch []l
 	return nil
 }
 
-// countMails counts the deliveries of a batch. A mail is never sent again by it.
-func (v *Verification) countMails(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
+// Asked reports whether the target says itself what it has. Only then can a lead be sent
+// again with --fix.
+func (t *VerifiedTarget) Asked() bool { return t.missing != nil }
+
+// countDeliveries counts the deliveries of a batch, and sends none again.
+func (v *Verification) countDeliveries(ctx context.Context, t *VerifiedTarget, batch []lead.Lead) error {
 	f := queue.Filter{Target: t.Target}
 	for _, s := range batch {
 		f.Leads = append(f.Leads, s.ID)

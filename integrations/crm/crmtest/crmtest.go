@@ -16,13 +16,20 @@ import (
 	"siteapi/integrations/upstream"
 )
 
+// Driver is what every driver implements.
+type Driver interface {
+	crm.Contacts
+	crm.Lookup
+	crm.Eraser
+}
+
 // Subject is a driver with an empty CRM behind it and a way to look at that CRM
 // without the driver.
 type Subject struct {
-	crm.Contacts
+	Driver
 
 	// Contact returns the properties of the contact with this address, and false if there
-	// is no such contact.
+	// is no such contact. It is nil for a driver that keeps nothing.
 	Contact func(email string) (map[string]string, bool)
 }
 
@@ -36,6 +43,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"Concurrent":         concurrent,
 		"Lookup and erasure": lookupAndErasure,
 		"Cancelled":          cancelled,
+	}
+	if open(t).Contact == nil {
+		cases = map[string]func(*testing.T, Subject){"Keeps nothing": keepsNothing, "Cancelled": cancelled}
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -236,12 +246,6 @@ func concurrent(t *testing.T, s Subject) {
 }
 
 func lookupAndErasure(t *testing.T, s Subject) {
-	lookup, ok1 := s.Contacts.(crm.Lookup)
-	eraser, ok2 := s.Contacts.(crm.Eraser)
-	if !ok1 || !ok2 {
-		t.Skip("the driver cannot look up and erase")
-	}
-
 	var asked, want []string
 	for i := range 230 { // more than a CRM takes in one request
 		email := fmt.Sprintf("Visitor-%d@example.com", i)
@@ -253,14 +257,14 @@ func lookupAndErasure(t *testing.T, s Subject) {
 		}
 	}
 
-	missing, err := lookup.Missing(t.Context(), asked)
+	missing, err := s.Missing(t.Context(), asked)
 	if err != nil || !slices.Equal(missing, want) {
 		t.Errorf("%d of %d are missing, want %d; %v", len(missing), len(asked), len(want), err)
 	}
 
 	// The first time there is nothing to erase, which is not an error.
 	for range 3 {
-		if err := eraser.Erase(t.Context(), "Ana.POP@example.com"); err != nil {
+		if err := s.Erase(t.Context(), "Ana.POP@example.com"); err != nil {
 			t.Fatalf("erasing: %v", err)
 		}
 		if _, ok := s.Contact(Ana); ok {
@@ -284,7 +288,24 @@ func cancelled(t *testing.T, s Subject) {
 		}
 	}
 
+	if s.Contact == nil {
+		return
+	}
 	if _, ok := s.Contact(Ana); ok {
 		t.Error("the contact was stored")
+	}
+}
+
+// keepsNothing checks a driver that only passes leads on.
+func keepsNothing(t *testing.T, s Subject) {
+	s.upsert(t, Ana, nil)
+	if err := errors.Join(s.Ping(t.Context()), s.Erase(t.Context(), Ana)); err != nil {
+		t.Errorf("pinging, and erasing what is not kept: %v", err)
+	}
+	if _, err := s.Missing(t.Context(), []string{Ana}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("looking up what is not kept: %v, want errors.ErrUnsupported", err)
+	}
+	if err := s.Upsert(t.Context(), Contact("ana", nil)); upstream.KindOf(err) != upstream.Rejected {
+		t.Errorf("a lead without an address: %v, want rejected", err)
 	}
 }

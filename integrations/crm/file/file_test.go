@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Subject {
 		d := open(t, filepath.Join(t.TempDir(), "made", "crm"))
 		return crmtest.Subject{
-			Contacts: d,
+			Driver: d,
 			Contact: func(email string) (map[string]string, bool) {
 				c, err := d.Contact(email)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) {

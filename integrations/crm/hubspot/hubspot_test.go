@@ -39,7 +39,7 @@ func (a *account) reported() []string {
 
 func (a *account) subject() crmtest.Subject {
 	return crmtest.Subject{
-		Contacts: a.Driver,
+		Driver: a.Driver,
 		Contact: func(email string) (map[string]string, bool) {
 			c, ok := a.stub.Contact(email)
 			return c.Properties, ok

@@ -239,7 +239,7 @@ func (cmd *verifyDeliveries) run(ctx context.Context, c *call) error {
 
 	missing := 0
 	for _, t := range v.Targets {
-		if !t.Target.Mail() { // failed mails are retried like other deliveries, but never by --fix
+		if t.Asked() { // failed deliveries to others are retried like other deliveries, but never by --fix
 			missing += t.Missing
 		}
 		if t.Error != "" {
