@@ -4,8 +4,8 @@
 // The content file holds an array of documents, a single one, or one per line as
 // `sanity dataset export` writes them. It is read again whenever it changes. A file
 // that cannot be read or parsed leaves the content as it was; an entry that is not a
-// document is left out. Both are logged. References are not followed, except those to
-// assets that the file holds.
+// document is left out. Both are logged. Links to other documents are not followed, except
+// those to assets that the file holds.
 package file
 
 import (

@@ -1,7 +1,7 @@
 // Package sanity is the driver for Sanity's content lake: content by one GROQ query per
 // locale, leads as documents with deterministic ids. Only the live API is asked,
-// never the CDN, whose answers may be a minute old. References are not followed, except
-// that the addresses of images and files are derived from their ids.
+// never the CDN, whose answers may be a minute old. Links to other documents are not
+// followed, except that the addresses of images and files are derived from their ids.
 //
 // Answers are translated to an [upstream.Kind] as follows:
 //
