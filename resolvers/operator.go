@@ -76,6 +76,16 @@ func (r *Resolver) leads(
 	// A page whose aliases make it too large ends early.
 	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "leads", found[:n]...)
+	if asksPersonal(ctx) {
+		action := schema.AuditActionListed
+		if asks(ctx, "csv") {
+			action = schema.AuditActionExported
+		}
+		if err := r.record(ctx, r.done(ctx, action, "", FilterDetail(f, state, n))); err != nil {
+			return nil, err
+		}
+	}
+
 	page := &schema.LeadConnection{
 		Edges:    edges[:n],
 		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
@@ -131,6 +141,13 @@ func (r *Resolver) deliveryPage(
 
 	n := executor.Fitting(ctx, edges)
 	r.audit(ctx, "deliveries", read[:n]...)
+	if asksPersonal(ctx) {
+		detail := map[string]any{"count": n, "of": "deliveries"}
+		if err := r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail)); err != nil {
+			return nil, err
+		}
+	}
+
 	page := &schema.DeliveryConnection{
 		Edges:    edges[:n],
 		PageInfo: &schema.PageInfo{HasNextPage: more || n < len(edges)},
@@ -195,6 +212,12 @@ func (r *Resolver) lead(ctx context.Context, id string) (*schema.Lead, error) {
 		return nil, operatorError(err)
 	}
 	r.audit(ctx, "lead", found)
+	if asksPersonal(ctx) {
+		err = r.recordOpened(ctx, found.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
 	return found, nil
 }
 
@@ -224,10 +247,16 @@ func (r *Resolver) retryDelivery(ctx context.Context, id string) (*schema.Delive
 		return nil, notFound("There is no such delivery.")
 	}
 
-	err = r.Operators.Deliveries.Retry(ctx, number)
-	var list []*schema.Delivery
+	one := queue.Filter{ID: number, Limit: 1}
+	list, _, err := r.Operators.DeliveryPage(ctx, one)
+	if err == nil && len(list) > 0 {
+		err = r.recordRetry(ctx, list[0])
+	}
 	if err == nil {
-		list, _, err = r.Operators.DeliveryPage(ctx, queue.Filter{ID: number, Limit: 1})
+		err = r.Operators.Deliveries.Retry(ctx, number)
+	}
+	if err == nil {
+		list, _, err = r.Operators.DeliveryPage(ctx, one)
 	}
 	if err == nil && len(list) > 0 && asksDeliveries(ctx) {
 		err = r.Operators.AddDeliveries(ctx, list[0].Lead)
@@ -257,10 +286,16 @@ func (r *Resolver) eraseLeads(
 	field := "eraseLeads"
 	if dryRun {
 		field = "leads"
+		detail := FilterDetail(store.Filter{Email: email}, "", len(found))
+		err = r.record(ctx, r.done(ctx, schema.AuditActionListed, "", detail))
+	}
+	if err != nil {
+		return nil, err
 	}
 	r.audit(ctx, field, found...)
 
-	receipt, err := r.Operators.Erase(ctx, email, dryRun)
+	entry := r.done(ctx, schema.AuditActionErased, "", nil)
+	receipt, err := r.Operators.Erase(ctx, email, dryRun, r.Audit, entry)
 	if err != nil {
 		return nil, operatorError(err)
 	}

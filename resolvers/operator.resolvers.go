@@ -10,6 +10,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/schema"
+	"siteapi/schema/exec"
 	"strings"
 	"time"
 )
@@ -20,20 +21,24 @@ func (r *mutationResolver) RetryDelivery(ctx context.Context, id string) (*schem
 
 func (r *mutationResolver) ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error) {
 	return r.changeLead(ctx, "resendLead", id, func(lead *schema.Lead) error {
+		entry := r.done(ctx, schema.AuditActionResent, lead.ID, map[string]any{"target": target})
+		if err := r.record(ctx, entry); err != nil {
+			return err
+		}
 		return r.Operators.Resend(ctx, lead, targetOf(target))
 	})
 }
 
 func (r *mutationResolver) ReleaseLead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "releaseLead", id, func(lead *schema.Lead) error {
-		_, err := r.Operators.Archive.Release(ctx, lead.ID)
+		_, err := r.Operators.Archive.Release(ctx, lead.ID, r.done(ctx, schema.AuditActionReleased, lead.ID, nil))
 		return err
 	})
 }
 
 func (r *mutationResolver) RejectLead(ctx context.Context, id string) (*schema.Lead, error) {
 	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error {
-		return r.Operators.Reject(ctx, lead.ID)
+		return r.Operators.Reject(ctx, lead.ID, r.done(ctx, schema.AuditActionRejected, lead.ID, nil))
 	})
 }
 
@@ -70,3 +75,7 @@ func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *tim
 func (r *queryResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {
 	return r.serviceHealth(ctx), nil
 }
+
+func (r *Resolver) Lead() exec.LeadResolver { return &leadResolver{r} }
+
+type leadResolver struct{ *Resolver }

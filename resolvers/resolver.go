@@ -41,6 +41,7 @@ type Deps struct {
 	Cache   cache.Cache
 
 	Quotes store.Quotes
+	Audit  store.Audit
 	Prices store.Prices
 	PDF    Renderer
 	Logo   LogoLoader // optional: without it, documents have no logo
@@ -52,7 +53,7 @@ type Deps struct {
 	Checks    []health.Check // checks of this machine, for serviceHealth
 	Version   string         // version of the program
 
-	SessionRetention, LeadRetention time.Duration // 0: unlimited
+	SessionRetention, LeadRetention, AuditRetention time.Duration // 0: unlimited
 
 	// MinTime is the shortest plausible time from a session's first tracked state to its
 	// lead. 0: any time is plausible.
@@ -76,6 +77,8 @@ type Resolver struct {
 	formats   *schema.Formats
 	languages language.Matcher    // matches Accept-Language
 	drawing   *semaphore.Weighted // limits how many documents are drawn at a time
+
+	auditLogged string // the day on which the head of the audit was logged last
 }
 
 // New returns the resolvers over their dependencies.
@@ -96,6 +99,7 @@ func New(d Deps) *Resolver {
 func (r *Resolver) DeleteOld(ctx context.Context) {
 	r.deleteOld(ctx, "sessions", r.SessionRetention, r.Operators.Archive.PruneSessions)
 	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneLeads)
+	r.keepAudit(ctx)
 	if _, err := r.Mail.Claims.PruneMails(ctx, r.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
 		r.Log.Error().Err(err).Msg("deleting old counts of mails")
 	}

@@ -47,7 +47,7 @@ func newStub(tb testing.TB) *stub {
 	tb.Helper()
 	s := &stub{input: schema.NewInputChecker(exec.AST())}
 	s.Executor = executor.New(exec.NewExecutableSchema(exec.Config{
-		Resolvers:  s,
+		Resolvers:  roots{s},
 		Directives: exec.DirectiveRoot{Auth: s.auth},
 	}))
 	s.SetErrorPresenter(present)
@@ -148,8 +148,12 @@ func replied[T any](s *stub, field string, usual *T) (*T, error) {
 	return v.(*T), nil
 }
 
-func (s *stub) Query() exec.QueryResolver       { return s }
-func (s *stub) Mutation() exec.MutationResolver { return s }
+// roots are the resolvers of the schema. No route asks for a lead.
+type roots struct{ stub *stub }
+
+func (r roots) Query() exec.QueryResolver       { return r.stub }
+func (r roots) Mutation() exec.MutationResolver { return r.stub }
+func (r roots) Lead() exec.LeadResolver         { return nil }
 
 func (s *stub) ClearCache(
 	ctx context.Context, all *bool, pattern *string,

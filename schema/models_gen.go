@@ -29,6 +29,40 @@ type AttributionInput struct {
 	LandingPage *string `json:"landingPage"`
 }
 
+// A page of the audit.
+type AuditConnection struct {
+	// The entries of the page.
+	Edges []*AuditEdge `json:"edges"`
+	// Whether there are more.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// An entry in a page.
+type AuditEdge struct {
+	// Its place in the order.
+	Cursor string `json:"cursor"`
+	// The entry.
+	Node *AuditEntry `json:"node"`
+}
+
+// Something that an operator did.
+type AuditEntry struct {
+	// Its number: 1, 2, 3 … without a gap.
+	ID string `json:"id"`
+	// When it was done.
+	At time.Time `json:"at"`
+	// Who did it: the subject of a session, `token`, or `command:` and a user of the system.
+	Actor string `json:"actor"`
+	// What was done.
+	Action AuditAction `json:"action"`
+	// Id of the lead; null if it was about none, or about several.
+	Lead *string `json:"lead"`
+	// More about it, as a JSON object: the filter of a list without its search, the number of leads.
+	Detail string `json:"detail"`
+	// Hash of the entry before it together with this one.
+	Hash string `json:"hash"`
+}
+
 // Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated.
 type BusinessHours struct {
 	// Monday.
@@ -665,6 +699,82 @@ type TrackSelectionsInput struct {
 	Complexity *string `json:"complexity"`
 	// Timeline, a slug such as `3-months`.
 	Timeline *string `json:"timeline"`
+}
+
+// What operators do.
+type AuditAction string
+
+const (
+	// A lead was read.
+	AuditActionOpened AuditAction = "OPENED"
+	// Leads were listed, with contact data or ids.
+	AuditActionListed AuditAction = "LISTED"
+	// Leads were written to a file.
+	AuditActionExported AuditAction = "EXPORTED"
+	// A lead was released from review.
+	AuditActionReleased AuditAction = "RELEASED"
+	// A lead in review was rejected.
+	AuditActionRejected AuditAction = "REJECTED"
+	// A delivery was tried by hand.
+	AuditActionRetried AuditAction = "RETRIED"
+	// A lead was delivered once more.
+	AuditActionResent AuditAction = "RESENT"
+	// A lead was erased, or an erasure found none.
+	AuditActionErased AuditAction = "ERASED"
+)
+
+var AllAuditAction = []AuditAction{
+	AuditActionOpened,
+	AuditActionListed,
+	AuditActionExported,
+	AuditActionReleased,
+	AuditActionRejected,
+	AuditActionRetried,
+	AuditActionResent,
+	AuditActionErased,
+}
+
+func (e AuditAction) IsValid() bool {
+	switch e {
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionErased:
+		return true
+	}
+	return false
+}
+
+func (e AuditAction) String() string {
+	return string(e)
+}
+
+func (e *AuditAction) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AuditAction(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AuditAction", str)
+	}
+	return nil
+}
+
+func (e AuditAction) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AuditAction) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AuditAction) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // Who may cache an answer.

@@ -173,6 +173,7 @@ func (a *app) newResolver(
 	a.resolver = resolvers.New(resolvers.Deps{
 		Content: a.content,
 		Cache:   entries,
+		Audit:   a.data.Tables,
 		Quotes:  a.data.Quotes,
 		Prices:  a.data.Tables,
 		Logo:    logo,
@@ -199,6 +200,7 @@ func (a *app) newResolver(
 		Development:      s.Environment == config.Development,
 		SessionRetention: s.TrackRetention,
 		LeadRetention:    s.LeadRetention,
+		AuditRetention:   s.AuditRetention,
 		MinTime:          s.SpamMinTime,
 		Challenge:        verifier,
 		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),

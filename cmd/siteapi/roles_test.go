@@ -24,6 +24,7 @@ var operatorRoles = map[string]schema.Role{
 	"Query.funnel":           schema.RoleViewer,
 	"Query.deliveries":       schema.RoleSales,
 	"Query.serviceHealth":    schema.RoleAdmin,
+	"Query.audit":            schema.RoleAdmin,
 	"Mutation.retryDelivery": schema.RoleSales,
 	"Mutation.resendLead":    schema.RoleSales,
 	"Mutation.releaseLead":   schema.RoleSales,
@@ -40,6 +41,7 @@ var operatorRoles = map[string]schema.Role{
 	"Lead.message":          schema.RoleSales,
 	"Lead.attribution":      schema.RoleSales,
 	"Lead.firstAttribution": schema.RoleSales,
+	"Lead.audit":            schema.RoleSales,
 }
 
 // viewerFields are the fields that a viewer sees of each type.
@@ -139,6 +141,7 @@ func TestRoles(t *testing.T) {
 		"Query.lead":             `{ lead(id: "` + reference + `") { state } }`,
 		"Query.funnel":           `{ funnel { submissions } }`,
 		"Query.deliveries":       `{ deliveries { edges { node { id } } } }`,
+		"Query.audit":            `{ audit { edges { node { id } } } }`,
 		"Query.serviceHealth":    `{ serviceHealth { version } }`,
 		"Mutation.retryDelivery": `mutation { retryDelivery(id: "999") { id } }`,
 		"Mutation.resendLead":    `mutation { resendLead(id: "none-such", target: CMS) { state } }`,

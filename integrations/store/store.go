@@ -121,13 +121,13 @@ type Archive interface {
 	// Reject ends the review of a lead so that it is never delivered, unless it is
 	// released after all. It returns false, and changes nothing, if the lead was
 	// not in review, and ErrNotFound if the id is unknown.
-	Reject(ctx context.Context, id string) (rejected bool, err error)
+	Reject(ctx context.Context, id string, audit ...AuditEntry) (rejected bool, err error)
 
 	// Release ends the review of a lead, or revokes its rejection, and creates its
 	// deliveries in one transaction. It returns false, and changes nothing, if the
 	// lead was neither in review nor rejected, and ErrNotFound if the id is
 	// unknown.
-	Release(ctx context.Context, id string) (released bool, err error)
+	Release(ctx context.Context, id string, audit ...AuditEntry) (released bool, err error)
 
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
@@ -138,7 +138,7 @@ type Archive interface {
 
 	// Erase removes a lead with its deliveries, and the contact form entries from
 	// its session, or returns ErrNotFound.
-	Erase(ctx context.Context, id string) error
+	Erase(ctx context.Context, id string, audit ...AuditEntry) error
 
 	// CountHints returns the number of sessions in which an e-mail address was typed,
 	// letter case ignored. There is no index for that: it reads all sessions.

@@ -37,6 +37,7 @@ const (
 type erasure struct {
 	*Service
 	email   string
+	entry   store.AuditEntry
 	receipt *schema.ErasureReceipt
 	stored  []string // ids of the leads in the database
 	known   []string // ids of the leads in the database or the CMS
@@ -48,8 +49,13 @@ type erasure struct {
 // An interrupted erasure can be repeated. Deliveries end first, so that nothing is sent
 // after it was erased. The CMS and the CRM follow, then the database, which has the ids
 // to look for, and last the cache, so that no request fills it again.
-func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
-	e := &erasure{Service: s, email: crm.Address(email)}
+//
+// Each lead is erased together with an entry of the audit, made from the given one. Where
+// none is stored that entry is recorded itself.
+func (s *Service) Erase(
+	ctx context.Context, email string, dryRun bool, audit store.Audit, entry store.AuditEntry,
+) (*schema.ErasureReceipt, error) {
+	e := &erasure{Service: s, email: crm.Address(email), entry: entry}
 	e.receipt = &schema.ErasureReceipt{Email: e.email, DryRun: dryRun, Remains: s.OutOfReach}
 
 	var err error
@@ -74,6 +80,11 @@ func (s *Service) Erase(ctx context.Context, email string, dryRun bool) (*schema
 
 	if dryRun {
 		return e.receipt, nil
+	}
+	if len(e.stored) == 0 {
+		if err := audit.Record(ctx, entry); err != nil {
+			return nil, err
+		}
 	}
 
 	err = e.withdraw(ctx, &deliveries.Erased)
@@ -244,7 +255,8 @@ func (e *erasure) withdraw(ctx context.Context, removed *int) error {
 // eraseLeads erases the leads from the database, and counts them.
 func (e *erasure) eraseLeads(ctx context.Context, erased *int) error {
 	for _, id := range e.stored {
-		if err := e.Archive.Erase(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		e.entry.Lead = id
+		if err := e.Archive.Erase(ctx, id, e.entry); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		*erased++

@@ -183,8 +183,8 @@ var (
 
 // Reject ends the review of a lead so that it is never delivered. It returns
 // [ErrNotInReview] if the lead is not in review.
-func (s *Service) Reject(ctx context.Context, id string) error {
-	rejected, err := s.Archive.Reject(ctx, id)
+func (s *Service) Reject(ctx context.Context, id string, audit store.AuditEntry) error {
+	rejected, err := s.Archive.Reject(ctx, id, audit)
 	if err == nil && !rejected {
 		err = ErrNotInReview
 	}

@@ -23,6 +23,7 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Lead() LeadResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
 }
@@ -32,6 +33,26 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	AuditConnection struct {
+		Edges    func(childComplexity int) int
+		PageInfo func(childComplexity int) int
+	}
+
+	AuditEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AuditEntry struct {
+		Action func(childComplexity int) int
+		Actor  func(childComplexity int) int
+		At     func(childComplexity int) int
+		Detail func(childComplexity int) int
+		Hash   func(childComplexity int) int
+		ID     func(childComplexity int) int
+		Lead   func(childComplexity int) int
+	}
+
 	BusinessHours struct {
 		Friday    func(childComplexity int) int
 		Monday    func(childComplexity int) int
@@ -178,6 +199,7 @@ type ComplexityRoot struct {
 
 	Lead struct {
 		Attribution      func(childComplexity int) int
+		Audit            func(childComplexity int) int
 		Contact          func(childComplexity int) int
 		Deliveries       func(childComplexity int) int
 		Estimate         func(childComplexity int) int
@@ -277,6 +299,7 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
+		Audit         func(childComplexity int, lead *string, first *int, after *string) int
 		CacheStats    func(childComplexity int) int
 		Content       func(childComplexity int, documentType string, locale schema.Locale) int
 		Deliveries    func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
@@ -358,6 +381,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	ec := newExecutionContext(nil, e, nil)
 	_ = ec
 	switch typeName + "." + field {
+
+	case "AuditConnection.edges":
+		if e.ComplexityRoot.AuditConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.Edges(childComplexity), true
+	case "AuditConnection.pageInfo":
+		if e.ComplexityRoot.AuditConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditConnection.PageInfo(childComplexity), true
+
+	case "AuditEdge.cursor":
+		if e.ComplexityRoot.AuditEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Cursor(childComplexity), true
+	case "AuditEdge.node":
+		if e.ComplexityRoot.AuditEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEdge.Node(childComplexity), true
+
+	case "AuditEntry.action":
+		if e.ComplexityRoot.AuditEntry.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Action(childComplexity), true
+	case "AuditEntry.actor":
+		if e.ComplexityRoot.AuditEntry.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Actor(childComplexity), true
+	case "AuditEntry.at":
+		if e.ComplexityRoot.AuditEntry.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.At(childComplexity), true
+	case "AuditEntry.detail":
+		if e.ComplexityRoot.AuditEntry.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Detail(childComplexity), true
+	case "AuditEntry.hash":
+		if e.ComplexityRoot.AuditEntry.Hash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Hash(childComplexity), true
+	case "AuditEntry.id":
+		if e.ComplexityRoot.AuditEntry.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.ID(childComplexity), true
+	case "AuditEntry.lead":
+		if e.ComplexityRoot.AuditEntry.Lead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.Lead(childComplexity), true
 
 	case "BusinessHours.friday":
 		if e.ComplexityRoot.BusinessHours.Friday == nil {
@@ -872,6 +964,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Attribution(childComplexity), true
+	case "Lead.audit":
+		if e.ComplexityRoot.Lead.Audit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Audit(childComplexity), true
 	case "Lead.contact":
 		if e.ComplexityRoot.Lead.Contact == nil {
 			break
@@ -1312,6 +1410,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PostalAddress.ZipCode(childComplexity), true
 
+	case "Query.audit":
+		if e.ComplexityRoot.Query.Audit == nil {
+			break
+		}
+
+		args, err := ec.field_Query_audit_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Audit(childComplexity, args["lead"].(*string), args["first"].(*int), args["after"].(*string)), true
 	case "Query.cacheStats":
 		if e.ComplexityRoot.Query.CacheStats == nil {
 			break
@@ -1721,6 +1830,80 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../audit.graphqls", Input: `extend type Query {
+  """
+  What operators did with leads, the newest first: a chain of hashes, which ` + "`" + `siteapi audit verify` + "`" + ` checks. It holds ids
+  and never contact data, and outlives the erasure of a lead.
+  """
+  audit(
+    "Only entries of the lead with this id. An erased lead keeps them."
+    lead: ID @constraint(maxLength: 64)
+    "Most entries of a page, 1 to 500."
+    first: Int = 50 @constraint(min: 1, max: 500)
+    "` + "`" + `endCursor` + "`" + ` of the page before. One that this field did not return fails with ` + "`" + `BAD_USER_INPUT` + "`" + `."
+    after: String @constraint(maxLength: 200)
+  ): AuditConnection! @auth(token: ADMIN, role: ADMIN) @cost(weight: 100)
+}
+
+extend type Lead {
+  "What operators did with it, the newest first, at most 50 entries. Null for a viewer."
+  audit: [AuditEntry!] @auth(token: ADMIN, role: SALES) @cost(weight: 20)
+}
+
+"A page of the audit."
+type AuditConnection {
+  "The entries of the page."
+  edges: [AuditEdge!]!
+  "Whether there are more."
+  pageInfo: PageInfo!
+}
+
+"An entry in a page."
+type AuditEdge {
+  "Its place in the order."
+  cursor: String!
+  "The entry."
+  node: AuditEntry!
+}
+
+"Something that an operator did."
+type AuditEntry {
+  "Its number: 1, 2, 3 … without a gap."
+  id: ID!
+  "When it was done."
+  at: DateTime!
+  "Who did it: the subject of a session, ` + "`" + `token` + "`" + `, or ` + "`" + `command:` + "`" + ` and a user of the system."
+  actor: String!
+  "What was done."
+  action: AuditAction!
+  "Id of the lead; null if it was about none, or about several."
+  lead: ID
+  "More about it, as a JSON object: the filter of a list without its search, the number of leads."
+  detail: String!
+  "Hash of the entry before it together with this one."
+  hash: String!
+}
+
+"What operators do."
+enum AuditAction {
+  "A lead was read."
+  OPENED
+  "Leads were listed, with contact data or ids."
+  LISTED
+  "Leads were written to a file."
+  EXPORTED
+  "A lead was released from review."
+  RELEASED
+  "A lead in review was rejected."
+  REJECTED
+  "A delivery was tried by hand."
+  RETRIED
+  "A lead was delivered once more."
+  RESENT
+  "A lead was erased, or an erasure found none."
+  ERASED
+}
+`, BuiltIn: false},
 	{Name: "../cache.graphqls", Input: `extend type Query {
   """
   State of the cache. REST: ` + "`" + `GET /api/cache/clear` + "`" + `. Answers with ` + "`" + `success` + "`" + ` true and
@@ -2976,6 +3159,46 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_AuditConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AuditEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AuditEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEntry_id(ctx, field)
+	case "at":
+		return ec.fieldContext_AuditEntry_at(ctx, field)
+	case "actor":
+		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEntry_action(ctx, field)
+	case "lead":
+		return ec.fieldContext_AuditEntry_lead(ctx, field)
+	case "detail":
+		return ec.fieldContext_AuditEntry_detail(ctx, field)
+	case "hash":
+		return ec.fieldContext_AuditEntry_hash(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
+}
+
 func (ec *executionContext) childFields_BusinessHours(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "monday":
@@ -3302,6 +3525,8 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_deliveries(ctx, field)
 	case "noMailReason":
 		return ec.fieldContext_Lead_noMailReason(ctx, field)
+	case "audit":
+		return ec.fieldContext_Lead_audit(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Lead", field.Name)
 }

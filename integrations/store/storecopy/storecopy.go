@@ -1,6 +1,6 @@
 // Package storecopy moves the contents of one store into another: sessions, leads
-// with their idempotency keys, unfinished deliveries, what was invalidated last, and the
-// rules of prices.
+// with their idempotency keys, unfinished deliveries, what was invalidated last, the rules
+// of prices, and the audit.
 //
 // Stop the service before the last copy, because a copy does not see later writes to the
 // old store. A copy may be interrupted and repeated: rows that the new store already has
@@ -90,6 +90,10 @@ func Copy(
 	}
 	if err != nil {
 		return r, fmt.Errorf("copying the rules of prices: %w", err)
+	}
+
+	if err := to.CopyAudit(ctx, from); err != nil {
+		return r, fmt.Errorf("copying the audit, last of all: %w", err)
 	}
 	return r, nil
 }

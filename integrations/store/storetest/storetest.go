@@ -26,6 +26,7 @@ type Store interface {
 	store.Prices
 	store.Mails
 	store.DeliveryRecords
+	store.Audit
 	io.Closer
 }
 
@@ -112,6 +113,7 @@ type Subject struct {
 // Run runs the suite. fresh is called once for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
+		"audit":                     audit,
 		"prices":                    prices,
 		"track":                     track,
 		"track/late":                trackLate,

@@ -38,6 +38,59 @@ export type AttributionInput = {
   readonly landingPage?: InputMaybe<Scalars['String']['input']>;
 };
 
+/** What operators do. */
+export type AuditAction =
+  /** A lead was read. */
+  | 'OPENED'
+  /** Leads were listed, with contact data or ids. */
+  | 'LISTED'
+  /** Leads were written to a file. */
+  | 'EXPORTED'
+  /** A lead was released from review. */
+  | 'RELEASED'
+  /** A lead in review was rejected. */
+  | 'REJECTED'
+  /** A delivery was tried by hand. */
+  | 'RETRIED'
+  /** A lead was delivered once more. */
+  | 'RESENT'
+  /** A lead was erased, or an erasure found none. */
+  | 'ERASED';
+
+/** A page of the audit. */
+export type AuditConnection = {
+  /** The entries of the page. */
+  readonly edges: ReadonlyArray<AuditEdge>;
+  /** Whether there are more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** An entry in a page. */
+export type AuditEdge = {
+  /** Its place in the order. */
+  readonly cursor: Scalars['String']['output'];
+  /** The entry. */
+  readonly node: AuditEntry;
+};
+
+/** Something that an operator did. */
+export type AuditEntry = {
+  /** Its number: 1, 2, 3 … without a gap. */
+  readonly id: Scalars['ID']['output'];
+  /** When it was done. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Who did it: the subject of a session, `token`, or `command:` and a user of the system. */
+  readonly actor: Scalars['String']['output'];
+  /** What was done. */
+  readonly action: AuditAction;
+  /** Id of the lead; null if it was about none, or about several. */
+  readonly lead?: Maybe<Scalars['ID']['output']>;
+  /** More about it, as a JSON object: the filter of a list without its search, the number of leads. */
+  readonly detail: Scalars['String']['output'];
+  /** Hash of the entry before it together with this one. */
+  readonly hash: Scalars['String']['output'];
+};
+
 /** Opening hours, a free text for each day, such as `09:00 - 18:00`. Null: not stated. */
 export type BusinessHours = {
   /** Monday. */
@@ -481,6 +534,8 @@ export type Lead = {
    * and for a viewer.
    */
   readonly noMailReason?: Maybe<Scalars['String']['output']>;
+  /** What operators did with it, the newest first, at most 50 entries. Null for a viewer. */
+  readonly audit?: Maybe<ReadonlyArray<AuditEntry>>;
 };
 
 /** Where a visitor came from, as the client said. */
@@ -774,6 +829,11 @@ export type PriceStatus =
 /** Queries. They change nothing. */
 export type Query = {
   /**
+   * What operators did with leads, the newest first: a chain of hashes, which `siteapi audit verify` checks. It holds ids
+   * and never contact data, and outlives the erasure of a lead.
+   */
+  readonly audit: AuditConnection;
+  /**
    * State of the cache. REST: `GET /api/cache/clear`. Answers with `success` true and
    * `available` false while the backend is away.
    */
@@ -822,6 +882,14 @@ export type Query = {
    * `UPSTREAM_UNAVAILABLE` only while the CMS is away and there is no earlier copy.
    */
   readonly SiteSettings?: Maybe<SiteSettings>;
+};
+
+
+/** Queries. They change nothing. */
+export type QueryAuditArgs = {
+  lead?: InputMaybe<Scalars['ID']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
 };
 
 

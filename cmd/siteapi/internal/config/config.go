@@ -78,6 +78,7 @@ type Settings struct {
 	ContentTTL                 time.Duration
 	TrackRetention             time.Duration // 0: unlimited
 	LeadRetention              time.Duration // 0: unlimited
+	AuditRetention             time.Duration // 0: unlimited
 	SpamMinTime                time.Duration // 0: any
 	TurnstileKey, TurnstileURL string        // no bot check if the key is empty
 	LogoHosts                  []string

@@ -136,6 +136,7 @@ func (s *Settings) table() []Setting {
 		{Name: "RATE_LIMITS", Default: "on", set: into(&s.RateLimits, onOff)},
 
 		{Name: "TRACK_RETENTION", Default: "90d", set: into(&s.TrackRetention, Duration)},
+		{Name: "AUDIT_RETENTION", Default: "730d", set: into(&s.AuditRetention, Duration)},
 		{Name: "SUBMISSION_RETENTION", Default: "0s", set: into(&s.LeadRetention, leadRetention)},
 
 		{Name: "SPAM_MIN_TIME", Default: "0s", set: into(&s.SpamMinTime, Duration)},

@@ -14,6 +14,7 @@ import (
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/leads"
+	"siteapi/schema"
 )
 
 func (d Deps) deliveriesCommands() *cobra.Command {
@@ -163,6 +164,10 @@ func (cmd *retryDeliveries) run(ctx context.Context, c *call) error {
 
 	due, errs := 0, error(nil)
 	for _, id := range ids {
+		detail := map[string]any{"delivery": id}
+		if err := c.record(ctx, c.entry(schema.AuditActionRetried, "", detail)); err != nil {
+			return err
+		}
 		switch err := c.db.Queue.Retry(ctx, id); {
 		case err == nil:
 			due++
@@ -197,6 +202,10 @@ func (cmd *resendDeliveries) run(ctx context.Context, c *call) error {
 	}
 
 	for _, l := range found {
+		detail := map[string]any{"target": to}
+		if err := c.record(ctx, c.entry(schema.AuditActionResent, l.ID, detail)); err != nil {
+			return err
+		}
 		if err := c.rules.Resend(ctx, l, to); err != nil {
 			return fmt.Errorf("delivering %s: %w", l.ID, err)
 		}

@@ -41,12 +41,16 @@ func (d Deps) leadsCommands() *cobra.Command {
 
 		d.onDatabase("release <id or PDF reference> … | --all",
 			"deliver leads that are in review or were rejected",
-			&decideLeads{do: store.Archive.Release, done: "released: the running service delivers them now"},
+			&decideLeads{
+				do:     store.Archive.Release,
+				action: schema.AuditActionReleased,
+				done:   "released: the running service delivers them now",
+			},
 			"siteapi leads release LR4LB5AK"),
 
 		d.onDatabase("reject <id or PDF reference> … | --all",
 			"reject leads that are in review: they are never delivered, unless released after all",
-			&decideLeads{do: store.Archive.Reject, done: "rejected"},
+			&decideLeads{do: store.Archive.Reject, action: schema.AuditActionRejected, done: "rejected"},
 			"siteapi leads reject LR4LB5AK"),
 
 		d.command("erase", "erase everything that is stored about an e-mail address, everywhere",
@@ -120,6 +124,9 @@ func (cmd *listLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
+	if err := cmd.record(ctx, c, schema.AuditActionListed, len(list)); err != nil {
+		return err
+	}
 	return cmd.result.print(c, list, func() {
 		header := table.Row{
 			"REFERENCE", "SUBMITTED", "STATE", "ESTIMATE", "NAME", "E-MAIL", "PROJECT", "LOCALE",
@@ -185,6 +192,12 @@ func (cmd *showLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
+	for _, l := range found {
+		if err := c.record(ctx, c.entry(schema.AuditActionOpened, l.ID, nil)); err != nil {
+			return err
+		}
+	}
+
 	withoutCycles(found)
 	return cmd.print(c, found, func() {
 		for _, l := range found {
@@ -196,9 +209,10 @@ func (cmd *showLeads) run(ctx context.Context, c *call) error {
 
 // decideLeads releases or rejects the named leads, or all that are in review.
 type decideLeads struct {
-	do   func(a store.Archive, ctx context.Context, id string) (bool, error)
-	done string // what was done
-	all  bool
+	do     func(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error)
+	action schema.AuditAction
+	done   string // what was done
+	all    bool
 }
 
 func (cmd *decideLeads) flags(f *pflag.FlagSet) {
@@ -216,7 +230,7 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 
 	n := 0
 	for _, l := range list {
-		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID); {
+		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID, c.entry(cmd.action, l.ID, nil)); {
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.ID, err)
 		case ok:
@@ -269,7 +283,7 @@ func (cmd *exportLeads) run(ctx context.Context, c *call) error {
 			n += len(page)
 		}
 
-		return fmt.Sprintf("%d leads", n), nil
+		return fmt.Sprintf("%d leads", n), cmd.record(ctx, c, schema.AuditActionExported, n)
 	})
 }
 
@@ -319,7 +333,8 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 	}
 
 	erase := func(w io.Writer) (err error) {
-		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !cmd.yes); err != nil {
+		entry := c.entry(schema.AuditActionErased, "", nil)
+		if receipt.ErasureReceipt, err = c.rules.Erase(ctx, email, !cmd.yes, c.db.Tables, entry); err != nil {
 			return err
 		}
 

@@ -75,6 +75,7 @@ func Commands(d Deps) []*cobra.Command {
 	return []*cobra.Command{
 		d.leadsCommands(),
 		d.deliveriesCommands(),
+		d.auditCommands(),
 		d.funnelCommand(),
 		d.doctorCommand(),
 		d.configCommand(),

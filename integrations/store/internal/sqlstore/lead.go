@@ -266,19 +266,21 @@ func (s *Store) InReview(ctx context.Context) (number int64, oldest time.Time, e
 }
 
 // Reject ends the review of a lead without a delivery.
-func (s *Store) Reject(ctx context.Context, id string) (bool, error) {
-	return s.review(ctx, id, rejected, "held = 1")
+func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
+	return s.review(ctx, id, rejected, "held = 1", audit)
 }
 
 // Release ends the review of a lead, or revokes its rejection, and creates its
 // deliveries.
-func (s *Store) Release(ctx context.Context, id string) (bool, error) {
-	return s.review(ctx, id, released, "held > 0")
+func (s *Store) Release(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
+	return s.review(ctx, id, released, "held > 0", audit)
 }
 
 // review stores the outcome of a review. It reports whether the lead met a condition, and
 // changes nothing otherwise.
-func (s *Store) review(ctx context.Context, id string, outcome int64, condition string) (done bool, err error) {
+func (s *Store) review(
+	ctx context.Context, id string, outcome int64, condition string, audit []store.AuditEntry,
+) (done bool, err error) {
 	err = s.write(ctx, "ending a review", func(ctx context.Context, tx Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE submissions SET held = $1 WHERE id = $2 AND `+condition, outcome, id)
 
@@ -289,19 +291,25 @@ func (s *Store) review(ctx context.Context, id string, outcome int64, condition 
 		case !done:
 			return one(ctx, tx, `SELECT id FROM submissions WHERE id = $1`, []any{id}, new(string))
 		case outcome == released:
-			return enqueue(ctx, tx, id)
+			err = enqueue(ctx, tx, id)
 		}
-		return nil
+		if err == nil {
+			err = appendAudit(ctx, tx, audit)
+		}
+		return err
 	})
 	return done && err == nil, err
 }
 
 // Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
-func (s *Store) Erase(ctx context.Context, id string) error {
+func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry) error {
 	return s.write(ctx, "erasing a submission", func(ctx context.Context, tx Tx) error {
 		n, err := erase(ctx, tx, []string{id})
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
+		}
+		if err == nil {
+			err = appendAudit(ctx, tx, audit)
 		}
 		return err
 	})

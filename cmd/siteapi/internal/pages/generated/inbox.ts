@@ -5,6 +5,25 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** What operators do. */
+export type AuditAction =
+  /** A lead was read. */
+  | 'OPENED'
+  /** Leads were listed, with contact data or ids. */
+  | 'LISTED'
+  /** Leads were written to a file. */
+  | 'EXPORTED'
+  /** A lead was released from review. */
+  | 'RELEASED'
+  /** A lead in review was rejected. */
+  | 'REJECTED'
+  /** A delivery was tried by hand. */
+  | 'RETRIED'
+  /** A lead was delivered once more. */
+  | 'RESENT'
+  /** A lead was erased, or an erasure found none. */
+  | 'ERASED';
+
 /** State of a delivery. */
 export type DeliveryState =
   /** It waits for its first attempt. */
@@ -129,9 +148,19 @@ export type LeadQueryVariables = Exact<{
 }>;
 
 
-export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } | null };
+export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
 
-export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null };
+export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
+
+export type OneEntryFragment = { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
+
+export type AuditQueryVariables = Exact<{
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type AuditQuery = { readonly audit: { readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type TouchFragment = { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null };
 
@@ -199,21 +228,21 @@ export type ResendLeadMutationVariables = Exact<{
 }>;
 
 
-export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } };
+export type ResendLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type ReleaseLeadMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } };
+export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type RejectLeadMutationVariables = Exact<{
   id: string | number;
 }>;
 
 
-export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null } };
+export type RejectLeadMutation = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } };
 
 export type EraseLeadsMutationVariables = Exact<{
   email: string;
@@ -269,6 +298,16 @@ export const OneDeliveryFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"OneDelivery"}) as unknown as TypedDocumentString<OneDeliveryFragment, unknown>;
+export const OneEntryFragmentDoc = new TypedDocumentString(`
+    fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+    `, {"fragmentName":"OneEntry"}) as unknown as TypedDocumentString<OneEntryFragment, unknown>;
 export const WholeLeadFragmentDoc = new TypedDocumentString(`
     fragment WholeLead on Lead {
   id
@@ -312,8 +351,19 @@ export const WholeLeadFragmentDoc = new TypedDocumentString(`
   deliveries {
     ...OneDelivery
   }
+  audit {
+    ...OneEntry
+  }
 }
-    fragment Touch on LeadAttribution {
+    fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}
+fragment Touch on LeadAttribution {
   source
   medium
   campaign
@@ -431,6 +481,17 @@ export const LeadDocument = new TypedDocumentString(`
   deliveries {
     ...OneDelivery
   }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
 }
 fragment Touch on LeadAttribution {
   source
@@ -456,6 +517,28 @@ fragment OneDelivery on Delivery {
     error
   }
 }`) as unknown as TypedDocumentString<LeadQuery, LeadQueryVariables>;
+export const AuditDocument = new TypedDocumentString(`
+    query Audit($first: Int!, $after: String) {
+  audit(first: $first, after: $after) {
+    edges {
+      node {
+        ...OneEntry
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
+}`) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
 export const LeadExportDocument = new TypedDocumentString(`
     query LeadExport($search: String, $state: LeadState, $locale: Locale, $since: DateTime, $first: Int!, $after: String) {
   leads(
@@ -665,6 +748,17 @@ export const ResendLeadDocument = new TypedDocumentString(`
   deliveries {
     ...OneDelivery
   }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
 }
 fragment Touch on LeadAttribution {
   source
@@ -738,6 +832,17 @@ export const ReleaseLeadDocument = new TypedDocumentString(`
   deliveries {
     ...OneDelivery
   }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
 }
 fragment Touch on LeadAttribution {
   source
@@ -811,6 +916,17 @@ export const RejectLeadDocument = new TypedDocumentString(`
   deliveries {
     ...OneDelivery
   }
+  audit {
+    ...OneEntry
+  }
+}
+fragment OneEntry on AuditEntry {
+  id
+  at
+  actor
+  action
+  lead
+  detail
 }
 fragment Touch on LeadAttribution {
   source

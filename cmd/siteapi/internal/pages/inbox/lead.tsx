@@ -12,6 +12,7 @@ import {
   RetryDeliveryDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
+import { History } from "./audit";
 import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
 import { useLabel } from "./labels";
@@ -167,6 +168,8 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
       {lead.state !== "IN_REVIEW" && lead.state !== "REJECTED" && lead.signals.length > 0 && (
         <Card title="What was noticed"><Reasons lead={lead} /></Card>
       )}
+
+      {!!lead.audit?.length && <Card title="History"><History entries={lead.audit} /></Card>}
 
       {may("ADMIN") && (
         <button type="button" class="plain danger" onClick={() => setErasing(true)}>Erase this person …</button>

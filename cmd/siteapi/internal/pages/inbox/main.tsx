@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AttentionDocument } from "../generated/inbox";
+import { Audit } from "./audit";
 import { Deliveries } from "./deliveries";
 import { Funnel } from "./funnel";
 import { Health } from "./health";
@@ -13,8 +14,8 @@ import { type Failure, logIn, logOut, may, notice, type Role, useQuery, useSessi
 import { plural } from "./words";
 import "./inbox.css";
 
-const needs: Record<View, Role> = { leads: "VIEWER", deliveries: "SALES", funnel: "VIEWER", health: "ADMIN" };
-const names: Record<View, string> = { leads: "Leads", deliveries: "Deliveries", funnel: "Funnel", health: "Health" };
+const needs: Record<View, Role> = { leads: "VIEWER", deliveries: "SALES", funnel: "VIEWER", health: "ADMIN", audit: "ADMIN" };
+const names: Record<View, string> = { leads: "Leads", deliveries: "Deliveries", funnel: "Funnel", health: "Health", audit: "Audit" };
 
 function Brand() {
   return (
@@ -132,6 +133,7 @@ function Frame() {
         {route.view === "deliveries" && <Deliveries params={route.params} changed={attention.reload} />}
         {route.view === "funnel" && <Funnel params={route.params} />}
         {route.view === "health" && <Health />}
+      {route.view === "audit" && <Audit />}
       </LabelsProvider>
     </div>
   );

@@ -1,5 +1,5 @@
 // The inbox's texts: states, reasons and numbers, in words for sales.
-import type { DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale, PriceStatus } from "../generated/inbox";
+import type { AuditAction, DeliveryState, DeliveryTarget, FunnelStepName, LeadSignal, LeadState, Locale, PriceStatus } from "../generated/inbox";
 
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 
@@ -45,6 +45,18 @@ const arrived: Record<DeliveryTarget, string> = {
   WEBHOOK: "Your team has been told.",
   VISITOR_MAIL: "The mail server has taken the mail.",
   SALES_MAIL: "The mail server has taken the mail.",
+};
+
+/** What operators do. */
+export const auditActions: Record<AuditAction, string> = {
+  OPENED: "opened",
+  LISTED: "listed leads",
+  EXPORTED: "exported leads",
+  RELEASED: "released",
+  REJECTED: "rejected",
+  RETRIED: "tried a delivery again",
+  RESENT: "sent once more",
+  ERASED: "erased",
 };
 
 /** The signals of a lead. Weak ones do not put it in review. */

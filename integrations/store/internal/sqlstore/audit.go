@@ -1,0 +1,252 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+const (
+	auditColumns = `seq, at, actor, action, lead, detail, hash`
+	insertAudit  = `INSERT INTO audit (` + auditColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	setAuditEnd  = `UPDATE audit_ends SET seq = $1, hash = $2 WHERE name = $3`
+
+	// lockAudit makes the transactions that append take turns, on PostgreSQL as well.
+	lockAudit = `UPDATE audit_ends SET seq = seq WHERE name = 'head' RETURNING seq, hash`
+)
+
+// Names of the ends of the chain.
+const (
+	auditHead   = "head"
+	auditAnchor = "anchor" // the last entry that was removed because of its age
+)
+
+// auditEnd is one of the ends of the chain.
+type auditEnd struct {
+	seq  int64
+	hash string
+}
+
+// Record implements [store.Audit].
+func (s *Store) Record(ctx context.Context, entries ...store.AuditEntry) error {
+	return s.write(ctx, "recording in the audit", func(ctx context.Context, tx Tx) error {
+		return appendAudit(ctx, tx, entries)
+	})
+}
+
+// appendAudit appends entries in the transaction of what they record.
+func appendAudit(ctx context.Context, tx Tx, entries []store.AuditEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+
+	var head auditEnd
+	if err := one(ctx, tx, lockAudit, nil, &head.seq, &head.hash); err != nil {
+		return fmt.Errorf("locking the audit: %w", err)
+	}
+	for _, e := range entries {
+		e.Seq = head.seq + 1
+		e.Hash = auditHash(head.hash, e)
+		if err := insertEntry(ctx, tx, e); err != nil {
+			return err
+		}
+		head = auditEnd{e.Seq, e.Hash}
+	}
+	return setEnd(ctx, tx, auditHead, head)
+}
+
+func insertEntry(ctx context.Context, tx Tx, e store.AuditEntry) error {
+	_, err := tx.Exec(ctx, insertAudit, e.Seq, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail, e.Hash)
+	if err != nil {
+		return fmt.Errorf("appending to the audit: %w", err)
+	}
+	return nil
+}
+
+func setEnd(ctx context.Context, tx Tx, name string, end auditEnd) error {
+	_, err := tx.Exec(ctx, setAuditEnd, end.seq, end.hash, name)
+	return err
+}
+
+// auditHash returns the hash of an entry that follows one with the hash previous.
+func auditHash(previous string, e store.AuditEntry) string {
+	// Encoding texts and numbers does not fail.
+	text, _ := json.Marshal([]any{previous, e.Seq, e.At.UnixMilli(), e.Actor, e.Action, e.Lead, e.Detail})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// AuditEntries implements [store.Audit].
+func (s *Store) AuditEntries(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, error) {
+	var c conditions
+	if f.Lead != "" {
+		c.add("lead = ?", f.Lead)
+	}
+	if f.Before > 0 {
+		c.add("seq < ?", f.Before)
+	}
+	return readAudit(ctx, s.db, fmt.Sprintf("%s ORDER BY seq DESC LIMIT %d", c.where(), f.Limit), c.args...)
+}
+
+func readAudit(ctx context.Context, db DB, which string, args ...any) (entries []store.AuditEntry, err error) {
+	err = db.Query(ctx, `SELECT `+auditColumns+` FROM audit`+which, args, func(scan Scan) error {
+		var e store.AuditEntry
+		var at int64
+		err := scan(&e.Seq, &at, &e.Actor, &e.Action, &e.Lead, &e.Detail, &e.Hash)
+		e.At = time.UnixMilli(at).UTC()
+		entries = append(entries, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit: %w", err)
+	}
+	return entries, nil
+}
+
+// auditChain yields all entries, the oldest first.
+func (s *Store) auditChain(ctx context.Context) iter.Seq2[store.AuditEntry, error] {
+	return pages(func(after *store.AuditEntry) ([]store.AuditEntry, error) {
+		last := int64(0)
+		if after != nil {
+			last = after.Seq
+		}
+		return readAudit(ctx, s.db, fmt.Sprintf(" WHERE seq > $1 ORDER BY seq LIMIT %d", pageSize), last)
+	})
+}
+
+func readEnd(ctx context.Context, db DB, name string) (end auditEnd, err error) {
+	err = one(ctx, db, `SELECT seq, hash FROM audit_ends WHERE name = $1`, []any{name}, &end.seq, &end.hash)
+	if err != nil {
+		return auditEnd{}, fmt.Errorf("reading the %s of the audit: %w", name, err)
+	}
+	return end, nil
+}
+
+// AuditHead implements [store.Audit].
+func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
+	head, err := readEnd(ctx, s.db, auditHead)
+	return head.seq, head.hash, err
+}
+
+// VerifyAudit implements [store.Audit].
+func (s *Store) VerifyAudit(ctx context.Context, head string) (r store.AuditReport, err error) {
+	last, anchorErr := readEnd(ctx, s.db, auditAnchor)
+	stored, headErr := readEnd(ctx, s.db, auditHead)
+	if err := errors.Join(anchorErr, headErr); err != nil {
+		return r, err
+	}
+
+	found := head == "" || head == last.hash
+	for e, err := range s.auditChain(ctx) {
+		if err != nil {
+			return r, err
+		}
+
+		switch {
+		case e.Seq != last.seq+1:
+			r.Problem = fmt.Sprintf("entry %d is missing", last.seq+1)
+			return r, nil
+		case e.Hash != auditHash(last.hash, e):
+			r.Problem = fmt.Sprintf("entry %d was changed, or one before it", e.Seq)
+			return r, nil
+		}
+		last = auditEnd{e.Seq, e.Hash}
+		found = found || head == e.Hash
+		r.Entries++
+	}
+
+	r.Seq, r.Head = last.seq, last.hash
+	switch {
+	case last.seq < stored.seq: // there may be more than that: entries that were made meanwhile
+		r.Problem = fmt.Sprintf("the entries after %d are missing", last.seq)
+	case last.seq == stored.seq && last.hash != stored.hash:
+		r.Problem = fmt.Sprintf("entry %d is not the one that was recorded last", last.seq)
+	case !found:
+		r.Problem = "no entry has the hash that was given as the head: entries were cut off or replaced, " +
+			"or it is older than AUDIT_RETENTION"
+	}
+	return r, nil
+}
+
+// PruneAudit implements [store.Audit]. It stops at the first entry that stays, so that a
+// clock that was set back makes no gap.
+func (s *Store) PruneAudit(ctx context.Context, before time.Time) (removed int64, err error) {
+	err = s.write(ctx, "removing old entries of the audit", func(ctx context.Context, tx Tx) error {
+		removed = 0
+		if err := one(ctx, tx, lockAudit, nil, new(int64), new(string)); err != nil {
+			return err
+		}
+
+		var end auditEnd
+		err := one(ctx, tx, `SELECT seq, hash FROM audit WHERE seq <
+coalesce((SELECT min(seq) FROM audit WHERE at >= $1), (SELECT seq + 1 FROM audit_ends WHERE name = 'head'))
+ORDER BY seq DESC LIMIT 1`, []any{before.UnixMilli()}, &end.seq, &end.hash)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+
+		if removed, err = tx.Exec(ctx, `DELETE FROM audit WHERE seq <= $1`, end.seq); err != nil {
+			return err
+		}
+		return setEnd(ctx, tx, auditAnchor, end)
+	})
+	return removed, err
+}
+
+// CopyAudit appends the audit of another database to an empty one, or what is new in it
+// to an earlier copy. It fails if this database has an audit of its own.
+func (s *Store) CopyAudit(ctx context.Context, from *Store) error {
+	anchor, err := readEnd(ctx, from.db, auditAnchor)
+	if err != nil {
+		return err
+	}
+
+	return InChunks(from.auditChain(ctx), func(entries []store.AuditEntry) error {
+		return s.write(ctx, "importing the audit", func(ctx context.Context, tx Tx) error {
+			return importEntries(ctx, tx, anchor, entries)
+		})
+	})
+}
+
+func importEntries(ctx context.Context, tx Tx, anchor auditEnd, entries []store.AuditEntry) error {
+	var head auditEnd
+	if err := one(ctx, tx, lockAudit, nil, &head.seq, &head.hash); err != nil {
+		return err
+	}
+	if head.seq == 0 {
+		head = anchor
+		if err := setEnd(ctx, tx, auditAnchor, anchor); err != nil {
+			return err
+		}
+	}
+
+	for _, e := range entries {
+		if e.Seq <= head.seq {
+			var stored string
+			err := one(ctx, tx, `SELECT hash FROM audit WHERE seq = $1`, []any{e.Seq}, &stored)
+			if err == nil && stored != e.Hash {
+				err = fmt.Errorf("entry %d is another one here: this database has an audit of its own", e.Seq)
+			}
+			if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: it was removed because of its age
+				return err
+			}
+			continue
+		}
+
+		if err := insertEntry(ctx, tx, e); err != nil {
+			return err
+		}
+		head = auditEnd{e.Seq, e.Hash}
+	}
+	return setEnd(ctx, tx, auditHead, head)
+}

@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+// entry returns the entry of the audit of a lead.
+func entry(n int, lead string) store.AuditEntry {
+	return store.AuditEntry{
+		At:     When().Add(time.Duration(n) * time.Hour),
+		Actor:  "someone",
+		Action: "OPENED",
+		Lead:   lead,
+		Detail: "{}",
+	}
+}
+
+// audit records through two instances at a time, and finds every kind of damage.
+func audit(t *testing.T, s Subject) {
+	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
+	verify := func(head, problem string) store.AuditReport {
+		t.Helper()
+		r, err := db.VerifyAudit(t.Context(), head)
+		if err != nil || (problem == "") != (r.Problem == "") || !strings.Contains(r.Problem, problem) {
+			t.Errorf("verifying gives %+v, %v, want the problem %q", r, err, problem)
+		}
+		return r
+	}
+	verify("", "")
+
+	together(20, func(i int) {
+		if err := []Store{db, other}[i%2].Record(t.Context(), entry(1, fmt.Sprint("lead-", i%3))); err != nil {
+			t.Error(err)
+		}
+	})
+	if r := verify("", ""); r.Entries != 20 || r.Seq != 20 {
+		t.Errorf("%+v, want 20 entries", r)
+	}
+
+	// An act and its entry are one: both are there, or none.
+	wantSubmit(t, db, Lead(1), Lead(1), true)
+	if err := db.Erase(t.Context(), "nosuch", entry(2, "nosuch")); err == nil {
+		t.Error("what is not there was erased")
+	}
+	if err := db.Erase(t.Context(), Lead(1).Lead.ID, entry(2, Lead(1).Lead.ID)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.AuditEntries(t.Context(), store.AuditFilter{Lead: Lead(1).Lead.ID, Limit: 5})
+	if err != nil || len(list) != 1 || list[0].Seq != 21 || !list[0].At.Equal(When().Add(2*time.Hour)) {
+		t.Fatalf("the entry of the erasure: %+v, %v", list, err)
+	}
+	head := list[0].Hash
+	verify(head, "")
+	verify("0000", "no entry has the hash")
+
+	auditDamage(t, s, verify)
+
+	n, err := db.PruneAudit(t.Context(), When().Add(90*time.Minute))
+	if r := verify(head, ""); err != nil || n != 20 || r.Entries != 1 {
+		t.Errorf("pruning: %d, %v, %+v", n, err, r)
+	}
+	if n, err = db.PruneAudit(t.Context(), When().Add(time.Hour*24)); err != nil || n != 1 {
+		t.Errorf("pruning the rest: %d, %v", n, err)
+	}
+	if err := db.Record(t.Context(), entry(3, "")); err != nil {
+		t.Fatal(err)
+	}
+	if r := verify(head, ""); r.Seq != 22 || r.Entries != 1 {
+		t.Errorf("after pruning: %+v", r)
+	}
+}
+
+// auditDamage changes the table past the service, and back.
+func auditDamage(t *testing.T, s Subject, verify func(head, problem string) store.AuditReport) {
+	t.Helper()
+	s.Exec(t, `CREATE TABLE saved AS SELECT * FROM audit; CREATE TABLE saved_ends AS SELECT * FROM audit_ends`)
+	head := verify("", "").Head
+	for damage, problem := range map[string]string{
+		`UPDATE audit SET actor = 'nobody' WHERE seq = 7`:        "entry 7 was changed",
+		`UPDATE audit SET at = at + 1 WHERE seq = 21`:            "entry 21 was changed",
+		`DELETE FROM audit WHERE seq = 1`:                        "entry 1 is missing",
+		`DELETE FROM audit WHERE seq = 12`:                       "entry 12 is missing",
+		`DELETE FROM audit WHERE seq > 18`:                       "the entries after 18 are missing",
+		`UPDATE audit_ends SET hash = 'x' WHERE name = 'head'`:   "is not the one",
+		`UPDATE audit_ends SET hash = 'x' WHERE name = 'anchor'`: "entry 1 was changed",
+		`DELETE FROM audit WHERE seq > 18; UPDATE audit_ends SET seq = 18, ` +
+			`hash = (SELECT hash FROM audit WHERE seq = 18) WHERE name = 'head'`: "no entry has the hash",
+	} {
+		s.Exec(t, damage)
+		verify(head, problem)
+		s.Exec(t, `DELETE FROM audit; DELETE FROM audit_ends; INSERT INTO audit SELECT * FROM saved; `+
+			`INSERT INTO audit_ends SELECT * FROM saved_ends`)
+	}
+}
