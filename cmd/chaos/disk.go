@@ -61,7 +61,8 @@ func readOnly(ctx context.Context, t *trial) string {
 // withoutStorage makes all writes of the service fail for a while. Leads must get
 // 503 and not be stored, while content is still served.
 func (t *trial) withoutStorage(ctx context.Context, take, give func() error) string {
-	s, u, v, end := t.begin(ctx)
+	u := newUpstreams()
+	s, v, end := t.begin(ctx, u)
 	defer end()
 
 	n := t.times(3, 1)

@@ -12,15 +12,14 @@ import (
 
 	"siteapi/cmd/internal/harness"
 	"siteapi/integrations/cache/cachetest/valkeyserver"
+	"siteapi/integrations/mail/smtp/smtptest"
 	"siteapi/integrations/store/storetest/pgserver"
 )
 
-// begin starts stubs of both vendors, a service that uses them, and visitors; end stops
-// them all.
+// begin starts a service that uses the upstreams, and visitors; end stops them all.
 func (t *trial) begin(
-	ctx context.Context, env ...string,
-) (s *harness.Service, u *upstreams, v *visitors, end func()) {
-	u = newUpstreams()
+	ctx context.Context, u *upstreams, env ...string,
+) (s *harness.Service, v *visitors, end func()) {
 	s = harness.New(t.binary, t.dir,
 		append(u.env(), append([]string{"CONTENT_TYPES=heroSection"}, env...)...)...)
 	s.Command(ctx, "crm", "setup")
@@ -28,18 +27,19 @@ func (t *trial) begin(
 
 	v = newVisitors(ctx, s)
 	v.await(ctx, v.reads, http.StatusOK, 1)
-	return s, u, v, func() {
+	return s, v, func() {
 		v.stop()
 		s.Stop(syscall.SIGKILL)
-		u.cms.Close()
-		u.crm.Close()
+		u.close()
 	}
 }
 
 // kills ends the process without warning again and again, every fourth time while it
-// starts, while half of all calls to CMS and CRM fail.
+// starts, while half of all calls to CMS and CRM fail, and some to the mail server.
 func kills(ctx context.Context, t *trial) string {
-	s, u, v, end := t.begin(ctx)
+	u := newUpstreams()
+	u.mail = harness.Must(smtptest.Start(smtptest.Options{}))
+	s, v, end := t.begin(ctx, u)
 	defer end()
 	u.failRandomly()
 
@@ -62,8 +62,10 @@ func kills(ctx context.Context, t *trial) string {
 	u.cms.Recover()
 	u.crm.Recover()
 
+	began := time.Now()
 	v.end(ctx, u)
-	return fmt.Sprintf("%d kills, %d leads acknowledged and delivered", n, len(v.acked))
+	return fmt.Sprintf("%d kills, %d leads acknowledged and delivered, %d mails, the last after %v",
+		n, len(v.acked), len(u.mail.Mails()), time.Since(began).Round(time.Second))
 }
 
 // flapping stops and starts Valkey and PostgreSQL under load, alone and together.
@@ -78,7 +80,8 @@ func flapping(ctx context.Context, t *trial) string {
 	harness.Check(valkey.Start())
 	defer valkey.Stop()
 
-	_, u, v, end := t.begin(ctx, "DATABASE_URL="+pg.URL("postgres"), "CACHE_URL="+valkey.URL())
+	u := newUpstreams()
+	_, v, end := t.begin(ctx, u, "DATABASE_URL="+pg.URL("postgres"), "CACHE_URL="+valkey.URL())
 	defer end()
 
 	n := t.times(20, 3)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/mail"
+	"slices"
 	"strings"
 
 	"siteapi/cmd/internal/harness"
@@ -13,36 +16,55 @@ import (
 	"siteapi/integrations/cms/sanity/sanitytest"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/crm/hubspot/hubspottest"
+	"siteapi/integrations/mail/smtp/smtptest"
 )
 
 // upstreams are stubs of Sanity and HubSpot, with the sample content.
 type upstreams struct {
-	cms *sanitytest.Server
-	crm *hubspottest.Server
+	cms  *sanitytest.Server
+	crm  *hubspottest.Server
+	mail *smtptest.Server // nil: no mails are sent
 }
 
 func newUpstreams() *upstreams {
-	u := &upstreams{sanitytest.New(sanitytest.Options{}), hubspottest.New(hubspottest.Options{})}
+	u := &upstreams{cms: sanitytest.New(sanitytest.Options{}), crm: hubspottest.New(hubspottest.Options{})}
 	var docs []json.RawMessage
 	harness.Check(json.Unmarshal(cmsfile.Sample(), &docs))
 	harness.Check(u.cms.Replace(docs...))
 	return u
 }
 
-// env returns the settings of a service that uses both stubs and delivers at full speed.
+func (u *upstreams) close() {
+	u.cms.Close()
+	u.crm.Close()
+	if u.mail != nil {
+		u.mail.Close()
+	}
+}
+
+// env returns the settings of a service that uses the stubs and delivers at full speed.
 func (u *upstreams) env() []string {
-	return []string{
+	var mails []string
+	if u.mail != nil {
+		mails = []string{
+			"SMTP_URL=smtp://" + u.mail.Addr,
+			"MAIL_FROM=quotes@lumen-visitors.org",
+			"SALES_MAIL_TO=sales@lumen-visitors.org",
+			"TRUSTED_PROXIES=127.0.0.1",
+		}
+	}
+	return append(mails,
 		"CMS_DRIVER=sanity",
-		"SANITY_PROJECT_ID=" + sanitytest.DefaultProject,
-		"SANITY_DATASET=" + sanitytest.DefaultDataset,
-		"SANITY_TOKEN=" + sanitytest.DefaultToken,
-		"SANITY_API_URL=" + u.cms.URL(),
+		"SANITY_PROJECT_ID="+sanitytest.DefaultProject,
+		"SANITY_DATASET="+sanitytest.DefaultDataset,
+		"SANITY_TOKEN="+sanitytest.DefaultToken,
+		"SANITY_API_URL="+u.cms.URL(),
 		"CRM_DRIVER=hubspot",
-		"HUBSPOT_TOKEN=" + hubspottest.Token,
-		"HUBSPOT_API_URL=" + u.crm.URL(),
+		"HUBSPOT_TOKEN="+hubspottest.Token,
+		"HUBSPOT_API_URL="+u.crm.URL(),
 		"DELIVERY_RETRY_MAX=1s",
 		"DELIVERY_RATE=0",
-	}
+	)
 }
 
 // failRandomly makes half of all calls fail: before and after they were carried out, with
@@ -64,11 +86,17 @@ func (u *upstreams) failRandomly() {
 		hubspottest.Answer(http.StatusBadGateway, nil).AfterStoring(),
 		hubspottest.Answer(http.StatusServiceUnavailable, nil),
 	)
+
+	u.mail.Fail(
+		smtptest.Fault{Step: smtptest.Greeting, Mode: smtptest.Reset, Times: 50},
+		smtptest.Fault{Step: smtptest.Recipient, Mode: smtptest.Later, Times: 50},
+		smtptest.Fault{Step: smtptest.Taken, Mode: smtptest.Reset, Times: 50},
+	)
 }
 
-// check compares the contents of both stubs with the leads, given as email
-// addresses by lead id: each must have one document and one contact, with no
-// others.
+// check compares the contents of the stubs with the leads, given as email
+// addresses by lead id: each must have one document, one contact, and a mail to visitor
+// and sales, with no others.
 func (u *upstreams) check(submitted map[string]string) error {
 	documents, contacts := map[string]string{}, map[string]string{}
 	for id, raw := range u.cms.Documents() {
@@ -87,6 +115,37 @@ func (u *upstreams) check(submitted map[string]string) error {
 	if !maps.Equal(documents, submitted) || !maps.Equal(contacts, submitted) || len(all) != len(contacts) {
 		return fmt.Errorf("%d submissions were acknowledged, the CMS holds %d, the CRM %d in %d contacts",
 			len(submitted), len(documents), len(contacts), len(all))
+	}
+	if u.mail == nil {
+		return nil
+	}
+	return u.checkMails(slices.Collect(maps.Values(submitted)))
+}
+
+// checkMails compares the mails with the visitors' addresses. One whose answer was lost may
+// have come twice, as the same message.
+func (u *upstreams) checkMails(addresses []string) error {
+	messages, visitors, sales := map[string]bool{}, []string{}, []string{}
+	for _, m := range u.mail.Mails() {
+		read := harness.Must(mail.ReadMessage(bytes.NewReader(m.Data)))
+		id := read.Header.Get("Message-ID")
+		switch {
+		case messages[id]:
+		case strings.HasPrefix(m.To, "sales@"):
+			visitor := harness.Must(mail.ParseAddress(read.Header.Get("Reply-To")))
+			sales = append(sales, visitor.Address)
+		default:
+			visitors = append(visitors, m.To)
+		}
+		messages[id] = true
+	}
+
+	for _, list := range [][]string{addresses, visitors, sales} {
+		slices.Sort(list)
+	}
+	if !slices.Equal(visitors, addresses) || !slices.Equal(sales, addresses) {
+		return fmt.Errorf("of %d leads, %d visitors got a mail, and sales got %d",
+			len(addresses), len(visitors), len(sales))
 	}
 	return nil
 }

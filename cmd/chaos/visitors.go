@@ -31,7 +31,8 @@ type visitors struct {
 	reads    map[int]int    // answers to reads of content by status
 }
 
-func email(lead int) string { return fmt.Sprintf("visitor-%05d@example.com", lead) }
+// email returns an address that mails are sent to, unlike one of example.com.
+func email(lead int) string { return fmt.Sprintf("visitor-%05d@lumen-visitors.org", lead) }
 
 // lead returns the body of a lead, which differs from all others.
 func submission(lead int) string {
@@ -42,8 +43,8 @@ func submission(lead int) string {
 		lead, []string{"en", "es", "ro"}[lead%3], lead, email(lead), 1000+lead, 2000+lead)
 }
 
-// newVisitors lets 8 visitors submit and 2 read until they are stopped. A visitor whose
-// lead is not accepted retries for a minute at most.
+// newVisitors lets 8 visitors submit, 40 leads a second at most, and 2 read until they are
+// stopped. A visitor whose lead is not accepted retries for a minute at most.
 func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 	v := &visitors{service: s, acked: map[string]int{}, statuses: map[int]int{}, reads: map[int]int{}}
 	running, stop := context.WithCancel(ctx)
@@ -51,7 +52,7 @@ func newVisitors(ctx context.Context, s *harness.Service) *visitors {
 
 	for range 8 {
 		v.group.Go(func() {
-			for ; running.Err() == nil; sleep(running, 20*time.Millisecond) {
+			for ; running.Err() == nil; sleep(running, 200*time.Millisecond) {
 				lead, begun := int(v.leads.Add(1)), time.Now()
 				for !v.submit(ctx, lead) && ctx.Err() == nil && time.Since(begun) < time.Minute {
 					sleep(ctx, 20*time.Millisecond)
@@ -87,16 +88,22 @@ func (v *visitors) submit(ctx context.Context, lead int) bool {
 	return id != ""
 }
 
-// send sends a lead once. The status is 0 if there was no complete answer.
+// send sends a lead once, each from a network of its own. The status is 0 if there was no
+// complete answer.
 func send(ctx context.Context, s *harness.Service, lead int) (id string, status int) {
-	status, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/quote/submit", "", submission(lead))
+	status, body, err := harness.Do(ctx, http.MethodPost, s.Base+"/api/quote/submit", "", submission(lead),
+		"X-Forwarded-For", fmt.Sprintf("10.%d.%d.1", lead>>8, lead&255))
 	if err != nil {
 		return "", 0
 	}
+	return leadID(body), status
+}
 
+// leadID returns the id in an answer, or nothing from another one.
+func leadID(body []byte) string {
 	var answer struct{ SubmissionID string }
-	_ = json.Unmarshal(body, &answer) // a problem document has no lead id
-	return answer.SubmissionID, status
+	_ = json.Unmarshal(body, &answer)
+	return answer.SubmissionID
 }
 
 // await waits until a status was answered so many more times.
@@ -115,8 +122,12 @@ func (v *visitors) await(ctx context.Context, in map[int]int, status, more int) 
 	}
 }
 
+// idle is how long deliveries may stand still until what is missing counts as lost. One
+// whose process was killed is tried again within 90 seconds.
+const idle = 2 * time.Minute
+
 // end stops the visitors when every lead is accepted, and checks that the service, the
-// CMS and the CRM hold each lead once.
+// CMS and the CRM hold each lead once. It waits as long as deliveries go on.
 func (v *visitors) end(ctx context.Context, u *upstreams) {
 	v.stop()
 	v.group.Wait()
@@ -134,9 +145,12 @@ func (v *visitors) end(ctx context.Context, u *upstreams) {
 	}
 
 	err := u.check(submitted)
-	for deadline := time.Now().Add(90 * time.Second); err != nil &&
-		time.Now().Before(deadline); sleep(ctx, 200*time.Millisecond) {
-		err = u.check(submitted)
+	for moved := time.Now(); err != nil && time.Since(moved) < idle && ctx.Err() == nil; sleep(ctx, time.Second) {
+		now := u.check(submitted)
+		if now == nil || now.Error() != err.Error() {
+			moved = time.Now()
+		}
+		err = now
 	}
 	harness.Check(err)
 }

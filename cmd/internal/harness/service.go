@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -127,13 +128,16 @@ func (s *Service) Stop(signal syscall.Signal) {
 }
 
 // Do sends one request, with JSON for a body unless it is empty, and returns the status
-// and body of the answer.
-func Do(ctx context.Context, method, url, token, body string) (int, []byte, error) {
+// and body of the answer. Header lists names and values of further headers.
+func Do(ctx context.Context, method, url, token, body string, header ...string) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
 	req.Header = Header(token)
+	for pair := range slices.Chunk(header, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 
 	resp, err := client.Do(req)
 	if err != nil {
