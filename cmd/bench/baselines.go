@@ -84,10 +84,14 @@ func barePage(page []byte) http.Handler {
 			return
 		}
 
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
-		_, _ = w.Write(page)
+		writeJSON(w, page)
 	})
+}
+
+func writeJSON(w http.ResponseWriter, text []byte) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text)
 }
 
 // bareEstimate decodes a request, and encodes an answer that it decoded before.
@@ -106,9 +110,7 @@ func bareEstimate(page []byte) http.Handler {
 		}
 
 		text, _ := json.Marshal(answer)
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-		_, _ = w.Write(text)
+		writeJSON(w, text)
 	})
 }
 
@@ -135,9 +137,7 @@ func bareTrack(put func(trackState) error) http.Handler {
 		}
 
 		answer, _ := json.Marshal(map[string]any{"success": true, "sessionId": state.SessionID})
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-		_, _ = w.Write(answer)
+		writeJSON(w, answer)
 	})
 }
 

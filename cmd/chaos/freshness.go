@@ -45,7 +45,7 @@ func freshness(ctx context.Context, t *trial) string {
 	defer u.crm.Close()
 	env := append(u.env(), "CONTENT_TYPES=heroSection",
 		"DATABASE_URL="+pg.URL("postgres"), "CACHE_URL="+valkey.URL())
-	e := &editor{cms: u.cms, docs: map[string]*draft{}}
+	e := &editor{cms: u.cms, docs: map[string][]state{}}
 	for _, name := range []string{"a", "b"} {
 		s := harness.New(t.binary, filepath.Join(t.dir, name), env...)
 		s.Run(ctx)
@@ -128,32 +128,22 @@ func (e *editor) troubles(ctx context.Context, t *trial) (took []time.Duration) 
 type editor struct {
 	cms     *sanitytest.Server
 	readers []*reader
-	docs    map[string]*draft // by id
 	changes int
+
+	mu   sync.Mutex
+	docs map[string][]state // states of each document, in turn
 }
 
-// draft is the state of a document that was published last.
-type draft struct {
-	serial  int  // in its title
-	deleted bool // the document was unpublished after that
-	locale  string
+// state is what a change made of a document.
+type state struct {
+	title string // empty: the document was unpublished
+	at    time.Time
 }
 
 // reader is an instance.
 type reader struct {
 	service *harness.Service
 	down    bool
-
-	mu      sync.Mutex
-	pending []change        // changes that it does not show yet
-	took    []time.Duration // how long it took to show the others
-}
-
-// change is a publication that an instance does not show yet.
-type change struct {
-	id string
-	draft
-	at time.Time
 }
 
 // publishes makes changes at random, a pause apart on average, and returns after what time
@@ -161,42 +151,44 @@ type change struct {
 func (e *editor) publishes(
 	ctx context.Context, n int, pause time.Duration, before func(i int),
 ) (took []time.Duration) {
-	up := slices.DeleteFunc(slices.Clone(e.readers), func(r *reader) bool { return r.down })
 	done, watching := make(chan struct{}), sync.WaitGroup{}
-	for _, r := range up {
-		watching.Go(func() { r.watch(ctx, done) })
+	times, failed := make([][]time.Duration, len(e.readers)), make([]error, len(e.readers))
+	for i, r := range e.readers {
+		if !r.down {
+			seen := e.counts()
+			watching.Go(func() { times[i], failed[i] = e.watch(ctx, r, seen, done) })
+		}
 	}
 
 	for i := range n {
 		if before != nil {
 			before(i)
 		}
-		c := e.change(ctx)
-		for _, r := range up {
-			r.mu.Lock()
-			r.pending = append(r.pending, c)
-			r.mu.Unlock()
-		}
+		e.change(ctx)
 		if pause > 0 {
 			sleep(ctx, rand.N(2*pause))
 		}
 	}
 	close(done)
 	watching.Wait()
-	harness.Check(ctx.Err())
-
-	for _, r := range up {
-		if len(r.pending) > 0 {
-			harness.Check(fmt.Errorf("%d changes never showed at %s, the first is %+v",
-				len(r.pending), r.service.Base, r.pending[0]))
-		}
-		took, r.took = append(took, r.took...), nil
-	}
-	return took
+	harness.Check(errors.Join(append(failed, ctx.Err())...))
+	return slices.Concat(times...)
 }
 
-// watch reads until all changes show once done is closed, or until one is far too late.
-func (r *reader) watch(ctx context.Context, done <-chan struct{}) {
+// counts returns how many states each document has had.
+func (e *editor) counts() map[string]int {
+	seen := map[string]int{}
+	for id, states := range e.docs {
+		seen[id] = len(states)
+	}
+	return seen
+}
+
+// watch reads until an instance shows all changes after those seen and done is closed. It
+// fails if one is far too late.
+func (e *editor) watch(
+	ctx context.Context, r *reader, seen map[string]int, done <-chan struct{},
+) (took []time.Duration, err error) {
 	for ; ctx.Err() == nil; sleep(ctx, 20*time.Millisecond) {
 		finished := false
 		select {
@@ -205,69 +197,53 @@ func (r *reader) watch(ctx context.Context, done <-chan struct{}) {
 		default:
 		}
 
-		shown := r.read(ctx)
-		left, oldest := r.sort(shown)
-		if finished && left == 0 || time.Since(oldest) > 2*freshAlways {
-			return
+		shown, left := r.read(ctx), 0
+		e.mu.Lock()
+		for id, states := range e.docs {
+			// A state shows too if a later one does.
+			for i := len(states) - 1; i >= seen[id] && shown != nil; i-- {
+				if states[i].title == shown[id] {
+					for _, s := range states[seen[id] : i+1] {
+						took = append(took, time.Since(s.at))
+					}
+					seen[id] = i + 1
+				}
+			}
+
+			left += len(states) - seen[id]
+			if seen[id] < len(states) && time.Since(states[seen[id]].at) > 2*freshAlways {
+				err = fmt.Errorf("%s never showed %+v of %s", r.service.Base, states[seen[id]], id)
+			}
+		}
+		e.mu.Unlock()
+
+		if finished && left == 0 || err != nil {
+			return took, err
 		}
 	}
+	return took, nil
 }
 
-// sort takes out the changes that show, and returns the number and the oldest of those left.
-func (r *reader) sort(shown map[string]string) (n int, oldest time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	oldest = time.Now()
-	var left []change
-	for i, c := range r.pending {
-		if shown != nil && c.shows(shown, r.pending[i+1:]) {
-			r.took = append(r.took, time.Since(c.at))
-		} else {
-			left = append(left, c)
-		}
-	}
-	if r.pending = left; len(left) > 0 {
-		oldest = left[0].at
-	}
-	return len(left), oldest
-}
-
-// change creates, updates or deletes one of forty documents.
-func (e *editor) change(ctx context.Context) change {
+// change creates, updates or unpublishes one of forty documents.
+func (e *editor) change(ctx context.Context) {
 	e.changes++
-	locales := []string{"en", "es", "ro"}
 	n := rand.N(40)
 	id := fmt.Sprintf("chaos-%d", n)
-	d := e.docs[id]
-	if d == nil {
-		d = &draft{locale: locales[n%len(locales)], deleted: true}
-		e.docs[id] = d
+	title, locale := fmt.Sprint(e.changes), []string{"en", "es", "ro"}[n%3]
+	if states := e.docs[id]; states != nil && states[len(states)-1].title != "" && rand.N(4) == 0 {
+		title = ""
 	}
 
-	c := change{id: id, at: time.Now()}
-	if !d.deleted && rand.N(4) == 0 {
-		d.deleted = true
+	e.mu.Lock()
+	e.docs[id] = append(e.docs[id], state{title, time.Now()})
+	e.mu.Unlock()
+
+	if title == "" {
 		_ = harness.Must(e.cms.Unpublish(ctx, id, sanitytest.Webhook{}))
-	} else {
-		d.serial, d.deleted = d.serial+1, false
-		doc := fmt.Sprintf(`{"_id":%q,"_type":"heroSection","language":%q,"title":"%d"}`, id, d.locale, d.serial)
-		_ = harness.Must(e.cms.Publish(ctx, json.RawMessage(doc), sanitytest.Webhook{}))
+		return
 	}
-	c.draft = *d
-	return c
-}
-
-// shows reports whether an instance shows a change, or a later one of the same document.
-func (c change) shows(shown map[string]string, later []change) bool {
-	for _, l := range append([]change{c}, later...) {
-		title, there := shown[l.id]
-		var serial int
-		_, _ = fmt.Sscan(title, &serial)
-		if l.id == c.id && (l.deleted && !there || !l.deleted && there && serial >= l.serial) {
-			return true
-		}
-	}
-	return false
+	doc := fmt.Sprintf(`{"_id":%q,"_type":"heroSection","language":%q,"title":%q}`, id, locale, title)
+	_ = harness.Must(e.cms.Publish(ctx, json.RawMessage(doc), sanitytest.Webhook{}))
 }
 
 // read returns the titles that an instance shows, by document; nil if it does not answer.
@@ -299,9 +275,9 @@ func (r *reader) read(ctx context.Context) map[string]string {
 func (e *editor) compare(ctx context.Context) error {
 	for _, r := range e.readers {
 		shown := r.read(ctx)
-		for id, d := range e.docs {
-			if title, there := shown[id]; there == d.deleted || there && title != fmt.Sprint(d.serial) {
-				return fmt.Errorf("%s shows %q of %s, published is %+v", r.service.Base, title, id, *d)
+		for id, states := range e.docs {
+			if last := states[len(states)-1]; shown[id] != last.title {
+				return fmt.Errorf("%s shows %q of %s, published is %+v", r.service.Base, shown[id], id, last)
 			}
 		}
 		for id := range shown {
