@@ -48,15 +48,17 @@ func (q *Queue) List(ctx context.Context, f Filter) (found []Delivery, err error
 	if f.Newest {
 		params = params.OrderBy(river.JobListOrderByID, river.SortOrderDesc)
 	}
-	if f.After != 0 {
-		params = params.After(cursor(f.After))
-	}
 	if f.Target != "" {
 		params = params.Queues(string(f.Target))
 	}
 
+	// River changes the parameters of a page, so that each page begins with those of all.
+	of := params
+	if f.After != 0 {
+		of = params.After(cursor(f.After))
+	}
 	for {
-		page, err := q.client.JobList(ctx, params)
+		page, err := q.client.JobList(ctx, of)
 		if err != nil {
 			return nil, fmt.Errorf("listing deliveries: %w", err)
 		}
@@ -77,7 +79,7 @@ func (q *Queue) List(ctx context.Context, f Filter) (found []Delivery, err error
 		if len(page.Jobs) < size {
 			return found, nil
 		}
-		params = params.After(page.LastCursor)
+		of = params.After(page.LastCursor)
 	}
 }
 

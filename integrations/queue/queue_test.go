@@ -457,6 +457,23 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 	})
 }
 
+// A listing has several pages.
+func TestPages(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		q := db(t, options(nil))
+		q.add(t, ids(650)...)
+		for _, f := range []queue.Filter{{}, {Newest: true}, {Leads: ids(700)}, {Limit: 649}} {
+			list, err := q.List(t.Context(), f)
+			if want := 650 - f.Limit/649; err != nil || len(list) != want {
+				t.Errorf("%d deliveries, %v, want %d", len(list), err, want)
+			}
+		}
+		if list, err := q.List(t.Context(), queue.Filter{After: q.the(t, "lead-049").ID}); err != nil || len(list) != 600 {
+			t.Errorf("%d deliveries come after the fiftieth, %v", len(list), err)
+		}
+	})
+}
+
 // Operators list, count, retry and resend.
 func TestOperate(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
