@@ -5,8 +5,10 @@ import (
 	"errors"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -55,4 +57,28 @@ func translate(err error) error {
 	default:
 		return err
 	}
+}
+
+// operatorError turns the errors of package leads into coded errors.
+func operatorError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return notFound("There is no such lead.")
+	case errors.Is(err, leads.ErrNotInReview):
+		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
+	case errors.Is(err, leads.ErrUnreleased):
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "The lead is in review or was rejected: release it first.",
+		}
+	case errors.Is(err, queue.ErrUnknownTarget):
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "Nothing is delivered to this target: it is not set up.",
+		}
+	case errors.Is(err, store.ErrUnavailable):
+		return schema.Unavailable("The database is not available at the moment.", err)
+	}
+
+	return translate(err)
 }

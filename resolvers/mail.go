@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"siteapi/integrations/lead"
 	"siteapi/integrations/mail"
@@ -24,20 +23,6 @@ import (
 	"siteapi/resolvers/content"
 	"siteapi/schema"
 )
-
-// Mail says how mails about leads are sent.
-type Mail struct {
-	Sender   mail.Sender // nil: none are sent
-	Claims   store.Mails
-	From     netmail.Address // the name is optional: the company's is the default
-	SalesTo  []string        // bare addresses, each of which gets a mail of its own
-	Visitors bool            // whether visitors get mails
-	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
-	Key      []byte          // keys the hashes by which mails to visitors are limited
-
-	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
-	RefuseTests bool
-}
 
 // Reasons why a mail is not sent, or waits.
 const (
@@ -267,7 +252,3 @@ func (r *Resolver) mailHash(kind, value string) string {
 	mac.Write([]byte(kind + "\x00" + value))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
-
-// mailHashLife is how long hashes of addresses and networks are kept once they are not
-// needed any more.
-const mailHashLife = 24 * time.Hour

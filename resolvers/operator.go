@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -161,25 +160,6 @@ func (r *Resolver) deliveryPage(
 // shortID returns as much of an id as the reference shows. A cursor holds no more, and none
 // that comes in is used beyond that: a position between two ids would tell which is smaller.
 func shortID(id string) string { return id[:min(lead.ReferenceLength, len(id))] }
-
-func newCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
-
-// cursorText decodes a cursor. The result is empty if the cursor is malformed.
-func cursorText(cursor string) string {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}
-
-func badCursor() error {
-	return schema.BadInput(schema.FieldError{
-		Field:   "after",
-		Code:    schema.FieldCodeUnreadable,
-		Message: "must be the endCursor of an earlier page",
-	})
-}
 
 // asksDeliveries reports whether an operation selects deliveries below the current field,
 // or what follows from them.
@@ -347,34 +327,7 @@ func (r *Resolver) audit(ctx context.Context, field string, leads ...*schema.Lea
 		Msg("audit")
 }
 
-// operatorError turns the errors of package leads into coded errors.
-func operatorError(err error) error {
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return notFound("There is no such lead.")
-	case errors.Is(err, leads.ErrNotInReview):
-		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
-	case errors.Is(err, leads.ErrUnreleased):
-		return &schema.Error{
-			Code:    schema.CodeBadUserInput,
-			Message: "The lead is in review or was rejected: release it first.",
-		}
-	case errors.Is(err, queue.ErrUnknownTarget):
-		return &schema.Error{
-			Code:    schema.CodeBadUserInput,
-			Message: "Nothing is delivered to this target: it is not set up.",
-		}
-	case errors.Is(err, store.ErrUnavailable):
-		return schema.Unavailable("The database is not available at the moment.", err)
-	}
-
-	return translate(err)
-}
-
 // examineTime limits the checks of serviceHealth. An operation may take longer.
 const examineTime = 8 * time.Second
-
-// defaultPage is how many entries a page has if the argument is null.
-const defaultPage = 50
 
 func targetOf(t schema.DeliveryTarget) queue.Target { return queue.Target(strings.ToLower(string(t))) }

@@ -136,18 +136,6 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	return s
 }
 
-// distinct returns each of some texts once, without white space around them.
-func distinct(list []string) (texts []string) {
-	for _, text := range list {
-		if text = schema.Trim(text); !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
-func trimmed(s *string) string { return schema.Trim(schema.ValueOr(s, "")) }
-
 // contentDigest identifies the content of a lead, so that a repetition is
 // recognized. The order of features does not matter.
 func contentDigest(s *lead.Lead) (string, error) {

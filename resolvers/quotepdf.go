@@ -123,16 +123,6 @@ func (r *Resolver) pdfLocale(ctx context.Context, id string, asked *schema.Local
 	return schema.Locales()[index], nil
 }
 
-// newLanguages returns a matcher whose index is that of schema.Locales. It falls back to
-// the first locale, the default.
-func newLanguages() language.Matcher {
-	var tags []language.Tag
-	for _, l := range schema.Locales() {
-		tags = append(tags, language.Make(string(l)))
-	}
-	return language.NewMatcher(tags)
-}
-
 // render returns the document of a lead, rendered once for all concurrent requests.
 func (r *Resolver) render(
 	ctx context.Context, id string, locale schema.Locale, snap *content.Snapshot,

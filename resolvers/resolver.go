@@ -6,7 +6,7 @@ package resolvers
 
 import (
 	"context"
-	"errors"
+	netmail "net/mail"
 	"runtime"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/language"
 
 	"siteapi/integrations/cache"
+	"siteapi/integrations/mail"
 	"siteapi/integrations/pdf"
 	"siteapi/integrations/store"
 	"siteapi/integrations/turnstile"
@@ -70,6 +71,20 @@ type Deps struct {
 	Count func(event, detail string)
 }
 
+// Mail says how mails about leads are sent.
+type Mail struct {
+	Sender   mail.Sender // nil: none are sent
+	Claims   store.Mails
+	From     netmail.Address // the name is optional: the company's is the default
+	SalesTo  []string        // bare addresses, each of which gets a mail of its own
+	Visitors bool            // whether visitors get mails
+	Inbox    string          // absolute address of the inbox; empty: mails have the reference only
+	Key      []byte          // keys the hashes by which mails to visitors are limited
+
+	// RefuseTests says that the visitor's mail is not sent to addresses reserved for tests.
+	RefuseTests bool
+}
+
 // Resolver is the root of all resolvers.
 type Resolver struct {
 	Deps
@@ -95,33 +110,12 @@ func New(d Deps) *Resolver {
 	}
 }
 
-// DeleteOld deletes sessions and leads that are older than their retention.
-func (r *Resolver) DeleteOld(ctx context.Context) {
-	r.deleteOld(ctx, "sessions", r.SessionRetention, r.Operators.Archive.PruneSessions)
-	r.deleteOld(ctx, "submissions", r.LeadRetention, r.Operators.Archive.PruneLeads)
-	r.keepAudit(ctx)
-	if _, err := r.Mail.Claims.PruneMails(ctx, r.Now().Add(-mailHashLife)); err != nil && ctx.Err() == nil {
-		r.Log.Error().Err(err).Msg("deleting old counts of mails")
+// newLanguages returns a matcher whose index is that of schema.Locales. It falls back to
+// the first locale, the default.
+func newLanguages() language.Matcher {
+	var tags []language.Tag
+	for _, l := range schema.Locales() {
+		tags = append(tags, language.Make(string(l)))
 	}
-}
-
-// deleteOld deletes everything older than a retention. A retention of 0 deletes nothing.
-func (r *Resolver) deleteOld(
-	ctx context.Context,
-	what string,
-	retention time.Duration,
-	prune func(context.Context, time.Time) (int64, error),
-) {
-	if retention == 0 {
-		return
-	}
-
-	n, err := prune(ctx, time.Now().Add(-retention))
-	if n > 0 { // some may have been deleted despite an error
-		r.Log.Info().Int64(what, n).Msg("deleted old " + what)
-		err = errors.Join(err, r.ForgetPDFs(ctx))
-	}
-	if err != nil && ctx.Err() == nil {
-		r.Log.Error().Err(err).Msg("deleting old " + what)
-	}
+	return language.NewMatcher(tags)
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -198,4 +199,18 @@ func (f *Formats) check(format ConstraintFormat, trimmed, raw string) FieldError
 		}
 	}
 	return FieldError{}
+}
+
+// number returns a JSON or GraphQL number as a finite float.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true // The number comes from a literal, which is finite.
+	case int64:
+		return float64(v), true
+	case json.Number:
+		f, err := v.Float64() // Infinity is an error.
+		return f, err == nil
+	}
+	return 0, false
 }

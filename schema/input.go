@@ -390,20 +390,6 @@ func unreadable() FieldError {
 	}
 }
 
-// number returns a JSON or GraphQL number as a finite float.
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v, true // The number comes from a literal, which is finite.
-	case int64:
-		return float64(v), true
-	case json.Number:
-		f, err := v.Float64() // Infinity is an error.
-		return f, err == nil
-	}
-	return 0, false
-}
-
 // printable returns a name that a client chose, or a placeholder if the name is too long
 // or has characters that should not appear in an error.
 func printable(name string) string {

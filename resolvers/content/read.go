@@ -182,9 +182,6 @@ func (c *loadedContent) isOf(s stamp) bool {
 // cmsPause is the time from a failed fetch to the next one.
 const cmsPause = 3 * time.Second
 
-// errPaused is returned instead of fetching during cmsPause.
-var errPaused = errors.New("the CMS failed a moment ago")
-
 // fetch reads a locale's content from the CMS, to fill its cache entry.
 func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, cache.Lifetime, error) {
 	if c.Now().UnixMilli() < l.paused.Load() {

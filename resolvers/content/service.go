@@ -18,10 +18,6 @@ import (
 	"siteapi/schema"
 )
 
-// SettingsType is the document type of the site's settings. Like the options of the quote
-// calculator, they are fetched even if the site's types leave them out.
-const SettingsType = "siteSettings"
-
 // Errors of a [Service].
 var (
 	ErrUnavailable = errors.New("there is no content, and no copy of it")
@@ -30,6 +26,9 @@ var (
 	// that the database does not know it.
 	ErrNotRecorded = errors.New("recording the invalidation")
 )
+
+// errPaused is returned instead of fetching during cmsPause.
+var errPaused = errors.New("the CMS failed a moment ago")
 
 // Options are what a [Service] works with. A field is required unless its comment says
 // otherwise.

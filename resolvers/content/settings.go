@@ -11,6 +11,10 @@ import (
 	"siteapi/schema"
 )
 
+// SettingsType is the document type of the site's settings. Like the options of the quote
+// calculator, they are fetched even if the site's types leave them out.
+const SettingsType = "siteSettings"
+
 // Places that a telephone number can be shown at.
 const (
 	DisplayContact = "contact"

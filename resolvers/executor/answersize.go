@@ -33,9 +33,15 @@ func (b *budget) limit() int { return max(minAnswer, b.contentSize()) }
 // budgetKey is the statistic of an operation with its budget.
 const budgetKey = "answerBudget"
 
-// budgetAnswer gives an operation its budget.
-func (e *Executor) budgetAnswer(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: e.contentSize})
+// answerBound bounds the answers of all operations.
+type answerBound struct {
+	contentSize func() int
+	charge      func(ctx context.Context, size int) *schema.Error // nil: nothing is charged
+}
+
+// operation gives an operation its budget.
+func (a answerBound) operation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	graphql.GetOperationContext(ctx).Stats.SetExtension(budgetKey, &budget{contentSize: a.contentSize})
 	return next(ctx)
 }
 
@@ -45,9 +51,9 @@ func budgetOf(ctx context.Context) *budget {
 	return b
 }
 
-// boundAnswer refuses the value of a root field that would make the answer too large, and
+// field refuses the value of a root field that would make the answer too large, and
 // charges it by its size. Only root fields have resolvers.
-func (e *Executor) boundAnswer(ctx context.Context, next graphql.Resolver) (any, error) {
+func (a answerBound) field(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
 	if err != nil || !field.IsResolver {
@@ -67,8 +73,8 @@ func (e *Executor) boundAnswer(ctx context.Context, next graphql.Resolver) (any,
 		}
 	}
 
-	if e.chargeAnswer != nil {
-		if refused := e.chargeAnswer(ctx, size); refused != nil {
+	if a.charge != nil {
+		if refused := a.charge(ctx, size); refused != nil {
 			return nil, refused
 		}
 	}

@@ -55,12 +55,10 @@ type Options struct {
 type Executor struct {
 	*gqlgen.Executor
 
-	input        *schema.InputChecker
-	guard        *guard
-	charge       func(ctx context.Context, field string, n int) *schema.Error
-	chargeAnswer func(ctx context.Context, size int) *schema.Error
-	contentSize  func() int
-	development  bool
+	input       *schema.InputChecker
+	guard       *guard
+	charge      func(ctx context.Context, field string, n int) *schema.Error
+	development bool
 }
 
 // New returns an executor over resolvers.
@@ -70,12 +68,10 @@ func New(o Options) *Executor {
 	}
 
 	e := &Executor{
-		input:        schema.NewInputChecker(exec.AST()),
-		guard:        newGuard(o.Secrets, o.Now),
-		charge:       o.Charge,
-		chargeAnswer: o.ChargeAnswer,
-		contentSize:  o.ContentSize,
-		development:  o.Development,
+		input:       schema.NewInputChecker(exec.AST()),
+		guard:       newGuard(o.Secrets, o.Now),
+		charge:      o.Charge,
+		development: o.Development,
 	}
 
 	e.Executor = gqlgen.New(exec.NewExecutableSchema(exec.Config{
@@ -87,8 +83,9 @@ func New(o Options) *Executor {
 	// Introspection is always on here: whether clients may ask for the schema is decided
 	// when their documents are checked.
 	e.Use(extension.Introspection{})
-	e.AroundOperations(e.budgetAnswer)
-	e.AroundFields(e.boundAnswer)
+	bound := answerBound{contentSize: o.ContentSize, charge: o.ChargeAnswer}
+	e.AroundOperations(bound.operation)
+	e.AroundFields(bound.field)
 	e.SetQueryCache(o.Documents)
 	e.SetDefaultRulesFn(o.Rules)
 	e.SetErrorPresenter(presenter{o.Log}.present)

@@ -3,6 +3,8 @@ package graphqlhttp
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -17,6 +19,25 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"siteapi/schema"
+)
+
+// Error codes in addition to those of package schema.
+const (
+	// CodePersistedQueryNotFound asks an APQ client to send the whole document.
+	CodePersistedQueryNotFound schema.Code = "PERSISTED_QUERY_NOT_FOUND"
+	// CodeNotTrusted refuses a document that is not one of the trusted documents.
+	CodeNotTrusted schema.Code = "QUERY_NOT_IN_SAFELIST"
+)
+
+var (
+	errNotFound   = &schema.Error{Code: CodePersistedQueryNotFound, Message: "PersistedQueryNotFound"}
+	errNotTrusted = &schema.Error{Code: CodeNotTrusted, Message: "Only trusted documents are accepted here."}
+)
+
+// Memory for automatic persisted queries (APQ).
+const (
+	registeredBytes  = 8 << 20
+	registeredWeight = 256 // bytes for each document beside its text
 )
 
 // DocumentOptions says which documents are accepted.
@@ -266,4 +287,42 @@ func shorten(errs gqlerror.List) gqlerror.List {
 		}
 	}
 	return errs
+}
+
+// addTrusted checks the trusted documents. Its error names all that would be refused.
+func (d *Documents) addTrusted() error {
+	d.byID, d.trusted = map[string]string{}, map[string]bool{}
+	var problems []error
+	for _, t := range d.Trusted {
+		if problem := d.addOneTrusted(t); problem != nil {
+			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
+		}
+	}
+
+	if d.TrustedOnly && len(d.Trusted) == 0 {
+		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
+	}
+
+	return errors.Join(problems...)
+}
+
+func (d *Documents) addOneTrusted(t TrustedDocument) error {
+	parsed, err := d.parse(t.Text)
+	if err != nil {
+		return err
+	}
+	form := canonical(parsed.ast) // before the check, which may remove hints
+	if errs := d.check(parsed); len(errs) > 0 {
+		return errs[0]
+	}
+
+	for _, id := range t.IDs {
+		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
+			return fmt.Errorf("its id %q is missing or belongs to another document", id)
+		}
+		d.byID[id] = t.Text
+	}
+
+	d.trusted[form] = true
+	return nil
 }

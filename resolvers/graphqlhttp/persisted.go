@@ -1,30 +1,6 @@
 package graphqlhttp
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-
-	"siteapi/schema"
-)
-
-// Error codes in addition to those of package schema.
-const (
-	// CodePersistedQueryNotFound asks an APQ client to send the whole document.
-	CodePersistedQueryNotFound schema.Code = "PERSISTED_QUERY_NOT_FOUND"
-	// CodeNotTrusted refuses a document that is not one of the trusted documents.
-	CodeNotTrusted schema.Code = "QUERY_NOT_IN_SAFELIST"
-)
-
-var (
-	errNotFound   = &schema.Error{Code: CodePersistedQueryNotFound, Message: "PersistedQueryNotFound"}
-	errNotTrusted = &schema.Error{Code: CodeNotTrusted, Message: "Only trusted documents are accepted here."}
-)
-
-// Memory for automatic persisted queries (APQ).
-const (
-	registeredBytes  = 8 << 20
-	registeredWeight = 256 // bytes for each document beside its text
-)
+import "siteapi/schema"
 
 // resolve fills in the document of a request that names one: a trusted document, or one
 // that a client has registered (APQ). The hash that it returns, which is usually empty,
@@ -53,9 +29,4 @@ func (d *Documents) resolve(req *request) (hash string, _ *schema.Error) {
 	default:
 		return "", errNotFound
 	}
-}
-
-func hashText(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

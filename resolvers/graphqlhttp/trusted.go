@@ -2,7 +2,8 @@ package graphqlhttp
 
 import (
 	"bytes"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,40 +121,8 @@ func readManifest(path string) ([]TrustedDocument, error) {
 	return list, nil
 }
 
-// addTrusted checks the trusted documents. Its error names all that would be refused.
-func (d *Documents) addTrusted() error {
-	d.byID, d.trusted = map[string]string{}, map[string]bool{}
-	var problems []error
-	for _, t := range d.Trusted {
-		if problem := d.addOneTrusted(t); problem != nil {
-			problems = append(problems, fmt.Errorf("trusted document %s: %w", t.Name, problem))
-		}
-	}
-
-	if d.TrustedOnly && len(d.Trusted) == 0 {
-		problems = append(problems, errors.New("only trusted documents are accepted, but there are none"))
-	}
-
-	return errors.Join(problems...)
-}
-
-func (d *Documents) addOneTrusted(t TrustedDocument) error {
-	parsed, err := d.parse(t.Text)
-	if err != nil {
-		return err
-	}
-	form := canonical(parsed.ast) // before the check, which may remove hints
-	if errs := d.check(parsed); len(errs) > 0 {
-		return errs[0]
-	}
-
-	for _, id := range t.IDs {
-		if known, ok := d.byID[id]; id == "" || ok && known != t.Text {
-			return fmt.Errorf("its id %q is missing or belongs to another document", id)
-		}
-		d.byID[id] = t.Text
-	}
-
-	d.trusted[form] = true
-	return nil
+// hashText returns the id of a document: the SHA-256 of its text in hexadecimal.
+func hashText(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }

@@ -32,17 +32,6 @@ func scale(currency string) int64 {
 	return int64(math.Pow10(places))
 }
 
-// Units returns an amount of minor units in units of the currency.
-func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
-
-// SpreadPercent returns the spread in percent.
-func (r *Rules) SpreadPercent() float64 { return float64(r.Spread) / (whole / 100) }
-
-// minor returns an amount of units in minor units, to the nearest one.
-func (r *Rules) minor(units float64) int64 {
-	return int64(math.Round(units * float64(scale(r.Currency))))
-}
-
 // decimal returns a number as an integer of 10^-decimals. False where it has more decimals:
 // what editors wrote is read by its digits, so that 0.1 is a tenth.
 func decimal(number float64, decimals int) (int64, bool) {

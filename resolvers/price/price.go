@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"math/big"
 	"slices"
 )
@@ -193,4 +194,15 @@ func rounded(n, d *big.Int) *big.Int {
 	twice := new(big.Int).Lsh(n, 1)
 	twice.Add(twice, d)
 	return twice.Div(twice, new(big.Int).Lsh(d, 1)) // Euclid's division, which rounds down here
+}
+
+// Units returns an amount of minor units in units of the currency.
+func (r *Rules) Units(minor int64) float64 { return float64(minor) / float64(scale(r.Currency)) }
+
+// SpreadPercent returns the spread in percent.
+func (r *Rules) SpreadPercent() float64 { return float64(r.Spread) / (whole / 100) }
+
+// minor returns an amount of units in minor units, to the nearest one.
+func (r *Rules) minor(units float64) int64 {
+	return int64(math.Round(units * float64(scale(r.Currency))))
 }
