@@ -14,11 +14,33 @@ import (
 
 // proxy stands between a service and PostgreSQL. It closes the next connection that
 // commits after it sent the statement in `after`: PostgreSQL gets the COMMIT, and its
-// answer is lost.
+// answer is lost. What contains the text in `drop` never arrives.
 type proxy struct {
 	net.Listener
-	server string
-	after  atomic.Value // string
+	server  string
+	after   atomic.Value // string
+	drop    atomic.Pointer[string]
+	dropped atomic.Int64
+}
+
+// newProxy starts a proxy for a database, and returns the address of the database behind it.
+func newProxy(t *testing.T, database string) (p *proxy, address string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p = &proxy{server: u.Host}
+	p.after.Store("")
+	if p.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	go p.serve()
+
+	u.Host = p.Addr().String()
+	return p, u.String()
 }
 
 func (p *proxy) serve() {
@@ -51,6 +73,12 @@ func (p *proxy) forward(client net.Conn) {
 			return
 		}
 
+		if drop := p.drop.Load(); drop != nil && bytes.Contains(buffer[:n], []byte(*drop)) {
+			p.dropped.Add(1)
+			client.Close()
+			return
+		}
+
 		if after := p.after.Load().(string); after != "" && bytes.Contains(buffer[:n], []byte(after)) {
 			armed = after
 		}
@@ -76,21 +104,8 @@ func (p *proxy) forward(client net.Conn) {
 // the stored lead and makes no second one.
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
-	address, err := url.Parse(pgserver.Start(t).NewDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	p := &proxy{server: address.Host}
-	p.after.Store("")
-	if p.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	go p.serve()
-
-	address.Host = p.Addr().String()
-	s := startService(t, map[string]string{"DATABASE_URL": address.String()})
+	p, address := newProxy(t, pgserver.Start(t).NewDatabase(t))
+	s := startService(t, map[string]string{"DATABASE_URL": address})
 
 	p.after.Store("INSERT INTO submissions")
 	input := object{"input": validLead("s")}
@@ -115,7 +130,7 @@ func TestLostCommit(t *testing.T) {
 	}
 
 	p.after.Store("DELETE FROM submissions")
-	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + address.String()}
+	env := []string{"ENVIRONMENT=development", "DATA_DIR=" + s.dataDir, "DATABASE_URL=" + address}
 	for _, want := range []int{1, 0} {
 		if out, code := command(t, env,
 			"leads", "erase", "--email", "ana@example.com", "--yes", "--server", s.base); code != want {

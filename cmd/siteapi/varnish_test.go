@@ -244,7 +244,7 @@ func TestEdgeAnswersReaders(t *testing.T) {
 	}
 }
 
-// TestEdgeInBurst publishes again and again.
+// TestEdgeInBurst publishes 100 times in a minute.
 func TestEdgeInBurst(t *testing.T) {
 	t.Parallel()
 	e := newEdgeTrial(t)
@@ -252,19 +252,20 @@ func TestEdgeInBurst(t *testing.T) {
 	e.purges.n.Store(0)
 
 	began := time.Now()
-	for i := range 30 {
+	for i := range 99 {
 		e.publish(fmt.Sprintf("burst %d", i))
 		e.edge.do("GET", heroPath, "")
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(time.Until(began.Add(time.Duration(i+1) * 600 * time.Millisecond)))
 	}
-	took := e.shows("burst 29")
+	e.publish("burst 99")
+	took := e.shows("burst 99")
 	e.settled()
 
-	n, most := e.purges.n.Load(), int64(time.Since(began)/(2*time.Second))+3
-	if t.Logf("%d purges, the last publication is at the edge after %v", n, took); n > most {
+	n, most := e.purges.n.Load(), int64(time.Since(began)/(2*time.Second))+2
+	if t.Logf("%d purges in %v, the last publication is at the edge after %v", n, time.Since(began), took); n > most {
 		t.Errorf("%d purges, want %d at most", n, most)
 	}
-	if took > 20*time.Second {
+	if took > 20*time.Second { // 3 s if the machine is not busy
 		t.Errorf("the last publication is at the edge after %v", took)
 	}
 }

@@ -143,11 +143,11 @@ func (q *Queue) ContentChanged(ctx context.Context, keys []string) {
 	for _, r := range q.receivers {
 		r.changed(keys, at)
 		group.Go(func() { q.enqueueChange(ctx, r, changeArgs{keys, at.UTC()}) })
-		group.Go(func() {
+		go func() {
 			if pause(ctx, changeGather) {
 				_ = r.tell(ctx, keys, at) // the job tries again if it fails
 			}
-		})
+		}()
 	}
 	group.Wait()
 }

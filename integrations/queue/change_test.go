@@ -135,6 +135,36 @@ func TestChangeSurvivesRestart(t *testing.T) {
 	})
 }
 
+// TestTenMinutesOfFailure: what was published while the receiver was down is told in one
+// call, soon after its return. How long it was down makes no difference to the retries.
+func TestTenMinutesOfFailure(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		c := &cdn{down: true}
+		q := db(t, tells(map[string]*cdn{"edge": c}))
+		for i := range 10 {
+			q.addChange("edge", []string{string("ab"[i%2])}, time.Now().Add(-time.Duration(i)*time.Minute))
+		}
+		q.start(t)
+		eventually(t, "it is tried", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.tried > 1
+		})
+
+		back := time.Now()
+		c.set(false)
+		eventually(t, "it is told", func() bool { return len(c.told()) > 0 })
+		took := time.Since(back)
+		eventually(t, "nothing waits", func() bool { return behind(t, q, "edge") == 0 })
+
+		t.Logf("it is told %v after its return", took)
+		if told := slices.Concat(c.told()...); took > 20*time.Second || // 5 s if the machine is not busy
+			!slices.Contains(told, "a") || !slices.Contains(told, "b") || len(c.told()) > 2 {
+			t.Errorf("%v after its return it is told %v", took, c.told())
+		}
+	})
+}
+
 // TestHourOfFailure: everything, once, replaces what waits.
 func TestHourOfFailure(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {

@@ -1,34 +1,78 @@
 package content
 
-import "context"
+import (
+	"context"
+	"time"
 
-// announce tells the edge of content that this process fetched, or found in the cache
-// after its start, unless it was told of the same.
-func (c *Service) announce(ctx context.Context, l *localeContent, revision string) {
+	"siteapi/integrations/store"
+)
+
+// The edge is told of each new revision of a locale's content, by the instance that has a
+// lease. The note of the lease is the revision that was told last, written after the calls
+// are durable. So what an instance was killed before it told, another one tells, or the
+// same one after its next start.
+const (
+	announceLease = "announced:" // and the key of the content
+
+	// announceGrace is how long an instance leaves it to another one, which has fetched the
+	// content or has the lease.
+	announceGrace = 5 * time.Second
+)
+
+// announce tells the edge of a revision after a time, unless the edge was told of it or
+// the revision has been replaced by then.
+func (c *Service) announce(l *localeContent, revision string, after time.Duration) {
 	if c.TellEdge == nil {
 		return
 	}
-
-	l.announcing.Lock()
-	defer l.announcing.Unlock()
-	if l.announced == "" { // compare with what was served before the start
-		if copied, err := c.loadFallback(ctx, l); err == nil {
-			l.announced = copied.Revision
-		}
-	}
-	if l.announced == revision {
+	if last := l.announced.Swap(&revision); last != nil && *last == revision {
 		return
 	}
 
-	l.announced = revision
-	c.Count("content_changed", string(l.locale))
-	c.start(func(ctx context.Context) { c.TellEdge(ctx, []string{l.key}) })
+	c.start(func(ctx context.Context) {
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(after):
+			}
+
+			now, ok := c.Revision(string(l.locale))
+			if after > 0 && ok && now != revision || c.announceNow(ctx, l, revision) {
+				return
+			}
+			after = announceGrace
+		}
+	})
 }
 
-// skipAnnouncing notes content that this process found in the cache later: the instance
-// that fetched it has announced it.
-func (c *Service) skipAnnouncing(l *localeContent, revision string) {
-	l.announcing.Lock()
-	defer l.announcing.Unlock()
-	l.announced = revision
+// announceNow tells the edge of a revision if it was not told of it. It returns false
+// while another instance has the lease.
+func (c *Service) announceNow(ctx context.Context, l *localeContent, revision string) (done bool) {
+	try, cancel := context.WithTimeout(ctx, confirmWait)
+	defer cancel()
+
+	lease, _, err := c.Leases.Lease(try, announceLease+l.key)
+	if err == nil && lease.Note == revision {
+		return true
+	}
+
+	// Without the database the edge is told all the same.
+	lease = store.Lease{Name: announceLease + l.key, Holder: c.instance, Note: lease.Note}
+	if held, err := c.Leases.HoldLease(try, lease, announceGrace); err == nil && !held {
+		return false
+	}
+
+	c.Count("content_changed", string(l.locale))
+	c.TellEdge(ctx, []string{l.key})
+	if ctx.Err() != nil || *l.announced.Load() != revision {
+		return true // it may not be durable, or is not the latest
+	}
+
+	lease.Note = revision
+	if _, err := c.Leases.HoldLease(ctx, lease, 0); err != nil {
+		c.Log.Warn().Err(err).Str("locale", string(l.locale)).
+			Msg("recording what the edge was told: it is told again after the next start")
+	}
+	return true
 }

@@ -120,7 +120,11 @@ func (c *Service) open(
 		return latest.Snapshot, nil
 	}
 
-	first := l.latest.Load() == nil
+	grace := announceGrace
+	if l.latest.Load() == nil {
+		grace = 0 // after the start nobody else may be there
+	}
+
 	loaded, isNew, err := c.decode(ctx, l, s, entry)
 	if err != nil {
 		return nil, err
@@ -128,12 +132,7 @@ func (c *Service) open(
 
 	if isNew {
 		c.storePrices(loaded.Prices)
-
-		if first {
-			c.announce(ctx, l, loaded.Revision)
-		} else {
-			c.skipAnnouncing(l, loaded.Revision)
-		}
+		c.announce(l, loaded.Revision, grace)
 
 		if err := c.saveFallback(l, loaded, entry.Value); err != nil {
 			c.Log.Warn().Ctx(ctx).Err(err).Str("locale", string(l.locale)).
@@ -212,7 +211,7 @@ func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, cache.Li
 	l.fetched.Store(&now)
 	c.Count("content_fill", "ok")
 	if s, ok := readStamp(value); ok {
-		c.announce(ctx, l, string(s.revision))
+		c.announce(l, string(s.revision), 0)
 	}
 	return value, c.Life, nil
 }

@@ -4,6 +4,7 @@ package content
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -40,7 +41,7 @@ type Options struct {
 	// process knows only its own.
 	Invalidations store.Invalidations
 
-	Leases store.Leases // only Watch needs it
+	Leases store.Leases // only Watch and TellEdge need it
 	Log    zerolog.Logger
 	Now    func() time.Time
 	Count  func(event, detail string) // optional: counts events
@@ -65,10 +66,11 @@ type Options struct {
 type Service struct {
 	Options
 
-	formats *schema.Formats
-	types   []string // document types that are fetched
-	origin  string   // identifies what content is made from: the source, the types and the form
-	locales map[schema.Locale]*localeContent
+	formats  *schema.Formats
+	types    []string // document types that are fetched
+	origin   string   // identifies what content is made from: the source, the types and the form
+	locales  map[schema.Locale]*localeContent
+	instance string // holder of the leases on announcements
 
 	confirming sync.Mutex
 	confirmed  atomic.Int64 // connection to the cache for which generations were read, from 1
@@ -89,12 +91,10 @@ type localeContent struct {
 	fetched    atomic.Pointer[time.Time]     // when this process last fetched; nil: never
 	paused     atomic.Int64                  // earliest time of the next fetch, in Unix milliseconds
 
-	announcing sync.Mutex
-	announced  string // revision that the edge was told of last; empty: this process has told it of none
-
-	opening    sync.Mutex // held while an entry is decoded
-	saving     sync.Mutex // held while the fallback copy is written
-	discarding sync.Mutex // held while an unusable entry is removed
+	announced  atomic.Pointer[string] // revision that the edge was or is being told of
+	opening    sync.Mutex             // held while an entry is decoded
+	saving     sync.Mutex             // held while the fallback copy is written
+	discarding sync.Mutex             // held while an unusable entry is removed
 
 	// storedPrices is the revision of the rules of prices that this process last stored.
 	storedPrices atomic.Pointer[string]
@@ -115,10 +115,11 @@ func New(o Options) *Service {
 	}
 
 	c := &Service{
-		Options: o,
-		formats: schema.NewFormats(),
-		types:   []string{SettingsType, cms.OptionType, cms.RulesType},
-		locales: map[schema.Locale]*localeContent{},
+		Options:  o,
+		formats:  schema.NewFormats(),
+		types:    []string{SettingsType, cms.OptionType, cms.RulesType},
+		locales:  map[schema.Locale]*localeContent{},
+		instance: rand.Text(),
 	}
 
 	for _, t := range o.Types {
