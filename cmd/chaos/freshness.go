@@ -212,7 +212,7 @@ func (e *editor) watch(
 
 			left += len(states) - seen[id]
 			if seen[id] < len(states) && time.Since(states[seen[id]].at) > 2*freshAlways {
-				err = fmt.Errorf("%s never showed %+v of %s", r.service.Base, states[seen[id]], id)
+				err = fmt.Errorf("%s never showed %q of %s", r.service.Base, states[seen[id]].title, id)
 			}
 		}
 		e.mu.Unlock()
@@ -277,7 +277,7 @@ func (e *editor) compare(ctx context.Context) error {
 		shown := r.read(ctx)
 		for id, states := range e.docs {
 			if last := states[len(states)-1]; shown[id] != last.title {
-				return fmt.Errorf("%s shows %q of %s, published is %+v", r.service.Base, shown[id], id, last)
+				return fmt.Errorf("%s shows %q of %s, published is %q", r.service.Base, shown[id], id, last.title)
 			}
 		}
 		for id := range shown {

@@ -29,12 +29,6 @@ func (c *call) record(ctx context.Context, entries ...store.AuditEntry) error {
 	return c.db.Tables.Record(ctx, entries...)
 }
 
-// record stores that leads were listed or exported.
-func (l *leadFilter) record(ctx context.Context, c *call, action schema.AuditAction, n int) error {
-	f := store.Filter{Search: l.search, Email: l.email, Since: l.period.since, Until: l.period.until}
-	return c.record(ctx, c.entry(action, "", resolvers.FilterDetail(f, l.state, n)))
-}
-
 func (d Deps) auditCommands() *cobra.Command {
 	return group("audit", "what operators did with leads",
 		d.onDatabase("verify", "check that no entry was changed or removed; exit code 2: one was", &verifyAudit{},

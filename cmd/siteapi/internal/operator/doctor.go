@@ -36,8 +36,7 @@ func (d Deps) doctorCommand() *cobra.Command {
 		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
 }
 
-// examine is the only action that goes on with settings that cannot be used: it reports
-// them.
+// examine reports settings that cannot be used, and goes on.
 type examine struct {
 	server server
 	strict bool
@@ -49,6 +48,8 @@ func (cmd *examine) flags(f *pflag.FlagSet) {
 	cmd.server.flags(f)
 	cmd.result.flags(f)
 }
+
+func (*examine) tolerant() {}
 
 func (cmd *examine) run(ctx context.Context, c *call) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

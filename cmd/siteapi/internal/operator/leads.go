@@ -18,10 +18,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/crm"
 	"siteapi/integrations/store"
+	"siteapi/resolvers"
 	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
@@ -94,6 +94,12 @@ func (l *leadFilter) leads(
 	err = c.rules.AddDeliveries(ctx, list...)
 	withoutCycles(list)
 	return list, more, err
+}
+
+// record stores that leads were listed or exported.
+func (l *leadFilter) record(ctx context.Context, c *call, action schema.AuditAction, n int) error {
+	f := store.Filter{Search: l.search, Email: l.email, Since: l.period.since, Until: l.period.until}
+	return c.record(ctx, c.entry(action, "", resolvers.FilterDetail(f, l.state, n)))
 }
 
 // withoutCycles removes the link from each delivery to its lead, with which it could not
@@ -371,28 +377,6 @@ func (cmd *eraseLeads) address() (string, error) {
 	}
 
 	return email, nil
-}
-
-// OutOfReach names the copies of a lead that an erasure leaves, with these settings.
-func OutOfReach(s *config.Settings) []string {
-	list := []string{
-		"backups and folders before-restore-…: they keep it until they are removed; " +
-			"after a restore, erase again",
-		"copies that people made: exports, downloaded PDFs, e-mails",
-	}
-
-	add := func(setUp bool, text string) {
-		if setUp {
-			list = append(list, text)
-		}
-	}
-	add(s.LeadWebhookURL != "", "what the receiver at LEAD_WEBHOOK_URL keeps")
-	add(s.CMSDriver != "file", "the history of the CMS")
-	add(s.DatabaseURL != nil, "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL")
-	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
-		"PDFs in the memory of other instances, for an hour at most")
-	add(s.SMTPURL != nil, "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO")
-	return list
 }
 
 func printErasure(c *call, r *schema.ErasureReceipt) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -70,29 +71,6 @@ type CMS interface {
 	leads.CMS
 }
 
-// Commands returns all commands of this package.
-func Commands(d Deps) []*cobra.Command {
-	return []*cobra.Command{
-		d.leadsCommands(),
-		d.deliveriesCommands(),
-		d.auditCommands(),
-		d.funnelCommand(),
-		d.doctorCommand(),
-		d.configCommand(),
-		d.readyCommand(),
-		d.backupCommand(),
-		d.restoreCommand(),
-		d.migrateCommand(),
-		d.edgeCommands(),
-		d.storeCommands(),
-		d.priceCommand(),
-		d.cmsCommands(),
-		d.crmCommands(),
-		d.mailCommands(),
-		d.sdlCommand(),
-	}
-}
-
 // databaseSettings are the settings that locate the database.
 func databaseSettings() []string { return []string{"ENVIRONMENT", "DATA_DIR", "DATABASE_URL"} }
 
@@ -114,6 +92,13 @@ type plain func(ctx context.Context, c *call) error
 func (plain) flags(*pflag.FlagSet) {}
 
 func (do plain) run(ctx context.Context, c *call) error { return do(ctx, c) }
+
+// tolerant is an action that goes on with settings that cannot be used, which call.wrong
+// holds.
+type tolerant interface {
+	action
+	tolerant()
+}
 
 // opened is an action on the database, which it opens first.
 type opened struct{ action }
@@ -159,7 +144,7 @@ func (d Deps) command(use, short string, settings []string, do action, examples 
 
 			c.settings, err = config.Read(d.Getenv, settings...)
 			c.wrong, _ = errors.AsType[config.Problems](err)
-			if _, goesOn := do.(*examine); err != nil && !goesOn {
+			if _, goesOn := do.(tolerant); err != nil && !goesOn {
 				return err
 			}
 
@@ -270,4 +255,31 @@ func (d Deps) databaseIdle(s *config.Settings) bool {
 	}
 	lock, err := d.LockSQLite(s)
 	return err == nil && lock.Close() == nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// OutOfReach names the copies of a lead that an erasure leaves, with these settings.
+func OutOfReach(s *config.Settings) []string {
+	list := []string{
+		"backups and folders before-restore-…: they keep it until they are removed; " +
+			"after a restore, erase again",
+		"copies that people made: exports, downloaded PDFs, e-mails",
+	}
+
+	add := func(setUp bool, text string) {
+		if setUp {
+			list = append(list, text)
+		}
+	}
+	add(s.LeadWebhookURL != "", "what the receiver at LEAD_WEBHOOK_URL keeps")
+	add(s.CMSDriver != "file", "the history of the CMS")
+	add(s.DatabaseURL != nil, "the removed rows of PostgreSQL until the next VACUUM, and its archived WAL")
+	add(s.DatabaseURL != nil && s.CacheURL.Scheme == "memory",
+		"PDFs in the memory of other instances, for an hour at most")
+	add(s.SMTPURL != nil, "mails that were sent, in the mailboxes of the visitor and of SALES_MAIL_TO")
+	return list
 }

@@ -156,8 +156,3 @@ func writeFile(path string, overwrite bool, write func(io.Writer) error) error {
 
 	return atomicfile.Write(path, write)
 }
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
