@@ -127,59 +127,57 @@ func (s *Server) routedSegment(path string) string {
 }
 
 // setHeaders adds headers against type sniffing, and a policy under which nothing is
-// loaded or framed; pages replace it. While the service drains, each connection is closed
+// loaded or framed; pages replace it. Pages of the origins may read responses, and get
+// answers to their preflight requests. While the service drains, each connection is closed
 // with its next response.
-func (s *Server) setHeaders(next http.Handler) http.Handler {
+func (s *Server) setHeaders(origins []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
 		if r.Method != http.MethodPost {
-			w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+			h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		}
 		if s.draining.Load() {
-			w.Header().Set("Connection", "close")
+			h.Set("Connection", "close")
 		}
 
+		if allowOrigin(h, origins, r.Header.Get("Origin")) &&
+			r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			answerPreflight(w)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// allowOrigins answers preflight requests and lets pages of the site read responses. Where
-// any origin may, every response says so: a shared cache keeps one for all.
-func (s *Server) allowOrigins(next http.Handler) http.Handler {
-	origins := s.Settings.CORSOrigins
-	anyOrigin := slices.Contains(origins, "*")
+// allowOrigin lets a page of one of the origins read the response. Where any origin may,
+// every response says so: a shared cache keeps one for all.
+func allowOrigin(h http.Header, origins []string, origin string) bool {
+	switch {
+	case slices.Contains(origins, "*"):
+		origin = "*"
+	case len(origins) > 0:
+		h.Add("Vary", "Origin")
+	}
+	if origin == "" || !slices.Contains(origins, origin) {
+		return false
+	}
 
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, origin := w.Header(), r.Header.Get("Origin")
-		switch {
-		case anyOrigin:
-			origin = "*"
-		case len(origins) > 0:
-			h.Add("Vary", "Origin")
-		}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers",
+		"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
+	return true
+}
 
-		if origin == "" || !slices.Contains(origins, origin) {
-			next.ServeHTTP(w, r)
-			return
-		}
-
-		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers",
-			"X-Request-Id, ETag, Retry-After, Content-Disposition, "+schema.HeaderDropped)
-
-		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
-			h.Set("Access-Control-Allow-Headers",
-				"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
-					"Apollo-Require-Preflight, CF-Turnstile-Response, "+
-					// Headers that tracing in browsers and clients of GraphQL add to each request.
-					"traceparent, tracestate, baggage, sentry-trace, "+
-					"apollographql-client-name, apollographql-client-version")
-			h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-
-		next.ServeHTTP(w, r)
-	})
+func answerPreflight(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Idempotency-Key, X-Request-Id, "+
+			"Apollo-Require-Preflight, CF-Turnstile-Response, "+
+			// Headers that tracing in browsers and clients of GraphQL add to each request.
+			"traceparent, tracestate, baggage, sentry-trace, "+
+			"apollographql-client-name, apollographql-client-version")
+	h.Set("Access-Control-Max-Age", "7200") // seconds for which a browser keeps the answer
+	w.WriteHeader(http.StatusNoContent)
 }

@@ -69,10 +69,9 @@ func New(o Options) *Server {
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
 
 	limited := s.limitRequests(http.HandlerFunc(s.route))
-	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, o.Trace(
-		s.logAccess(s.setHeaders(s.allowOrigins(limited)))),
-	))
-	s.admin = s.newHTTPServer(s.withCaller(true, o.Trace(s.logAccess(s.setHeaders(limited)))))
+	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage,
+		o.Trace(s.logAccess(s.setHeaders(o.Settings.CORSOrigins, limited)))))
+	s.admin = s.newHTTPServer(s.withCaller(true, o.Trace(s.logAccess(s.setHeaders(nil, limited)))))
 	return s
 }
 
