@@ -134,6 +134,9 @@ func TestExamplesWork(t *testing.T) {
 
 	for _, rt := range a.routes {
 		target, body := rt.path+"?", ""
+		for _, p := range rt.segments {
+			target = strings.Replace(target, "{"+p.Variable+"}", fmt.Sprint(rt.example(p.Variable)), 1)
+		}
 		for _, p := range rt.params {
 			if value, ok := rt.example(p.Variable).(string); ok {
 				target += p.Variable + "=" + value + "&"
