@@ -64,6 +64,11 @@ func operatorError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return notFound("There is no such lead.")
+	case errors.Is(err, leads.ErrChanged):
+		return &schema.Error{
+			Code:    schema.CodeConflict,
+			Message: "Somebody was faster: the lead is in another state now.",
+		}
 	case errors.Is(err, leads.ErrNotInReview):
 		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
 	case errors.Is(err, leads.ErrUnreleased):

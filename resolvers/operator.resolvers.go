@@ -29,16 +29,17 @@ func (r *mutationResolver) ResendLead(ctx context.Context, id string, target sch
 	})
 }
 
-func (r *mutationResolver) ReleaseLead(ctx context.Context, id string) (*schema.Lead, error) {
+func (r *mutationResolver) ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
 	return r.changeLead(ctx, "releaseLead", id, func(lead *schema.Lead) error {
-		_, err := r.Operators.Archive.Release(ctx, lead.ID, r.done(ctx, schema.AuditActionReleased, lead.ID, nil))
-		return err
+		audit := r.done(ctx, schema.AuditActionReleased, lead.ID, nil)
+		return r.Operators.Release(ctx, lead, schema.ValueOr(expected, ""), audit)
 	})
 }
 
-func (r *mutationResolver) RejectLead(ctx context.Context, id string) (*schema.Lead, error) {
+func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error) {
 	return r.changeLead(ctx, "rejectLead", id, func(lead *schema.Lead) error {
-		return r.Operators.Reject(ctx, lead.ID, r.done(ctx, schema.AuditActionRejected, lead.ID, nil))
+		audit := r.done(ctx, schema.AuditActionRejected, lead.ID, nil)
+		return r.Operators.Reject(ctx, lead, schema.ValueOr(expected, ""), audit)
 	})
 }
 

@@ -13,6 +13,7 @@ const (
 	CodeForbidden            Code = "FORBIDDEN"
 	CodeNotFound             Code = "NOT_FOUND"
 	CodeMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	CodeConflict             Code = "CONFLICT"
 	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
 	CodeUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
@@ -32,6 +33,7 @@ var statuses = []struct {
 	{CodeForbidden, http.StatusForbidden},
 	{CodeNotFound, http.StatusNotFound},
 	{CodeMethodNotAllowed, http.StatusMethodNotAllowed},
+	{CodeConflict, http.StatusConflict},
 	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge},
 	{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType},
 	{CodeIdempotencyKeyReused, http.StatusUnprocessableEntity},

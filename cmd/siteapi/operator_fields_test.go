@@ -146,9 +146,25 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		}
 	}
 
+	expecting := func(field, id string, state schema.LeadState) string {
+		t.Helper()
+		_, code := b.asks(`mutation { changed: ` + field + `(id: "` + id + `", expected: ` +
+			string(state) + `) { state } }`)
+		return code
+	}
+
 	change("rejectLead", stefania, "BAD_USER_INPUT", "")
 	change("rejectLead", "nosuch12", "NOT_FOUND", "")
 	change("rejectLead", spam, "", schema.LeadStateRejected)
+
+	// Of two who decide about what they saw in review, the second is told.
+	for _, field := range []string{"releaseLead", "rejectLead"} {
+		for _, id := range []string{spam, stefania} {
+			if code := expecting(field, id, schema.LeadStateInReview); code != "CONFLICT" {
+				t.Errorf("%s, although somebody was faster: %q", field, code)
+			}
+		}
+	}
 	change("rejectLead", spam, "BAD_USER_INPUT", "") // it is not in review any more
 
 	if _, code := b.asks(`mutation { changed: resendLead(id: "` + spam +
@@ -188,6 +204,7 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		t.Errorf("retrying an unknown delivery: %q", code)
 	}
 
+	decideAtOnce(t, s, expecting)
 	readsEveryPage(t, b, person)
 
 	data, code = b.asks(`{ funnel { submissions steps { count } weeks { week } } ` +
@@ -238,6 +255,31 @@ func testOperatorFields(t *testing.T, s *site, b *browser) {
 		if strings.Contains(log, personal) {
 			t.Errorf("%q is in the log", personal)
 		}
+	}
+}
+
+// decideAtOnce lets four release a lead and four reject it at the same time: one wins, and
+// the others are told.
+func decideAtOnce(t *testing.T, s *site, expecting func(field, id string, state schema.LeadState) string) {
+	t.Helper()
+	bot := newLead("decided-at-once")
+	bot["website"] = "https://spam.example"
+	_, answer := s.post("/api/quote/submit", bot)
+	id, _ := answer["submissionId"].(string)
+
+	codes := make(chan string, 8)
+	for i := range cap(codes) {
+		go func() {
+			codes <- expecting([]string{"releaseLead", "rejectLead"}[i%2], id, schema.LeadStateInReview)
+		}()
+	}
+
+	got := map[string]int{}
+	for range cap(codes) {
+		got[<-codes]++
+	}
+	if got[""] != 1 || got["CONFLICT"] != 7 {
+		t.Errorf("of eight decisions at once: %v", got)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestRetention(t *testing.T) {
 	}
 
 	stubs.recover()
-	if _, err := s.app.data.Archive.Release(t.Context(), "review"); err != nil {
+	if _, err := s.app.data.Archive.Release(t.Context(), "review", false); err != nil {
 		t.Fatal(err)
 	}
 

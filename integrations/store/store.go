@@ -126,8 +126,8 @@ type Archive interface {
 	// Release ends the review of a lead, or revokes its rejection, and creates its
 	// deliveries in one transaction. It returns false, and changes nothing, if the
 	// lead was neither in review nor rejected, and ErrNotFound if the id is
-	// unknown.
-	Release(ctx context.Context, id string, audit ...AuditEntry) (released bool, err error)
+	// unknown. If undecided is set, a rejected lead stays as it is, too.
+	Release(ctx context.Context, id string, undecided bool, audit ...AuditEntry) (released bool, err error)
 
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)

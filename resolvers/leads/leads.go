@@ -179,16 +179,46 @@ func noMailReason(lead *schema.Lead) *string {
 var (
 	ErrNotInReview = errors.New("the lead is not in review")
 	ErrUnreleased  = errors.New("the lead is in review or was rejected: release it first")
+	ErrChanged     = errors.New("the lead is not in the expected state any more")
 )
 
 // Reject ends the review of a lead so that it is never delivered. It returns
-// [ErrNotInReview] if the lead is not in review.
-func (s *Service) Reject(ctx context.Context, id string, audit store.AuditEntry) error {
-	rejected, err := s.Archive.Reject(ctx, id, audit)
-	if err == nil && !rejected {
-		err = ErrNotInReview
+// [ErrNotInReview] if the lead is not in review, or [ErrChanged] if its state is not the
+// expected one; an empty one is any.
+func (s *Service) Reject(
+	ctx context.Context, lead *schema.Lead, expected schema.LeadState, audit store.AuditEntry,
+) error {
+	if expected != "" && lead.State != expected {
+		return ErrChanged
 	}
-	return err
+
+	rejected, err := s.Archive.Reject(ctx, lead.ID, audit)
+	switch {
+	case err != nil || rejected:
+		return err
+	case expected == schema.LeadStateInReview: // until a moment ago
+		return ErrChanged
+	}
+	return ErrNotInReview
+}
+
+// Release ends the review of a lead, or takes back its rejection, and delivers it. It
+// returns [ErrChanged] if its state is not the expected one; an empty one is any.
+func (s *Service) Release(
+	ctx context.Context, lead *schema.Lead, expected schema.LeadState, audit store.AuditEntry,
+) error {
+	if expected != "" && lead.State != expected {
+		return ErrChanged
+	}
+
+	released, err := s.Archive.Release(ctx, lead.ID, expected == schema.LeadStateInReview, audit)
+	if err != nil || released {
+		return err
+	}
+	if expected == schema.LeadStateInReview || expected == schema.LeadStateRejected {
+		return ErrChanged // a moment ago
+	}
+	return nil
 }
 
 // Resend delivers a lead to a target once more, unless a delivery to it is under way.

@@ -277,8 +277,8 @@ type ComplexityRoot struct {
 		EraseLeads        func(childComplexity int, email string, dryRun bool) int
 		InvalidateCache   func(childComplexity int, input schema.InvalidateCacheInput) int
 		ReceiveCmsWebhook func(childComplexity int, payload any) int
-		RejectLead        func(childComplexity int, id string) int
-		ReleaseLead       func(childComplexity int, id string) int
+		RejectLead        func(childComplexity int, id string, expected *schema.LeadState) int
+		ReleaseLead       func(childComplexity int, id string, expected *schema.LeadState) int
 		ResendLead        func(childComplexity int, id string, target schema.DeliveryTarget) int
 		RetryDelivery     func(childComplexity int, id string) int
 		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
@@ -1309,7 +1309,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string)), true
+		return e.ComplexityRoot.Mutation.RejectLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
 	case "Mutation.releaseLead":
 		if e.ComplexityRoot.Mutation.ReleaseLead == nil {
 			break
@@ -1320,7 +1320,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string)), true
+		return e.ComplexityRoot.Mutation.ReleaseLead(childComplexity, args["id"].(string), args["expected"].(*schema.LeadState)), true
 	case "Mutation.resendLead":
 		if e.ComplexityRoot.Mutation.ResendLead == nil {
 			break
@@ -2326,15 +2326,26 @@ extend type Mutation {
 
   """
   Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
-  ` + "`" + `NOT_FOUND` + "`" + `.
+  ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `CONFLICT` + "`" + ` for a lead that is not in the expected state.
   """
-  releaseLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+  releaseLead(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "State that the lead was seen in. Left out: any."
+    expected: LeadState
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Rejects a lead in review: it is never delivered, and is deleted after ` + "`" + `SUBMISSION_RETENTION` + "`" + `. ` + "`" + `releaseLead` + "`" + ` undoes it.
-  Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review.
+  Fails with ` + "`" + `NOT_FOUND` + "`" + `, with ` + "`" + `BAD_USER_INPUT` + "`" + ` for a lead that was not in review, and with ` + "`" + `CONFLICT` + "`" + ` for one that is not
+  in the expected state.
   """
-  rejectLead("Id of the lead, or its PDF reference." id: ID! @constraint(maxLength: 64)): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+  rejectLead(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "State that the lead was seen in. Left out: any."
+    expected: LeadState
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
   Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,

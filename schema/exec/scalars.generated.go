@@ -23,8 +23,8 @@ type MutationResolver interface {
 	InvalidateCache(ctx context.Context, input schema.InvalidateCacheInput) (*schema.InvalidateCachePayload, error)
 	RetryDelivery(ctx context.Context, id string) (*schema.Delivery, error)
 	ResendLead(ctx context.Context, id string, target schema.DeliveryTarget) (*schema.Lead, error)
-	ReleaseLead(ctx context.Context, id string) (*schema.Lead, error)
-	RejectLead(ctx context.Context, id string) (*schema.Lead, error)
+	ReleaseLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
+	RejectLead(ctx context.Context, id string, expected *schema.LeadState) (*schema.Lead, error)
 	EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error)
 	TrackQuote(ctx context.Context, input schema.TrackQuoteInput) (*schema.TrackQuotePayload, error)
 	SubmitQuote(ctx context.Context, input schema.SubmitQuoteInput) (*schema.SubmitQuotePayload, error)
@@ -131,6 +131,14 @@ func (ec *executionContext) field_Mutation_rejectLead_args(ctx context.Context, 
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+		func(ctx context.Context, v any) (*schema.LeadState, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["expected"] = arg1
 	return args, nil
 }
 
@@ -145,6 +153,14 @@ func (ec *executionContext) field_Mutation_releaseLead_args(ctx context.Context,
 		return nil, err
 	}
 	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "expected",
+		func(ctx context.Context, v any) (*schema.LeadState, error) {
+			return ec.unmarshalOLeadState2ᚖsiteapiᚋschemaᚐLeadState(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["expected"] = arg1
 	return args, nil
 }
 
@@ -752,7 +768,7 @@ func (ec *executionContext) _Mutation_releaseLead(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ReleaseLead(ctx, fc.Args["id"].(string))
+			return ec.Resolvers.Mutation().ReleaseLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*schema.LeadState))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -819,7 +835,7 @@ func (ec *executionContext) _Mutation_rejectLead(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RejectLead(ctx, fc.Args["id"].(string))
+			return ec.Resolvers.Mutation().RejectLead(ctx, fc.Args["id"].(string), fc.Args["expected"].(*schema.LeadState))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

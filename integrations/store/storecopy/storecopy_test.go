@@ -166,7 +166,7 @@ func TestCopy(t *testing.T) {
 			if p, err := to.PriceRules(t.Context(), "r1"); err != nil || !p.ReplacedAt.Equal(storetest.When()) {
 				t.Errorf("the rules of prices were copied as %+v, %v", p, err)
 			}
-			if ok, err := to.Release(t.Context(), "id-000999"); err != nil || !ok ||
+			if ok, err := to.Release(t.Context(), "id-000999", false); err != nil || !ok ||
 				!slices.Contains(enqueued, "id-000999") {
 				t.Errorf("released %v, %v", ok, err)
 			}

@@ -168,18 +168,18 @@ func review(t *testing.T, s Subject) {
 
 	broken := errors.New("no queue")
 	jobs.Fail = func(string, string) error { return broken }
-	if ok, err := db.Release(t.Context(), "id-000002"); ok || !errors.Is(err, broken) {
+	if ok, err := db.Release(t.Context(), "id-000002", false); ok || !errors.Is(err, broken) {
 		t.Errorf("releasing without a queue: %v, %v", ok, err)
 	}
 	jobs.Fail = nil
-	if _, err := db.Release(t.Context(), "unknown"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Release(t.Context(), "unknown", false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("releasing an unknown one gives %v, want ErrNotFound", err)
 	}
 
 	instances := []Store{db, s.MustOpen(t, jobs)}
 	var released atomic.Int64
 	together(8, func(i int) {
-		ok, err := instances[i%2].Release(t.Context(), "id-000002")
+		ok, err := instances[i%2].Release(t.Context(), "id-000002", false)
 		if err != nil {
 			t.Error(err)
 		}
@@ -233,7 +233,10 @@ func reject(t *testing.T, s Subject) {
 
 	wantSubmit(t, db, Suspicious(2), want, false)
 	s.WantJobs(t, "id-000001")
-	if ok, err := db.Release(t.Context(), "id-000002"); err != nil || !ok {
+	if ok, err := db.Release(t.Context(), "id-000002", true); err != nil || ok {
+		t.Errorf("releasing a rejected one as if nobody had decided: %v, %v", ok, err)
+	}
+	if ok, err := db.Release(t.Context(), "id-000002", false); err != nil || !ok {
 		t.Errorf("releasing a rejected one: %v, %v", ok, err)
 	}
 	s.WantJobs(t, "id-000001", "id-000002")

@@ -42,7 +42,7 @@ func (d Deps) leadsCommands() *cobra.Command {
 		d.onDatabase("release <id or PDF reference> … | --all",
 			"deliver leads that are in review or were rejected",
 			&decideLeads{
-				do:     store.Archive.Release,
+				do:     release,
 				action: schema.AuditActionReleased,
 				done:   "released: the running service delivers them now",
 			},
@@ -248,6 +248,11 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 
 	c.say("%d leads %s", n, cmd.done)
 	return nil
+}
+
+// release delivers a lead that is in review or was rejected.
+func release(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
+	return a.Release(ctx, id, false, audit...)
 }
 
 type exportLeads struct {

@@ -272,7 +272,12 @@ func (s *Store) Reject(ctx context.Context, id string, audit ...store.AuditEntry
 
 // Release ends the review of a lead, or revokes its rejection, and creates its
 // deliveries.
-func (s *Store) Release(ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
+func (s *Store) Release(
+	ctx context.Context, id string, undecided bool, audit ...store.AuditEntry,
+) (bool, error) {
+	if undecided {
+		return s.review(ctx, id, released, "held = 1", audit)
+	}
 	return s.review(ctx, id, released, "held > 0", audit)
 }
 

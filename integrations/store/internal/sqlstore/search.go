@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -231,25 +232,26 @@ func (s *Store) searchNewest(
 		selectLead, c.where(), order(f), searchWindow)
 
 	c.terms = nil
-	for _, t := range searched(f) {
-		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
-			t.args...)
-	}
+	c.haveTerms(searched(f))
 	return s.readPage(ctx, f, "SELECT "+leadColumns+", progress FROM "+next, c)
 }
 
-// searchAll looks for a page of a search by its terms.
+// searchAll looks for a page of a search by the term that the fewest leads have.
 func (s *Store) searchAll(
 	ctx context.Context, f store.Filter, after *LeadRow,
 ) ([]LeadRow, error) {
-	var c conditions
-	for _, t := range searched(f) {
-		c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+t.terms[0], t.args...)
+	terms, err := s.rarestFirst(ctx, searched(f))
+	if err != nil {
+		return nil, err
 	}
-	found := strings.Join(c.terms, " INTERSECT ")
+
+	var c conditions
+	c.add("SELECT DISTINCT submission_id FROM search_terms WHERE "+terms[0].terms[0], terms[0].args...)
+	found := c.terms[0]
 
 	c.terms = []string{"id = submission_id"}
 	c.match(f, after)
+	c.haveTerms(terms[1:])
 
 	// Only the rows of the page are read whole: sorting whole rows would exceed the
 	// memory for sorting.
@@ -258,4 +260,46 @@ func (s *Store) searchAll(
 		found, c.where(), order(f), rowsOf(f),
 	)
 	return s.readPage(ctx, f, selectLead+" WHERE id IN ("+page+")", conditions{args: c.args})
+}
+
+// rarestFirst orders terms by the number of leads that have them, counted up to
+// [searchWindow]. Many leads share a word such as SRL.
+func (s *Store) rarestFirst(ctx context.Context, terms []conditions) ([]conditions, error) {
+	if len(terms) == 1 {
+		return terms, nil
+	}
+
+	type counted struct {
+		term  conditions
+		leads int64
+	}
+	var all []counted
+	for _, t := range terms {
+		var c conditions
+		c.add(t.terms[0], t.args...)
+		found := fmt.Sprintf("(SELECT 1 FROM search_terms%s LIMIT %d) AS found", c.where(), searchWindow)
+
+		n := counted{term: t}
+		err := s.db.Query(ctx, "SELECT count(*) FROM "+found, c.args,
+			func(scan Scan) error { return scan(&n.leads) })
+		if err != nil {
+			return nil, fmt.Errorf("counting the leads of a search term: %w", err)
+		}
+		all = append(all, n)
+	}
+
+	slices.SortStableFunc(all, func(a, b counted) int { return cmp.Compare(a.leads, b.leads) })
+	ordered := make([]conditions, len(all))
+	for i, c := range all {
+		ordered[i] = c.term
+	}
+	return ordered, nil
+}
+
+// haveTerms adds that a lead has all these terms.
+func (c *conditions) haveTerms(terms []conditions) {
+	for _, t := range terms {
+		c.add("EXISTS (SELECT 1 FROM search_terms WHERE submission_id = submissions.id AND "+t.terms[0]+")",
+			t.args...)
+	}
 }

@@ -150,6 +150,13 @@ export type LeadQueryVariables = Exact<{
 
 export type LeadQuery = { readonly lead: { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null } | null };
 
+export type OtherLeadsQueryVariables = Exact<{
+  email: string;
+}>;
+
+
+export type OtherLeadsQuery = { readonly leads: { readonly edges: ReadonlyArray<{ readonly node: { readonly reference: string, readonly submittedAt: string, readonly state: LeadState, readonly contact: { readonly email: string } | null, readonly selections: { readonly projectType: string }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string } } }> } };
+
 export type WholeLeadFragment = { readonly id: string, readonly reference: string, readonly state: LeadState, readonly submittedAt: string, readonly locale: Locale | null, readonly signals: ReadonlyArray<LeadSignal>, readonly priceStatus: PriceStatus | null, readonly message: string | null, readonly noMailReason: string | null, readonly contact: { readonly firstName: string, readonly lastName: string, readonly email: string, readonly phone: string | null, readonly company: string | null } | null, readonly selections: { readonly projectType: string, readonly features: ReadonlyArray<string>, readonly complexity: string | null, readonly timeline: string | null }, readonly estimate: { readonly min: number, readonly max: number, readonly currency: string }, readonly sentEstimate: { readonly min: number, readonly max: number, readonly currency: string } | null, readonly attribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly firstAttribution: { readonly source: string | null, readonly medium: string | null, readonly campaign: string | null, readonly term: string | null, readonly content: string | null, readonly referrer: string | null, readonly landingPage: string | null } | null, readonly deliveries: ReadonlyArray<{ readonly id: string, readonly target: DeliveryTarget, readonly state: DeliveryState, readonly createdAt: string, readonly nextAttemptAt: string | null, readonly deliveredAt: string | null, readonly attemptCount: number, readonly maxAttempts: number, readonly reason: string | null, readonly attempts: ReadonlyArray<{ readonly at: string, readonly error: string }> }> | null, readonly audit: ReadonlyArray<{ readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string }> | null };
 
 export type OneEntryFragment = { readonly id: string, readonly at: string, readonly actor: string, readonly action: AuditAction, readonly lead: string | null, readonly detail: string };
@@ -232,6 +239,7 @@ export type ResendLeadMutation = { readonly lead: { readonly id: string, readonl
 
 export type ReleaseLeadMutationVariables = Exact<{
   id: string | number;
+  expected: LeadState;
 }>;
 
 
@@ -239,6 +247,7 @@ export type ReleaseLeadMutation = { readonly lead: { readonly id: string, readon
 
 export type RejectLeadMutationVariables = Exact<{
   id: string | number;
+  expected: LeadState;
 }>;
 
 
@@ -517,6 +526,30 @@ fragment OneDelivery on Delivery {
     error
   }
 }`) as unknown as TypedDocumentString<LeadQuery, LeadQueryVariables>;
+export const OtherLeadsDocument = new TypedDocumentString(`
+    query OtherLeads($email: String!) {
+  leads(search: $email, first: 50) {
+    edges {
+      node {
+        reference
+        submittedAt
+        state
+        contact {
+          email
+        }
+        selections {
+          projectType
+        }
+        estimate {
+          min
+          max
+          currency
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<OtherLeadsQuery, OtherLeadsQueryVariables>;
 export const AuditDocument = new TypedDocumentString(`
     query Audit($first: Int!, $after: String) {
   audit(first: $first, after: $after) {
@@ -785,8 +818,8 @@ fragment OneDelivery on Delivery {
   }
 }`) as unknown as TypedDocumentString<ResendLeadMutation, ResendLeadMutationVariables>;
 export const ReleaseLeadDocument = new TypedDocumentString(`
-    mutation ReleaseLead($id: ID!) {
-  lead: releaseLead(id: $id) {
+    mutation ReleaseLead($id: ID!, $expected: LeadState!) {
+  lead: releaseLead(id: $id, expected: $expected) {
     ...WholeLead
   }
 }
@@ -869,8 +902,8 @@ fragment OneDelivery on Delivery {
   }
 }`) as unknown as TypedDocumentString<ReleaseLeadMutation, ReleaseLeadMutationVariables>;
 export const RejectLeadDocument = new TypedDocumentString(`
-    mutation RejectLead($id: ID!) {
-  lead: rejectLead(id: $id) {
+    mutation RejectLead($id: ID!, $expected: LeadState!) {
+  lead: rejectLead(id: $id, expected: $expected) {
     ...WholeLead
   }
 }

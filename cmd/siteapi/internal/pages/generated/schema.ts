@@ -696,12 +696,13 @@ export type Mutation = {
   readonly resendLead: Lead;
   /**
    * Ends the review of a lead, or takes back its rejection, and delivers it. Any other lead stays as it is. Fails with
-   * `NOT_FOUND`.
+   * `NOT_FOUND`, and with `CONFLICT` for a lead that is not in the expected state.
    */
   readonly releaseLead: Lead;
   /**
    * Rejects a lead in review: it is never delivered, and is deleted after `SUBMISSION_RETENTION`. `releaseLead` undoes it.
-   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` for a lead that was not in review.
+   * Fails with `NOT_FOUND`, with `BAD_USER_INPUT` for a lead that was not in review, and with `CONFLICT` for one that is not
+   * in the expected state.
    */
   readonly rejectLead: Lead;
   /**
@@ -760,12 +761,14 @@ export type MutationResendLeadArgs = {
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationReleaseLeadArgs = {
   id: Scalars['ID']['input'];
+  expected?: InputMaybe<LeadState>;
 };
 
 
 /** Mutations. The fields of a request run one after the other, in the order written. */
 export type MutationRejectLeadArgs = {
   id: Scalars['ID']['input'];
+  expected?: InputMaybe<LeadState>;
 };
 
 

@@ -6,6 +6,7 @@ import {
   type EraseLeadsMutation,
   LeadDocument,
   LeadPdfDocument,
+  OtherLeadsDocument,
   RejectLeadDocument,
   ReleaseLeadDocument,
   ResendLeadDocument,
@@ -17,6 +18,7 @@ import { DeliveryCard, useFollow } from "./deliveries";
 import { save } from "./export";
 import { useLabel } from "./labels";
 import { Action, Avatar, Chip, Empty, FullName, Icon, nameOf, Pending, Skeleton, Time, Trouble, useNow } from "./parts";
+import { address, readRoute } from "./route";
 import { ask, type Failure, may, useQuery } from "./service";
 import { exact, items, languageName, leadStates, mailSubject, money, places, priceStates, signals } from "./words";
 
@@ -169,6 +171,7 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
         <Card title="What was noticed"><Reasons lead={lead} /></Card>
       )}
 
+      {contact && <Others email={contact.email} reference={lead.reference} now={now} />}
       {!!lead.audit?.length && <Card title="History"><History entries={lead.audit} /></Card>}
 
       {may("ADMIN") && (
@@ -210,6 +213,30 @@ function Touch({ touch, at }: { touch: Lead["attribution"]; at?: string }) {
   );
 }
 
+/** The other leads of an address, the newest first. */
+function Others({ email, reference, now }: { email: string; reference: string; now: number }) {
+  const { data } = useQuery(OtherLeadsDocument, { email });
+  const label = useLabel();
+  const others = (data?.leads.edges ?? [])
+    .map(({ node }) => node)
+    .filter((lead) => lead.reference !== reference && lead.contact?.email.toLowerCase() === email.toLowerCase());
+  if (!others.length) return null;
+  return (
+    <Card title="Other requests from this address">
+      <ul class="others">
+        {others.map((lead) => (
+          <li key={lead.reference}>
+            <a href={address("leads", { ...readRoute().params, lead: lead.reference })}>
+              {label("projectType", lead.selections.projectType)}, {money(lead.estimate)}
+            </a>{" "}
+            <span class="muted"><Time at={lead.submittedAt} now={now} /></span> <Chip {...leadStates[lead.state]} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
 interface ReviewProps {
   lead: Lead;
   change: (operation: Promise<{ lead: Lead }>) => Promise<void>;
@@ -217,6 +244,7 @@ interface ReviewProps {
 
 function Review({ lead, change }: ReviewProps) {
   const rejected = lead.state === "REJECTED";
+  const decision = { id: lead.id, expected: lead.state }; // if somebody else was faster, it fails
   return (
     <section class={rejected ? "card" : "card review"} aria-label="Review">
       <h3>{rejected ? "Rejected in review" : "Is this a person?"}</h3>
@@ -228,12 +256,12 @@ function Review({ lead, change }: ReviewProps) {
         <Action
           kind="primary"
           done="Released: it is on its way."
-          run={() => change(ask(ReleaseLeadDocument, { id: lead.id }))}
+          run={() => change(ask(ReleaseLeadDocument, decision))}
         >
           {rejected ? "Release it after all" : "Release it"}
         </Action>
         {!rejected && (
-          <Action done="Rejected: it is delivered nowhere." run={() => change(ask(RejectLeadDocument, { id: lead.id }))}>
+          <Action done="Rejected: it is delivered nowhere." run={() => change(ask(RejectLeadDocument, decision))}>
             Reject it
           </Action>
         )}

@@ -130,6 +130,36 @@ test("a lead in review is released, another one rejected", async (t) => {
   assert.deepEqual(faults, []);
 });
 
+test("of two people who decide at once, one wins and the other is told", async (t) => {
+  const email = "twice@example.com";
+  const reference = await submit({ firstName: "Two", lastName: "Minds", email }, { website: "https://example.com" });
+  const [one, two] = [await open(t, `#leads?lead=${reference}`), await watchedPage(browser.context, service.base)];
+  t.after(() => two.page.close());
+  await two.page.goto(`${service.base}/admin#leads?lead=${reference}`); // the tabs share the session
+  await Promise.all([one, two].map(({ page }) => page.getByRole("heading", { name: "Is this a person?" }).waitFor()));
+
+  await button(one.page, "Reject it").click();
+  await one.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
+  await button(two.page, "Release it").click();
+  await two.page.getByText("Somebody was faster").waitFor();
+  await two.page.getByRole("heading", { name: "Rejected in review" }).waitFor();
+  assert.deepEqual([...one.faults, ...two.faults.filter((fault) => !/status (of )?409/.test(fault))], []);
+});
+
+test("the other requests of an address are one click away", async (t) => {
+  const contact = { firstName: "Come", lastName: "Back", email: "Again@example.com" };
+  const first = await submit(contact, { sessionId: "again-1", selections: { projectType: "website" } });
+  const second = await submit(contact, { sessionId: "again-2" });
+  await submit({ ...contact, email: "again@example.com.au" }, { sessionId: "again-3" });
+  const { page, faults } = await open(t, `#leads?lead=${second}`);
+  const others = page.locator(".card", { hasText: "Other requests from this address" });
+  await others.getByRole("link", { name: "Company web site" }).click();
+  await page.getByText(first, { exact: true }).waitFor();
+  assert.equal(await others.getByRole("link").count(), 1);
+  assert.ok((await picture(page, "inbox-others")).colours > blank);
+  assert.deepEqual(faults, []);
+});
+
 test("a delivery that waits says why, and is retried", async (t) => {
   const crm = join(service.folder, "crm");
   await rename(crm, `${crm}.away`);
