@@ -2,6 +2,11 @@
 // files only call the functions and methods of the files beside them, which use outside
 // systems through the contracts in integrations. Both endpoints, GraphQL and REST, run
 // the resolvers through package executor.
+//
+// Dependencies run in one direction. Packages below (content, leads, price, executor, then
+// health) know nothing of this one. Here, resolver.go and errors.go come first, then a file
+// per feature, of which quote.go uses estimate.go and mail.go uses quotepdf.go, and last the
+// generated files.
 package resolvers
 
 import (

@@ -343,10 +343,25 @@ func TestMailsOfDevelopment(t *testing.T) {
 		return list
 	}
 	eventually(t, "both mails are written", func() bool { return len(mails()) == 2 })
+
+	// A preview leaves a copy of the content that the service can use when the CMS fails.
+	origin := func() string {
+		value, err := os.ReadFile(filepath.Join(s.dataDir, "content", "content-locale-es.snapshot"))
+		if words := strings.Fields(string(value)); err == nil && len(words) > 1 {
+			return words[1]
+		}
+		return ""
+	}
+	eventually(t, "there is a copy of the content", func() bool { return origin() != "" })
+	before := origin()
 	if out, err := s.siteapi("mail", "preview", "--lead", id[:8], "--locale", "es"); err != nil ||
 		!strings.Contains(out, "Content-Language: es") {
 		t.Errorf("the preview is %.300s, %v", out, err)
 	}
+	if after := origin(); after != before {
+		t.Errorf("the preview replaced the copy of the content by one of the origin %s, want %s", after, before)
+	}
+
 	if out, err := s.siteapi("mail", "test", "--to", "me@client.test"); err != nil || !strings.Contains(out, folder) {
 		t.Errorf("the test says %s, %v", out, err)
 	}
