@@ -401,6 +401,11 @@ func TestManualOfSettings(t *testing.T) {
 	t.Parallel()
 	rows, table := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.+) \\| .+ \\|$").
 		FindAllStringSubmatch(manual(t, "cmd/siteapi/README.md"), -1), config.Table()
+	for _, item := range table {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[1] == item.Name }) {
+			t.Errorf("cmd/siteapi/README.md has no row for %s", item.Name)
+		}
+	}
 	if len(rows) != len(table) {
 		t.Fatalf("there are %d settings, and %d rows", len(table), len(rows))
 	}
