@@ -164,7 +164,7 @@ const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-
 @media (prefers-color-scheme:dark){
 body,.page{background:#101317!important}.card{background:#1b2027!important}.panel{background:#262c35!important}
 .ink,.ink a{color:#eceff3!important}.muted,.muted a{color:#a7b0bc!important}.rule{border-color:#343b46!important}
-.button{background:#eceff3!important;color:#171b22!important}.logo{background:#ffffff;padding:8px;border-radius:6px}
+.button{background:#eceff3!important;color:#171b22!important}.logo{background:#ffffff;color:#171b22;padding:8px;border-radius:6px}
 }</style>`
 
 // page returns the HTML of the mail.
