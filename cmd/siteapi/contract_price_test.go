@@ -12,11 +12,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
+	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // priceContent is a calculator with prices and percents. The rules are in it as they are
@@ -174,6 +178,45 @@ func TestContractEstimateRefuses(t *testing.T) {
 				t.Errorf("%s: %s", want, got.raw)
 			}
 		})
+	}
+}
+
+// TestFirstEstimatesAtOnce asks two instances for the first prices by new rules, all at once.
+func TestFirstEstimatesAtOnce(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"DATABASE_URL": pgserver.Start(t).NewDatabase(t)}
+	content := priceContent(enforced, 12000)
+	instances := []*service{startPriced(t, content, env), startPriced(t, content, env)}
+
+	var group sync.WaitGroup
+	for i := range 200 {
+		group.Go(func() {
+			got := instances[i%2].through("REST", "estimateQuote",
+				object{"selections": object{"projectType": "web-app"}})
+			if got.status != 200 || got.data["min"] != 12000.0 {
+				t.Errorf("%d %s", got.status, got.raw)
+			}
+		})
+	}
+	group.Wait()
+
+	db, err := pgx.Connect(t.Context(), env["DATABASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+
+	var rows, current int
+	eventually(t, "the rules are stored", func() bool {
+		err := db.QueryRow(t.Context(), `SELECT count(*), count(*) FILTER (WHERE replaced_at = 0)
+FROM price_rules WHERE locale = 'en'`).Scan(&rows, &current)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows > 0
+	})
+	if rows != 1 || current != 1 {
+		t.Errorf("%d rules, %d of them current, want 1", rows, current)
 	}
 }
 

@@ -127,9 +127,11 @@ func openSMTPD(t *testing.T) (addr, folder string) {
 	addr = listener.Addr().String()
 	_ = listener.Close()
 	host, port, _ := net.SplitHostPort(addr)
-
 	// The server delivers as a user who may not enter the test's own folder.
 	dir, err := os.MkdirTemp("", "siteapi-smtpd-")
+	if err == nil {
+		err = os.Chmod(dir, 0o777) //nolint:gosec // see above
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +143,6 @@ action "keep" maildir %q virtual <users>
 match from any for any action "keep"
 `, host, port, folder)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // see above
 		t.Fatal(err)
 	}
 
