@@ -71,6 +71,11 @@ func operatorError(err error) error {
 		}
 	case errors.Is(err, leads.ErrNotInReview):
 		return &schema.Error{Code: schema.CodeBadUserInput, Message: "The lead is not in review."}
+	case errors.Is(err, leads.ErrNotGiven):
+		return &schema.Error{
+			Code:    schema.CodeBadUserInput,
+			Message: "The address has not given this consent, or has withdrawn it.",
+		}
 	case errors.Is(err, leads.ErrUnreleased):
 		return &schema.Error{
 			Code:    schema.CodeBadUserInput,

@@ -43,6 +43,17 @@ func (r *mutationResolver) RejectLead(ctx context.Context, id string, expected *
 	})
 }
 
+func (r *mutationResolver) WithdrawConsent(ctx context.Context, id string, purpose string) (*schema.Lead, error) {
+	return r.changeLead(ctx, "withdrawConsent", id, func(lead *schema.Lead) error {
+		entry := r.done(ctx, schema.AuditActionWithdrawn, lead.ID, map[string]any{"purpose": purpose})
+		if err := r.record(ctx, entry); err != nil {
+			return err
+		}
+		_, err := r.Operators.Withdraw(ctx, lead.Contact.Email, purpose)
+		return err
+	})
+}
+
 func (r *mutationResolver) EraseLeads(ctx context.Context, email string, dryRun bool) (*schema.ErasureReceipt, error) {
 	return r.eraseLeads(ctx, email, dryRun)
 }

@@ -55,6 +55,7 @@ func (r *Resolver) submitQuote(
 	session, err := r.Quotes.Session(ctx, in.SessionID)
 	pace := r.paceSignal(session, err, n.Lead.SubmittedAt)
 	read := hints{formats: r.formats}
+	r.checkWordings(ctx, &n.Lead)
 	n.Lead.FirstAttribution, n.Lead.Attribution = session.Touches(read.attribution(in.Attribution))
 	r.reportDropped(ctx, read)
 
@@ -132,8 +133,36 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
-	s.Message = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(trimmed(in.Message))
+	s.Message = unixLines(in.Message)
+	for _, c := range in.Consents {
+		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool { return before.Purpose == c.Purpose })
+		s.Consents = append(s.Consents, lead.Consent{Purpose: c.Purpose, Given: c.Given, Text: unixLines(c.Text)})
+	}
 	return s
+}
+
+// unixLines returns a text whose lines end with a line feed.
+func unixLines(text *string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(trimmed(text))
+}
+
+// checkWordings notes which consents of a lead have the wording that the CMS has now.
+func (r *Resolver) checkWordings(ctx context.Context, l *lead.Lead) {
+	if len(l.Consents) == 0 {
+		return
+	}
+	locale, ok := schema.ParseLocale(l.Locale)
+	if !ok {
+		locale = schema.DefaultLocale
+	}
+	snap, err := r.Content.Read(ctx, locale)
+	if err != nil {
+		r.Log.Warn().Ctx(ctx).Err(err).Msg("storing consents whose wording could not be checked")
+		return
+	}
+	for i, c := range l.Consents {
+		l.Consents[i].SiteWording = c.Text != "" && snap.HasWording(c.Purpose, c.Text)
+	}
 }
 
 // contentDigest identifies the content of a lead, so that a repetition is

@@ -65,6 +65,10 @@ type Deps struct {
 	// lead. 0: any time is plausible.
 	MinTime time.Duration
 
+	// TrackContact says whether trackQuote keeps contact hints: TrackContactOn,
+	// TrackContactConsent or TrackContactOff.
+	TrackContact string
+
 	// Challenge verifies the token of a bot check. nil: leads need no token.
 	Challenge *turnstile.Verifier
 

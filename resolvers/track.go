@@ -44,6 +44,7 @@ func (r *Resolver) trackQuote(
 			Email:     read.text("formData.email", f.Email, r.formats.Email),
 			FirstName: read.text("formData.firstName", f.FirstName, usableName),
 		}
+		r.mayKeep(&visit.Hints, in.Consents, &read)
 	}
 	visit.Attribution = read.attribution(in.Attribution)
 
@@ -60,6 +61,33 @@ func (r *Resolver) trackQuote(
 type hints struct {
 	formats *schema.Formats
 	dropped []string
+}
+
+// Values of [Deps.TrackContact].
+const (
+	TrackContactOn      = "on"      // contact hints are kept
+	TrackContactConsent = "consent" // only with a consent of the same request
+	TrackContactOff     = "off"     // never
+)
+
+// saveProgress is the purpose of the consent to keeping contact hints.
+const saveProgress = "save_progress"
+
+// mayKeep drops contact hints that may not be kept, and notes the consent to keeping them.
+func (r *Resolver) mayKeep(typed *lead.Hints, consents []*schema.TrackConsentInput, read *hints) {
+	given := slices.IndexFunc(consents, func(c *schema.TrackConsentInput) bool {
+		return c != nil && trimmed(c.Purpose) == saveProgress && schema.ValueOr(c.Given, false)
+	})
+
+	switch {
+	case *typed == lead.Hints{}:
+	case r.TrackContact == TrackContactOff, r.TrackContact == TrackContactConsent && given < 0:
+		*typed = lead.Hints{}
+		read.dropped = append(read.dropped, "formData")
+	case given >= 0:
+		wording := []rune(trimmed(consents[given].Text))
+		typed.Consent = string(wording[:min(len(wording), schema.MaxConsentText)])
+	}
 }
 
 // reportDropped names the dropped hints in the response, in development.

@@ -292,6 +292,9 @@ func describeBounds(description string, d *ast.Directive) string {
 		if v := d.Arguments.ForName("notAbove"); v != nil {
 			words = append(words, "May not be above `"+v.Value.Raw+"`.")
 		}
+		if v := d.Arguments.ForName("maxItems"); v != nil {
+			words = append(words, fmt.Sprintf("At most %s items.", v.Value.Raw))
+		}
 		if v := d.Arguments.ForName("maxDistinctItems"); v != nil {
 			words = append(words,
 				fmt.Sprintf("At most %s different items; repeated ones count once.", v.Value.Raw))

@@ -22,6 +22,7 @@ const (
 	MaxFeatures      = 50
 	MaxAmount        = 1e9
 	MaxAttribution   = 200
+	MaxConsentText   = 1000
 )
 
 // constraint is a @constraint or a @hint directive.
@@ -29,6 +30,7 @@ type constraint struct {
 	hint        bool
 	maxLength   int // 0 if unbounded
 	maxDistinct int // 0 if unbounded
+	maxItems    int // 0 if unbounded
 	min, max    float64
 	format      ConstraintFormat
 	notAbove    string // name of the neighbouring field
@@ -49,6 +51,7 @@ func newConstraint(d *ast.Directive) *constraint {
 		hint:        d.Name == "hint",
 		maxLength:   int(bound("maxLength", 0)),
 		maxDistinct: int(bound("maxDistinctItems", 0)),
+		maxItems:    int(bound("maxItems", 0)),
 		min:         bound("min", math.Inf(-1)),
 		max:         bound("max", math.Inf(1)),
 	}

@@ -299,6 +299,11 @@ func (c *inputCheck) list(typ *ast.Type, con *constraint, value any) {
 		return
 	}
 
+	if con != nil && con.maxItems > 0 && len(items) > con.maxItems {
+		c.add(bounded("", FieldCodeTooMany, "max", con.maxItems, fmt.Sprintf("must have at most %d items", con.maxItems)))
+		return
+	}
+
 	distinct := map[string]bool{}
 	for i, item := range items {
 		if c.below("["+strconv.Itoa(i)+"]", typ.Elem, con, item) {

@@ -107,6 +107,16 @@ type ClearCachePayload struct {
 	Cleared int `json:"cleared"`
 }
 
+// Something that a visitor was asked to agree to, and the answer.
+type ConsentInput struct {
+	// What for, a slug such as `marketing`. The last one of a purpose counts.
+	Purpose string `json:"purpose"`
+	// Whether the visitor agreed.
+	Given bool `json:"given"`
+	// The wording that the visitor saw, at most 1,000 characters.
+	Text *string `json:"text"`
+}
+
 // One telephone number of the site.
 type ContactPhoneNumber struct {
 	// The number as the editor wrote it. Never empty.
@@ -364,6 +374,8 @@ type Lead struct {
 	Attribution *LeadAttribution `json:"attribution"`
 	// Where the visitor came from at first; null for a viewer.
 	FirstAttribution *LeadAttribution `json:"firstAttribution"`
+	// What the visitor was asked to agree to, when the lead was submitted; null for a viewer.
+	Consents []*LeadConsent `json:"consents"`
 	// What is unusual about it.
 	Signals []LeadSignal `json:"signals"`
 	// Path of the PDF on the public address; null for a viewer.
@@ -402,6 +414,20 @@ type LeadConnection struct {
 	// The leads of the page as CSV, with the columns of `siteapi leads export`. The names of the columns come first on the
 	// first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
 	CSV *string `json:"csv"`
+}
+
+// What a visitor was asked to agree to, and the answer.
+type LeadConsent struct {
+	// What for, a slug such as `marketing`.
+	Purpose string `json:"purpose"`
+	// Whether the visitor agreed.
+	Given bool `json:"given"`
+	// The wording that the visitor saw; null: the client did not say.
+	Text *string `json:"text"`
+	// Whether that was the wording that the CMS had for the purpose and the language at that moment.
+	SiteWording bool `json:"siteWording"`
+	// When the consent was withdrawn; null: it was not.
+	WithdrawnAt *time.Time `json:"withdrawnAt"`
 }
 
 // Who asks for a quote.
@@ -632,6 +658,8 @@ type SubmitQuoteInput struct {
 	Message *string `json:"message"`
 	// Where the visitor came from. Without a source that of the session is kept. It never makes a request another one.
 	Attribution *AttributionInput `json:"attribution"`
+	// What the visitor was asked to agree to, given or not.
+	Consents []*ConsentInput `json:"consents"`
 	// Leave this out.
 	Website *string `json:"website"`
 	// Token of the bot check in the visitor's browser (Cloudflare Turnstile), where the site has one. It may be sent in
@@ -647,6 +675,16 @@ type SubmitQuotePayload struct {
 	SubmissionID string `json:"submissionId"`
 	// Relative address of the PDF summary: `/api/quote/pdf?id=<submissionId>`.
 	PDFURL string `json:"pdfUrl"`
+}
+
+// A consent while a visitor is choosing.
+type TrackConsentInput struct {
+	// What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints.
+	Purpose *string `json:"purpose"`
+	// Whether it is given.
+	Given *bool `json:"given"`
+	// The wording that the visitor saw; only the first 1,000 characters are stored.
+	Text *string `json:"text"`
 }
 
 // Estimated range so far. Values out of bounds are left out.
@@ -679,6 +717,9 @@ type TrackQuoteInput struct {
 	FormData *TrackFormDataInput `json:"formData"`
 	// Where the visitor came from. The first of a session and the last one with a source are kept.
 	Attribution *AttributionInput `json:"attribution"`
+	// What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
+	// consent `save_progress`.
+	Consents []*TrackConsentInput `json:"consents"`
 }
 
 // Answer of `trackQuote`.
@@ -719,6 +760,8 @@ const (
 	AuditActionRetried AuditAction = "RETRIED"
 	// A lead was delivered once more.
 	AuditActionResent AuditAction = "RESENT"
+	// A consent was withdrawn.
+	AuditActionWithdrawn AuditAction = "WITHDRAWN"
 	// A lead was erased, or an erasure found none.
 	AuditActionErased AuditAction = "ERASED"
 )
@@ -731,12 +774,13 @@ var AllAuditAction = []AuditAction{
 	AuditActionRejected,
 	AuditActionRetried,
 	AuditActionResent,
+	AuditActionWithdrawn,
 	AuditActionErased,
 }
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionErased:
+	case AuditActionOpened, AuditActionListed, AuditActionExported, AuditActionReleased, AuditActionRejected, AuditActionRetried, AuditActionResent, AuditActionWithdrawn, AuditActionErased:
 		return true
 	}
 	return false

@@ -202,6 +202,7 @@ func (a *app) newResolver(
 		LeadRetention:    s.LeadRetention,
 		AuditRetention:   s.AuditRetention,
 		MinTime:          s.SpamMinTime,
+		TrackContact:     s.TrackContact,
 		Challenge:        verifier,
 		Mail:             mailSettings(s, openMail(s, a.metrics), a.data.Tables),
 		Count:            a.metrics.Event,

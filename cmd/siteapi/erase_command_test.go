@@ -66,6 +66,7 @@ func (s *site) populate() (hers []string, theirs string) {
 	again := newLead("hers-2")
 	again["contact"].(object)["email"] = "HERS@example.com"
 	again["message"] = "Write to hers@example.com,\nplease."
+	again["consents"] = []any{object{"purpose": "news", "given": true, "text": "hers-wording"}}
 	again["attribution"] = object{"source": "hers-source", "landingPage": "/hers-page"}
 	_, second := s.post("/api/quote/submit", again)
 	hers = []string{s.submit("hers"), second["submissionId"].(string)}
@@ -122,7 +123,7 @@ func (s *site) clean() {
 		}
 
 		data, err := os.ReadFile(path)
-		for _, part := range []string{"hers@example", "hers-source", "hers-page"} {
+		for _, part := range []string{"hers@example", "hers-source", "hers-page", "hers-wording"} {
 			if strings.Contains(strings.ToLower(string(data)), part) {
 				s.t.Errorf("%s holds %s", path, part)
 			}

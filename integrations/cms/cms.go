@@ -66,8 +66,8 @@ type Content interface {
 
 // Leads stores submitted quotes as documents. Every driver implements it.
 type Leads interface {
-	// Put stores a lead under LeadID. Storing it again succeeds
-	// and changes nothing.
+	// Put stores a lead under LeadID. Storing it again succeeds and changes nothing but its
+	// consents, if one was withdrawn.
 	Put(ctx context.Context, s *lead.Lead) error
 }
 

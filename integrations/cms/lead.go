@@ -2,6 +2,7 @@ package cms
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"siteapi/integrations/lead"
@@ -29,9 +30,28 @@ type LeadDocument struct {
 	Message     string           `json:"message,omitempty"`
 	Attribution lead.Attribution `json:"attribution,omitzero"`
 	FirstTouch  lead.Attribution `json:"firstAttribution,omitzero"`
+	Consents    []Consent        `json:"consents,omitempty"`
 	Locale      string           `json:"locale,omitempty"`
 	SubmittedAt string           `json:"submittedAt"` // RFC 3339 in UTC with milliseconds
 	PDFPath     string           `json:"pdfPath"`     // relative to the site
+}
+
+// Consent is a consent in the document of a lead. Studio wants a key for each item of a list.
+type Consent struct {
+	Key string `json:"_key"`
+	lead.Consent
+}
+
+func newConsents(consents []lead.Consent) (list []Consent) {
+	for _, c := range consents {
+		list = append(list, Consent{c.Purpose, c})
+	}
+	return list
+}
+
+// Withdrawn reports whether a consent of the lead was withdrawn, which changes the document.
+func (d LeadDocument) Withdrawn() bool {
+	return slices.ContainsFunc(d.Consents, func(c Consent) bool { return c.WithdrawnAt != nil })
 }
 
 // NewLeadDocument returns a lead's document.
@@ -48,6 +68,7 @@ func NewLeadDocument(s *lead.Lead) LeadDocument {
 		Message:     s.Message,
 		Attribution: s.Attribution,
 		FirstTouch:  s.FirstAttribution,
+		Consents:    newConsents(s.Consents),
 		Locale:      s.Locale,
 		SubmittedAt: s.SubmittedAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		PDFPath:     s.PDFPath(),

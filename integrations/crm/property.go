@@ -14,6 +14,7 @@ const (
 	PropEmail       = "email"
 	PropLeadID      = "quote_submission_id"
 	PropSubmittedAt = "quote_submitted_at" // RFC 3339 in UTC with milliseconds
+	propConsents    = "quote_consents"
 )
 
 // Kind is the type of a property's values.
@@ -151,6 +152,11 @@ func contactProperties() []Property {
 			func(l Contact) string { return l.Lead.Message },
 		},
 		{
+			propConsents, "consents.purpose", LongText,
+			"Quote: consents", "What the person was asked to agree to, and the answers.",
+			func(l Contact) string { return lead.ConsentText(l.Lead.Consents) },
+		},
+		{
 			PropLeadID, "id", Text,
 			"Quote: reference", "Identifier of the latest quote request.",
 			func(l Contact) string { return l.Lead.ID },
@@ -184,12 +190,22 @@ func Changes(l Contact, current map[string]string) map[string]string {
 		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
 		switch {
 		case p.same(had, value), value == "" && !(newer && p.cleared()):
-		case newer && p.Name != PropEmail, had == "" && !p.Quote():
+		case newer && p.Name != PropEmail, had == "" && !p.Quote(), p.Name == propConsents && had == asGiven(l):
 			changes[p.Name] = value
 		}
 	}
 
 	return changes
+}
+
+// asGiven returns the consents as they were when the lead was submitted. A contact that shows
+// them learns of a withdrawal even if it has a newer quote.
+func asGiven(l Contact) string {
+	before := slices.Clone(l.Lead.Consents)
+	for i := range before {
+		before[i].WithdrawnAt = nil
+	}
+	return lead.ConsentText(before)
 }
 
 // supersedes reports whether the lead is at least as new as the lead a

@@ -18,6 +18,11 @@ func TestEveryFieldHasAProperty(t *testing.T) {
 	leftOut := map[string]string{
 		"sessionId": "means nothing outside this service",
 		"locale":    "the PDF is in the visitor's language",
+
+		"consents.given":       "part of quote_consents",
+		"consents.text":        "in the CMS and the inbox, by purpose",
+		"consents.siteWording": "part of quote_consents",
+		"consents.withdrawnAt": "part of quote_consents",
 	}
 	for _, path := range leadtest.Fields() {
 		_, known := leftOut[path]
@@ -87,6 +92,15 @@ func TestChanges(t *testing.T) {
 				"quote_message": "", "quote_source": "", "quote_first_source": "",
 				"quote_submitted_at": "2026-01-31T09:30:00.001Z",
 			},
+		},
+		"a withdrawal from an older one arrives": {
+			func(s *lead.Lead) {
+				at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+				s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond)
+				s.Consents = []lead.Consent{{Purpose: "news", Given: true, SiteWording: true, WithdrawnAt: &at}}
+			},
+			with("quote_consents", "news: given"),
+			map[string]string{"quote_consents": "news: withdrawn 2026-02-01"},
 		},
 		"an older one clears nothing": {
 			func(s *lead.Lead) { s.SubmittedAt = s.SubmittedAt.Add(-time.Millisecond) },

@@ -33,6 +33,37 @@ type Estimate struct {
 	Currency string  `json:"currency"`
 }
 
+// Consent is what a visitor was asked to agree to, and the answer.
+type Consent struct {
+	Purpose     string     `json:"purpose"`
+	Given       bool       `json:"given"`
+	Text        string     `json:"text,omitempty"`        // the wording; empty if the client did not say
+	SiteWording bool       `json:"siteWording"`           // that was the wording of the CMS at that moment
+	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not
+}
+
+// String returns the answer, such as "marketing: given".
+func (c Consent) String() string {
+	switch {
+	case c.WithdrawnAt != nil:
+		return c.Purpose + ": withdrawn " + c.WithdrawnAt.UTC().Format(time.DateOnly)
+	case !c.Given:
+		return c.Purpose + ": not given"
+	case !c.SiteWording:
+		return c.Purpose + ": given, not to the site's wording"
+	}
+	return c.Purpose + ": given"
+}
+
+// ConsentText returns some answers on one line.
+func ConsentText(consents []Consent) string {
+	texts := make([]string, len(consents))
+	for i, c := range consents {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Attribution is where a visitor came from, as far as the client knows. Referrer and
 // LandingPage are addresses without a query.
 type Attribution struct {
@@ -93,6 +124,9 @@ type Lead struct {
 	Attribution      Attribution `json:"attribution,omitzero"`
 	FirstAttribution Attribution `json:"firstAttribution,omitzero"`
 
+	// Consents are what the visitor was asked to agree to.
+	Consents []Consent `json:"consents,omitempty"`
+
 	Locale      string    `json:"locale,omitempty"` // empty if the visitor named none
 	SubmittedAt time.Time `json:"submittedAt"`      // UTC, in whole milliseconds
 
@@ -113,6 +147,9 @@ type Lead struct {
 	// the request was not traced.
 	Trace string `json:"trace,omitempty"`
 }
+
+// ConsentText returns the lead's answers on one line.
+func (s *Lead) ConsentText() string { return ConsentText(s.Consents) }
 
 // Personal lists the personal data of the lead, which must not appear in logs or
 // errors.
@@ -239,6 +276,8 @@ type PartialEstimate struct {
 type Hints struct {
 	Email     string `json:"email,omitempty"`
 	FirstName string `json:"firstName,omitempty"`
+	// Consent is the wording with which the visitor agreed to their being kept.
+	Consent string `json:"consent,omitempty"`
 }
 
 // Session is the latest state of a visitor's session.

@@ -15,7 +15,7 @@ func TestPersonal(t *testing.T) {
 
 	for _, path := range leadtest.Fields() {
 		switch part, _, _ := strings.Cut(path, "."); part {
-		case "id", "selections", "estimate", "priceStatus", "locale", "submittedAt":
+		case "id", "selections", "estimate", "priceStatus", "locale", "submittedAt", "consents":
 			// The value is chosen from a list, or is the service's own.
 		default:
 			if leadtest.IsFreeText(path) && !slices.Contains(leadtest.Filled().Personal(), path) {

@@ -148,6 +148,9 @@ func message(lead *Announcement) string {
 	if typed := oneLine(lead.Message); typed != "" {
 		text += "\nMessage: " + typed
 	}
+	if agreed := oneLine(lead.ConsentText()); agreed != "" {
+		text += "\nConsents: " + agreed
+	}
 	if from := oneLine(lead.Attribution.String()); from != "" {
 		text += "\nCame from: " + from
 	}

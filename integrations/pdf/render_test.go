@@ -234,7 +234,7 @@ func TestEveryFieldOfALeadIsPrinted(t *testing.T) {
 		case "submittedAt", "locale": // The document has a date and a language of its own.
 		case "priceStatus": // It is for operators, but for what is to be confirmed.
 		case "sessionId": // It belongs to the browser, not to the visitor.
-		case "message", "attribution", "firstAttribution":
+		case "message", "attribution", "firstAttribution", "consents":
 			if shown {
 				t.Errorf("the PDF repeats %s: it must not carry words to strangers, and the rest is for operators", path)
 			}

@@ -57,7 +57,7 @@ type MailWords struct {
 		Subject, Title                       string
 		Contact, Name, Email, Phone, Company string
 		Language, Message, Project, Seen     string
-		From, FirstFrom, Received            string
+		Consents, From, FirstFrom, Received  string
 		Open, Reply                          string
 	}
 	Languages map[string]string // names of languages by locale

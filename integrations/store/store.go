@@ -132,13 +132,25 @@ type Archive interface {
 	// PruneSessions removes sessions last seen before a time and returns their number.
 	PruneSessions(ctx context.Context, before time.Time) (int64, error)
 
-	// PruneLeads erases the leads made before a time and returns their
+	// PruneLeads erases the leads made before a time, except for the proof of consents that
+	// were given and returns their
 	// number. Leads in review, and those whose Progress is not Ended, stay.
 	PruneLeads(ctx context.Context, before time.Time) (int64, error)
 
 	// Erase removes a lead with its deliveries, and the contact form entries from
 	// its session, or returns ErrNotFound.
 	Erase(ctx context.Context, id string, audit ...AuditEntry) error
+
+	// WithdrawConsent records that a person no longer agrees, in all leads of an address
+	// in which it was given, and returns their ids; ErrNotFound if there are none.
+	WithdrawConsent(ctx context.Context, email, purpose string, at time.Time) (leadIDs []string, err error)
+
+	// CountConsents returns the number of consents that are stored about an address,
+	// those of leads that PruneLeads erased too.
+	CountConsents(ctx context.Context, email string) (int64, error)
+
+	// EraseConsents removes them, and returns their number.
+	EraseConsents(ctx context.Context, email string) (int64, error)
 
 	// CountHints returns the number of sessions in which an e-mail address was typed,
 	// letter case ignored. There is no index for that: it reads all sessions.

@@ -117,7 +117,7 @@ func New(o Options) *Service {
 	c := &Service{
 		Options:  o,
 		formats:  schema.NewFormats(),
-		types:    []string{SettingsType, cms.OptionType, cms.RulesType},
+		types:    []string{SettingsType, cms.OptionType, cms.RulesType, cms.ConsentType},
 		locales:  map[schema.Locale]*localeContent{},
 		instance: rand.Text(),
 	}

@@ -218,6 +218,16 @@ func decodeSnapshot(
 	return s, nil
 }
 
+// HasWording reports whether a text is what visitors are asked for a purpose.
+func (s *Snapshot) HasWording(purpose, text string) bool {
+	return slices.ContainsFunc(s.documents[cms.ConsentType], func(d *schema.ContentDocument) bool {
+		var wording struct{ Purpose, Text string }
+		fields, _ := d.Fields.(json.RawMessage)
+		return json.Unmarshal(fields, &wording) == nil &&
+			wording.Purpose == purpose && schema.Trim(wording.Text) == text
+	})
+}
+
 func contentDocument(doc *cms.Document) *schema.ContentDocument {
 	shown := &schema.ContentDocument{ID: doc.ID, Type: doc.Type, Fields: doc.Fields}
 	if l, ok := schema.ParseLocale(doc.Language); ok {

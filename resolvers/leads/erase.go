@@ -76,6 +76,10 @@ func (s *Service) Erase(
 		n, err := s.Archive.CountHints(ctx, e.email)
 		return int(n), err
 	})
+	consents := e.search(ctx, "database", "consents", func(ctx context.Context) (int, error) {
+		n, err := s.Archive.CountConsents(ctx, e.email)
+		return int(n), err
+	})
 	pdfs := e.search(ctx, "cache", "PDFs", nil) // a cache can't be searched
 
 	if dryRun {
@@ -102,15 +106,18 @@ func (s *Service) Erase(
 	}
 
 	if e.failed() {
-		leads.State, sessions.State, pdfs.State = stateKept, stateKept, stateKept
+		leads.State, sessions.State, consents.State, pdfs.State = stateKept, stateKept, stateKept, stateKept
 		return e.receipt, nil
 	}
 
 	err = e.eraseLeads(ctx, &leads.Erased)
 	e.erased(leads, leads.Erased, err)
 
+	n, err := s.Archive.EraseConsents(ctx, e.email)
+	e.erased(consents, max(int(n), schema.ValueOr(consents.Found, 0)), err) // some went with their leads
+
 	// The log of the database holds the erased data until it is truncated.
-	n, err := s.Archive.EraseHints(ctx, e.email)
+	n, err = s.Archive.EraseHints(ctx, e.email)
 	err = errors.Join(err, e.Truncate(ctx))
 	e.erased(sessions, max(int(n), *sessions.Found), err) // some went with their leads
 

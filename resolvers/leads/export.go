@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"siteapi/integrations/lead"
 	"siteapi/schema"
 )
 
@@ -23,7 +24,7 @@ var columns = []string{
 	"session_id", "pdf", "state", "signals", "price_status", "message",
 	"source", "medium", "campaign", "term", "content", "referrer", "landing_page",
 	"first_source", "first_medium", "first_campaign", "first_term", "first_content",
-	"first_referrer", "first_landing_page",
+	"first_referrer", "first_landing_page", "consents",
 }
 
 // CSV returns a function that writes leads as RFC 4180 describes: with commas, CRLF and
@@ -65,8 +66,23 @@ func CSV(w io.Writer, heading bool) func(*schema.Lead) error {
 			text(l.SessionID), text(l.PDFURL), word(l.State), strings.Join(signals, ";"), text(l.PriceStatus),
 			text(l.Message),
 		}
-		return row(slices.Concat(cells, touchCells(l.Attribution), touchCells(l.FirstAttribution))...)
+		return row(slices.Concat(cells, touchCells(l.Attribution), touchCells(l.FirstAttribution),
+			[]string{consentCell(l.Consents)})...)
 	}
+}
+
+// consentCell returns the answers to what the visitor was asked.
+func consentCell(consents []*schema.LeadConsent) string {
+	answers := make([]lead.Consent, len(consents))
+	for i, c := range consents {
+		answers[i] = lead.Consent{
+			Purpose:     c.Purpose,
+			Given:       c.Given,
+			SiteWording: c.SiteWording,
+			WithdrawnAt: c.WithdrawnAt,
+		}
+	}
+	return lead.ConsentText(answers)
 }
 
 // touchCells returns the cells of where a visitor came from.

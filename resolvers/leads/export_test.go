@@ -28,6 +28,12 @@ func TestColumnsOfExport(t *testing.T) {
 		"id":           "submission_id",
 		"estimate.min": "estimate_min",
 		"estimate.max": "estimate_max",
+
+		"consents.purpose":     "consents",
+		"consents.given":       "consents",
+		"consents.text":        "consents", // by its purpose
+		"consents.siteWording": "consents",
+		"consents.withdrawnAt": "consents",
 	}
 	for _, path := range leadtest.Fields() {
 		column, ok := renamed[path]

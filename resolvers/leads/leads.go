@@ -221,6 +221,57 @@ func (s *Service) Release(
 	return nil
 }
 
+// ErrNotGiven means that a consent was not given, or has been withdrawn.
+var ErrNotGiven = errors.New("the address has not given this consent, or has withdrawn it")
+
+// Withdraw records that a person no longer agrees to a purpose, in all leads of an address,
+// and tells the CMS and the CRM. It returns the number of leads.
+func (s *Service) Withdraw(ctx context.Context, email, purpose string) (int, error) {
+	ids, err := s.Archive.WithdrawConsent(ctx, email, purpose, time.Now())
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrNotGiven
+	}
+	if err != nil {
+		return 0, err
+	}
+
+	found, _, err := s.Leads(ctx, store.Filter{IDs: ids}, "") // those that are forgotten are missing
+	for _, lead := range found {
+		for _, target := range []queue.Target{queue.CMS, queue.CRM} {
+			if lead.State != schema.LeadStateInReview && lead.State != schema.LeadStateRejected {
+				err = errors.Join(err, s.tell(ctx, lead.ID, target))
+			}
+		}
+	}
+	return len(ids), err
+}
+
+// tell delivers a lead that has changed. An attempt that was running before may have read
+// the lead as it was, so tell waits for its end; any other attempt reads the change.
+func (s *Service) tell(ctx context.Context, id string, target queue.Target) error {
+	running := queue.Filter{Leads: []string{id}, Target: target, States: []queue.State{queue.Running}}
+	for {
+		earlier, err := s.Deliveries.List(ctx, running)
+		if err != nil {
+			return err
+		}
+
+		err = s.Deliveries.Resend(ctx, id, target)
+		switch {
+		case !errors.Is(err, queue.ErrUnderWay):
+			return err
+		case len(earlier) == 0:
+			return nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
 // Resend delivers a lead to a target once more, unless a delivery to it is under way.
 func (s *Service) Resend(ctx context.Context, lead *schema.Lead, target queue.Target) error {
 	if lead.State == schema.LeadStateInReview || lead.State == schema.LeadStateRejected {
@@ -298,6 +349,7 @@ func New(s lead.Lead) *schema.Lead {
 		Message:          schema.Optional(s.Message),
 		Attribution:      newAttribution(s.Attribution),
 		FirstAttribution: newAttribution(s.FirstAttribution),
+		Consents:         []*schema.LeadConsent{},
 		Signals:          []schema.LeadSignal{},
 		Deliveries:       []*schema.Delivery{},
 	}
@@ -312,6 +364,15 @@ func New(s lead.Lead) *schema.Lead {
 		lead.SentEstimate = &schema.LeadEstimate{Min: sent.Min, Max: sent.Max, Currency: sent.Currency}
 	}
 
+	for _, c := range s.Consents {
+		lead.Consents = append(lead.Consents, &schema.LeadConsent{
+			Purpose:     c.Purpose,
+			Given:       c.Given,
+			Text:        schema.Optional(c.Text),
+			SiteWording: c.SiteWording,
+			WithdrawnAt: c.WithdrawnAt,
+		})
+	}
 	for _, signal := range s.Signals {
 		lead.Signals = append(lead.Signals, schema.LeadSignal(signal))
 	}

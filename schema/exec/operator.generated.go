@@ -1829,6 +1829,61 @@ func (ec *executionContext) fieldContext_Lead_firstAttribution(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Lead_consents(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lead_consents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Consents, nil
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				token, err := ec.unmarshalNTokenKind2siteapiᚋschemaᚐTokenKind(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal []*schema.LeadConsent
+					return zeroVal, err
+				}
+				role, err := ec.unmarshalORole2ᚖsiteapiᚋschemaᚐRole(ctx, "SALES")
+				if err != nil {
+					var zeroVal []*schema.LeadConsent
+					return zeroVal, err
+				}
+				if ec.Directives.Auth == nil {
+					var zeroVal []*schema.LeadConsent
+					return zeroVal, errors.New("directive auth is not implemented")
+				}
+				return ec.Directives.Auth(ctx, obj, directive0, token, role)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.LeadConsent) graphql.Marshaler {
+			return ec.marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadConsentᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Lead_consents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Lead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeadConsent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Lead_signals(ctx context.Context, field graphql.CollectedField, obj *schema.Lead) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2323,6 +2378,121 @@ func (ec *executionContext) _LeadConnection_csv(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_LeadConnection_csv(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeadConnection", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadConsent_purpose(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConsent_purpose(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Purpose, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConsent_purpose(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadConsent_given(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConsent_given(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Given, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConsent_given(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _LeadConsent_text(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConsent_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConsent_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "String")
+}
+
+func (ec *executionContext) _LeadConsent_siteWording(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConsent_siteWording(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SiteWording, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConsent_siteWording(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _LeadConsent_withdrawnAt(ctx context.Context, field graphql.CollectedField, obj *schema.LeadConsent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeadConsent_withdrawnAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WithdrawnAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_LeadConsent_withdrawnAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeadConsent", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _LeadContact_firstName(ctx context.Context, field graphql.CollectedField, obj *schema.LeadContact) (ret graphql.Marshaler) {
@@ -3510,6 +3680,11 @@ func (ec *executionContext) _Lead(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "consents":
+			out.Values[i] = ec._Lead_consents(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "signals":
 			out.Values[i] = ec._Lead_signals(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3639,6 +3814,59 @@ func (ec *executionContext) _LeadConnection(ctx context.Context, sel ast.Selecti
 			}
 		case "csv":
 			out.Values[i] = ec._LeadConnection_csv(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var leadConsentImplementors = []string{"LeadConsent"}
+
+func (ec *executionContext) _LeadConsent(ctx context.Context, sel ast.SelectionSet, obj *schema.LeadConsent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leadConsentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeadConsent")
+		case "purpose":
+			out.Values[i] = ec._LeadConsent_purpose(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "given":
+			out.Values[i] = ec._LeadConsent_given(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._LeadConsent_text(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "siteWording":
+			out.Values[i] = ec._LeadConsent_siteWording(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "withdrawnAt":
+			out.Values[i] = ec._LeadConsent_withdrawnAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -4211,6 +4439,14 @@ func (ec *executionContext) marshalNLeadConnection2ᚖsiteapiᚋschemaᚐLeadCon
 	return ec._LeadConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx context.Context, sel ast.SelectionSet, v *schema.LeadConsent) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeadConsent!")
+		return graphql.Null
+	}
+	return ec._LeadConsent(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNLeadEdge2ᚕᚖsiteapiᚋschemaᚐLeadEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -4400,6 +4636,25 @@ func (ec *executionContext) marshalOLeadAttribution2ᚖsiteapiᚋschemaᚐLeadAt
 		return graphql.Null
 	}
 	return ec._LeadAttribution(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOLeadConsent2ᚕᚖsiteapiᚋschemaᚐLeadConsentᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.LeadConsent) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeadConsent2ᚖsiteapiᚋschemaᚐLeadConsent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOLeadContact2ᚖsiteapiᚋschemaᚐLeadContact(ctx context.Context, sel ast.SelectionSet, v *schema.LeadContact) graphql.Marshaler {

@@ -614,6 +614,50 @@ func (ec *executionContext) unmarshalInputAttributionInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputConsentInput(ctx context.Context, obj any) (schema.ConsentInput, error) {
+	var it schema.ConsentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"purpose", "given", "text"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "purpose":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purpose"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Purpose = data
+		case "given":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("given"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Given = data
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEstimateSelectionsInput(ctx context.Context, obj any) (schema.EstimateSelectionsInput, error) {
 	var it schema.EstimateSelectionsInput
 	if obj == nil {
@@ -836,7 +880,7 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale", "message", "attribution", "website", "challengeToken"}
+	fieldsInOrder := [...]string{"sessionId", "contact", "selections", "estimate", "locale", "message", "attribution", "consents", "website", "challengeToken"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -892,6 +936,13 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 				return it, err
 			}
 			it.Attribution = data
+		case "consents":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consents"))
+			data, err := ec.unmarshalOConsentInput2ᚕᚖsiteapiᚋschemaᚐConsentInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Consents = data
 		case "website":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("website"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -906,6 +957,50 @@ func (ec *executionContext) unmarshalInputSubmitQuoteInput(ctx context.Context, 
 				return it, err
 			}
 			it.ChallengeToken = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputTrackConsentInput(ctx context.Context, obj any) (schema.TrackConsentInput, error) {
+	var it schema.TrackConsentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"purpose", "given", "text"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "purpose":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("purpose"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Purpose = data
+		case "given":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("given"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Given = data
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
 		}
 	}
 	return it, nil
@@ -1003,7 +1098,7 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData", "attribution"}
+	fieldsInOrder := [...]string{"sessionId", "selections", "estimate", "formData", "attribution", "consents"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1045,6 +1140,13 @@ func (ec *executionContext) unmarshalInputTrackQuoteInput(ctx context.Context, o
 				return it, err
 			}
 			it.Attribution = data
+		case "consents":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("consents"))
+			data, err := ec.unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschemaᚐTrackConsentInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Consents = data
 		}
 	}
 	return it, nil
@@ -1363,6 +1465,11 @@ func (ec *executionContext) _TrackQuotePayload(ctx context.Context, sel ast.Sele
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNConsentInput2ᚖsiteapiᚋschemaᚐConsentInput(ctx context.Context, v any) (*schema.ConsentInput, error) {
+	res, err := ec.unmarshalInputConsentInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNEstimateLine2ᚕᚖsiteapiᚋschemaᚐEstimateLineᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.EstimateLine) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1449,11 +1556,53 @@ func (ec *executionContext) unmarshalOAttributionInput2ᚖsiteapiᚋschemaᚐAtt
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalOConsentInput2ᚕᚖsiteapiᚋschemaᚐConsentInputᚄ(ctx context.Context, v any) ([]*schema.ConsentInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*schema.ConsentInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNConsentInput2ᚖsiteapiᚋschemaᚐConsentInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOQuotePdf2ᚖsiteapiᚋschemaᚐQuotePDF(ctx context.Context, sel ast.SelectionSet, v *schema.QuotePDF) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._QuotePdf(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOTrackConsentInput2ᚕᚖsiteapiᚋschemaᚐTrackConsentInput(ctx context.Context, v any) ([]*schema.TrackConsentInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*schema.TrackConsentInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalOTrackConsentInput2ᚖsiteapiᚋschemaᚐTrackConsentInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOTrackConsentInput2ᚖsiteapiᚋschemaᚐTrackConsentInput(ctx context.Context, v any) (*schema.TrackConsentInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputTrackConsentInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOTrackEstimateInput2ᚖsiteapiᚋschemaᚐTrackEstimateInput(ctx context.Context, v any) (*schema.TrackEstimateInput, error) {

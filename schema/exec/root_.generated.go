@@ -200,6 +200,7 @@ type ComplexityRoot struct {
 	Lead struct {
 		Attribution      func(childComplexity int) int
 		Audit            func(childComplexity int) int
+		Consents         func(childComplexity int) int
 		Contact          func(childComplexity int) int
 		Deliveries       func(childComplexity int) int
 		Estimate         func(childComplexity int) int
@@ -233,6 +234,14 @@ type ComplexityRoot struct {
 		CSV      func(childComplexity int) int
 		Edges    func(childComplexity int) int
 		PageInfo func(childComplexity int) int
+	}
+
+	LeadConsent struct {
+		Given       func(childComplexity int) int
+		Purpose     func(childComplexity int) int
+		SiteWording func(childComplexity int) int
+		Text        func(childComplexity int) int
+		WithdrawnAt func(childComplexity int) int
 	}
 
 	LeadContact struct {
@@ -283,6 +292,7 @@ type ComplexityRoot struct {
 		RetryDelivery     func(childComplexity int, id string) int
 		SubmitQuote       func(childComplexity int, input schema.SubmitQuoteInput) int
 		TrackQuote        func(childComplexity int, input schema.TrackQuoteInput) int
+		WithdrawConsent   func(childComplexity int, id string, purpose string) int
 	}
 
 	PageInfo struct {
@@ -970,6 +980,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Lead.Audit(childComplexity), true
+	case "Lead.consents":
+		if e.ComplexityRoot.Lead.Consents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Lead.Consents(childComplexity), true
 	case "Lead.contact":
 		if e.ComplexityRoot.Lead.Contact == nil {
 			break
@@ -1134,6 +1150,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LeadConnection.PageInfo(childComplexity), true
+
+	case "LeadConsent.given":
+		if e.ComplexityRoot.LeadConsent.Given == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConsent.Given(childComplexity), true
+	case "LeadConsent.purpose":
+		if e.ComplexityRoot.LeadConsent.Purpose == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConsent.Purpose(childComplexity), true
+	case "LeadConsent.siteWording":
+		if e.ComplexityRoot.LeadConsent.SiteWording == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConsent.SiteWording(childComplexity), true
+	case "LeadConsent.text":
+		if e.ComplexityRoot.LeadConsent.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConsent.Text(childComplexity), true
+	case "LeadConsent.withdrawnAt":
+		if e.ComplexityRoot.LeadConsent.WithdrawnAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeadConsent.WithdrawnAt(childComplexity), true
 
 	case "LeadContact.company":
 		if e.ComplexityRoot.LeadContact.Company == nil {
@@ -1365,6 +1412,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TrackQuote(childComplexity, args["input"].(schema.TrackQuoteInput)), true
+	case "Mutation.withdrawConsent":
+		if e.ComplexityRoot.Mutation.WithdrawConsent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_withdrawConsent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.WithdrawConsent(childComplexity, args["id"].(string), args["purpose"].(string)), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -1744,12 +1802,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("AttributionInput", ec.unmarshalInputAttributionInput),
+			graphql.NewInputUnmarshaler("ConsentInput", ec.unmarshalInputConsentInput),
 			graphql.NewInputUnmarshaler("EstimateSelectionsInput", ec.unmarshalInputEstimateSelectionsInput),
 			graphql.NewInputUnmarshaler("InvalidateCacheInput", ec.unmarshalInputInvalidateCacheInput),
 			graphql.NewInputUnmarshaler("QuoteContactInput", ec.unmarshalInputQuoteContactInput),
 			graphql.NewInputUnmarshaler("QuoteEstimateInput", ec.unmarshalInputQuoteEstimateInput),
 			graphql.NewInputUnmarshaler("QuoteSelectionsInput", ec.unmarshalInputQuoteSelectionsInput),
 			graphql.NewInputUnmarshaler("SubmitQuoteInput", ec.unmarshalInputSubmitQuoteInput),
+			graphql.NewInputUnmarshaler("TrackConsentInput", ec.unmarshalInputTrackConsentInput),
 			graphql.NewInputUnmarshaler("TrackEstimateInput", ec.unmarshalInputTrackEstimateInput),
 			graphql.NewInputUnmarshaler("TrackFormDataInput", ec.unmarshalInputTrackFormDataInput),
 			graphql.NewInputUnmarshaler("TrackQuoteInput", ec.unmarshalInputTrackQuoteInput),
@@ -1900,6 +1960,8 @@ enum AuditAction {
   RETRIED
   "A lead was delivered once more."
   RESENT
+  "A consent was withdrawn."
+  WITHDRAWN
   "A lead was erased, or an erasure found none."
   ERASED
 }
@@ -2081,6 +2143,8 @@ directive @constraint(
   notAbove: String
   "Most different items of a list; repeated items count once."
   maxDistinctItems: Int
+  "Most items of a list."
+  maxItems: Int
   "True: a value that is given must not be empty, even though it may be left out."
   notEmpty: Boolean
   "True: a string may have several lines, and tabs."
@@ -2348,6 +2412,17 @@ extend type Mutation {
   ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
 
   """
+  Withdraws a consent that a person gave, in this lead and in every other of the same address, and tells CMS and CRM.
+  Fails with ` + "`" + `NOT_FOUND` + "`" + `, and with ` + "`" + `BAD_USER_INPUT` + "`" + ` if the address has not given it.
+  """
+  withdrawConsent(
+    "Id of the lead, or its PDF reference."
+    id: ID! @constraint(maxLength: 64)
+    "What for."
+    purpose: String! @constraint(maxLength: 64, format: SLUG)
+  ): Lead! @auth(token: ADMIN, role: SALES) @cost(weight: 100)
+
+  """
   Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
   contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
   """
@@ -2462,6 +2537,8 @@ type Lead {
   attribution: LeadAttribution @auth(token: ADMIN, role: SALES)
   "Where the visitor came from at first; null for a viewer."
   firstAttribution: LeadAttribution @auth(token: ADMIN, role: SALES)
+  "What the visitor was asked to agree to, when the lead was submitted; null for a viewer."
+  consents: [LeadConsent!] @auth(token: ADMIN, role: SALES)
   "What is unusual about it."
   signals: [LeadSignal!]!
   "Path of the PDF on the public address; null for a viewer."
@@ -2499,6 +2576,20 @@ type LeadSelections {
   complexity: String
   "Timeline, such as ` + "`" + `3-months` + "`" + `."
   timeline: String
+}
+
+"What a visitor was asked to agree to, and the answer."
+type LeadConsent {
+  "What for, a slug such as ` + "`" + `marketing` + "`" + `."
+  purpose: String!
+  "Whether the visitor agreed."
+  given: Boolean!
+  "The wording that the visitor saw; null: the client did not say."
+  text: String
+  "Whether that was the wording that the CMS had for the purpose and the language at that moment."
+  siteWording: Boolean!
+  "When the consent was withdrawn; null: it was not."
+  withdrawnAt: DateTime
 }
 
 "Where a visitor came from, as the client said."
@@ -2805,6 +2896,31 @@ input TrackQuoteInput {
   formData: TrackFormDataInput @hint
   "Where the visitor came from. The first of a session and the last one with a source are kept."
   attribution: AttributionInput @hint
+  """
+  What the visitor agreed to so far. With ` + "`" + `TRACK_CONTACT=consent` + "`" + ` the service drops ` + "`" + `formData` + "`" + ` that comes without a given
+  consent ` + "`" + `save_progress` + "`" + `.
+  """
+  consents: [TrackConsentInput] @hint
+}
+
+"A consent while a visitor is choosing."
+input TrackConsentInput {
+  "What for, a slug. Only ` + "`" + `save_progress` + "`" + ` has a meaning here: to keep the contact hints."
+  purpose: String @hint
+  "Whether it is given."
+  given: Boolean @hint
+  "The wording that the visitor saw; only the first 1,000 characters are stored."
+  text: String @hint
+}
+
+"Something that a visitor was asked to agree to, and the answer."
+input ConsentInput {
+  "What for, a slug such as ` + "`" + `marketing` + "`" + `. The last one of a purpose counts."
+  purpose: String! @constraint(maxLength: 64, format: SLUG)
+  "Whether the visitor agreed."
+  given: Boolean!
+  "The wording that the visitor saw, at most 1,000 characters."
+  text: String @constraint(maxLength: 1000, lines: true)
 }
 
 """
@@ -2886,6 +3002,8 @@ input SubmitQuoteInput {
   message: String @constraint(maxLength: 2000, lines: true)
   "Where the visitor came from. Without a source that of the session is kept. It never makes a request another one."
   attribution: AttributionInput @hint
+  "What the visitor was asked to agree to, given or not."
+  consents: [ConsentInput!] @constraint(maxItems: 3)
   "Leave this out."
   website: String
   """
@@ -3528,6 +3646,8 @@ func (ec *executionContext) childFields_Lead(ctx context.Context, field graphql.
 		return ec.fieldContext_Lead_attribution(ctx, field)
 	case "firstAttribution":
 		return ec.fieldContext_Lead_firstAttribution(ctx, field)
+	case "consents":
+		return ec.fieldContext_Lead_consents(ctx, field)
 	case "signals":
 		return ec.fieldContext_Lead_signals(ctx, field)
 	case "pdfUrl":
@@ -3572,6 +3692,22 @@ func (ec *executionContext) childFields_LeadConnection(ctx context.Context, fiel
 		return ec.fieldContext_LeadConnection_csv(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LeadConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_LeadConsent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "purpose":
+		return ec.fieldContext_LeadConsent_purpose(ctx, field)
+	case "given":
+		return ec.fieldContext_LeadConsent_given(ctx, field)
+	case "text":
+		return ec.fieldContext_LeadConsent_text(ctx, field)
+	case "siteWording":
+		return ec.fieldContext_LeadConsent_siteWording(ctx, field)
+	case "withdrawnAt":
+		return ec.fieldContext_LeadConsent_withdrawnAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeadConsent", field.Name)
 }
 
 func (ec *executionContext) childFields_LeadContact(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

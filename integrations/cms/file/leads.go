@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,17 +27,34 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 
 	d.putting.Lock()
 	defer d.putting.Unlock()
-	if _, err := os.Stat(path); err == nil {
+	document := cms.NewLeadDocument(s)
+	if stored, err := os.ReadFile(path); err == nil && document.Withdrawn() {
+		return fail(op, replaceConsents(path, stored, document.Consents))
+	} else if err == nil {
 		// An earlier try may have ended before the folder was on disk.
 		return fail(op, atomicfile.SyncDir(d.dir))
 	}
 
-	data, err := json.MarshalIndent(cms.NewLeadDocument(s), "", "  ")
+	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return rejected(op, errors.New("the submission cannot be written as JSON"))
 	}
 
 	return fail(op, atomicfile.WriteFile(path, append(data, '\n')))
+}
+
+// replaceConsents changes the consents in a stored document. Its other fields stay.
+func replaceConsents(path string, stored []byte, consents []cms.Consent) error {
+	var fields map[string]any
+	if err := json.Unmarshal(stored, &fields); err != nil {
+		return fmt.Errorf("decoding the document: %w", err)
+	}
+	fields["consents"] = consents
+	data, err := json.MarshalIndent(fields, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, append(data, '\n'))
 }
 
 // Missing returns the ids that have no file.

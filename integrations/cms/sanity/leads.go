@@ -30,7 +30,8 @@ const batch = 100
 // mutation is one step of a transaction: the name of an operation and its argument.
 type mutation map[string]any
 
-// Put stores a lead's document unless it exists already: an editor's changes stay.
+// Put stores a lead's document unless it exists already: an editor's changes stay, except
+// in the consents once one was withdrawn.
 func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	const op = "storing a submission"
 	if err := d.ready(op, s.ID); err != nil {
@@ -38,7 +39,14 @@ func (d *Driver) Put(ctx context.Context, s *lead.Lead) error {
 	}
 
 	id := cms.LeadDocumentID(s.ID)
-	confirmed, err := d.mutate(ctx, op, []mutation{{"createIfNotExists": cms.NewLeadDocument(s)}}, s.Personal()...)
+	document := cms.NewLeadDocument(s)
+	mutations := []mutation{{"createIfNotExists": document}}
+	if document.Withdrawn() {
+		mutations = append(mutations, mutation{
+			"patch": map[string]any{"id": id, "set": map[string]any{"consents": document.Consents}},
+		})
+	}
+	confirmed, err := d.mutate(ctx, op, mutations, s.Personal()...)
 	if err != nil && !errors.Is(err, errExists) {
 		return err
 	}

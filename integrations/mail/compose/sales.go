@@ -64,6 +64,7 @@ func Sales(d *pdf.Document, inbox string) (mail.Message, error) {
 		fact{label: w.Timeline, value: pdf.Label(submitted.Selections.Timeline, d.Labels)},
 		fact{label: w.Features, value: strings.Join(features, ", ")},
 		fact{label: w.Reference, value: lead.Reference(submitted.ID)},
+		fact{label: words.Consents, value: shown(submitted.ConsentText())},
 		fact{label: words.From, value: shown(submitted.Attribution.String())},
 		fact{label: words.FirstFrom, value: firstFrom},
 		fact{label: words.Received, value: w.DateOf(d.CreatedAt) + d.CreatedAt.UTC().Format(", 15:04 UTC")},

@@ -84,6 +84,14 @@ func Copy(
 		return r, fmt.Errorf("copying the invalidations: %w", err)
 	}
 
+	key, consents, err := from.ConsentRows(ctx)
+	if err == nil {
+		err = to.ImportConsents(ctx, key, consents)
+	}
+	if err != nil {
+		return r, fmt.Errorf("copying the consents: %w", err)
+	}
+
 	rows, err := from.PriceRows(ctx)
 	if err == nil {
 		err = to.ImportPrices(ctx, rows)

@@ -54,6 +54,8 @@ export type AuditAction =
   | 'RETRIED'
   /** A lead was delivered once more. */
   | 'RESENT'
+  /** A consent was withdrawn. */
+  | 'WITHDRAWN'
   /** A lead was erased, or an erasure found none. */
   | 'ERASED';
 
@@ -140,6 +142,16 @@ export type ClearCachePayload = {
   readonly success: Scalars['Boolean']['output'];
   /** Number of entries that were removed. */
   readonly cleared: Scalars['Int']['output'];
+};
+
+/** Something that a visitor was asked to agree to, and the answer. */
+export type ConsentInput = {
+  /** What for, a slug such as `marketing`. The last one of a purpose counts. */
+  readonly purpose: Scalars['String']['input'];
+  /** Whether the visitor agreed. */
+  readonly given: Scalars['Boolean']['input'];
+  /** The wording that the visitor saw, at most 1,000 characters. */
+  readonly text?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Formats of strings. */
@@ -523,6 +535,8 @@ export type Lead = {
   readonly attribution?: Maybe<LeadAttribution>;
   /** Where the visitor came from at first; null for a viewer. */
   readonly firstAttribution?: Maybe<LeadAttribution>;
+  /** What the visitor was asked to agree to, when the lead was submitted; null for a viewer. */
+  readonly consents?: Maybe<ReadonlyArray<LeadConsent>>;
   /** What is unusual about it. */
   readonly signals: ReadonlyArray<LeadSignal>;
   /** Path of the PDF on the public address; null for a viewer. */
@@ -567,6 +581,20 @@ export type LeadConnection = {
    * first page, so that the texts of all pages, one after the other, are a file for a spreadsheet. Null for a viewer.
    */
   readonly csv?: Maybe<Scalars['String']['output']>;
+};
+
+/** What a visitor was asked to agree to, and the answer. */
+export type LeadConsent = {
+  /** What for, a slug such as `marketing`. */
+  readonly purpose: Scalars['String']['output'];
+  /** Whether the visitor agreed. */
+  readonly given: Scalars['Boolean']['output'];
+  /** The wording that the visitor saw; null: the client did not say. */
+  readonly text?: Maybe<Scalars['String']['output']>;
+  /** Whether that was the wording that the CMS had for the purpose and the language at that moment. */
+  readonly siteWording: Scalars['Boolean']['output'];
+  /** When the consent was withdrawn; null: it was not. */
+  readonly withdrawnAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** Who asks for a quote. */
@@ -706,6 +734,11 @@ export type Mutation = {
    */
   readonly rejectLead: Lead;
   /**
+   * Withdraws a consent that a person gave, in this lead and in every other of the same address, and tells CMS and CRM.
+   * Fails with `NOT_FOUND`, and with `BAD_USER_INPUT` if the address has not given it.
+   */
+  readonly withdrawConsent: Lead;
+  /**
    * Erases everything that is stored about an e-mail address: deliveries, the CMS's documents, the CRM's contact, leads,
    * contact hints in sessions, PDFs. Failures are in the receipt; erasing again completes it.
    */
@@ -769,6 +802,13 @@ export type MutationReleaseLeadArgs = {
 export type MutationRejectLeadArgs = {
   id: Scalars['ID']['input'];
   expected?: InputMaybe<LeadState>;
+};
+
+
+/** Mutations. The fields of a request run one after the other, in the order written. */
+export type MutationWithdrawConsentArgs = {
+  id: Scalars['ID']['input'];
+  purpose: Scalars['String']['input'];
 };
 
 
@@ -1110,6 +1150,8 @@ export type SubmitQuoteInput = {
   readonly message?: InputMaybe<Scalars['String']['input']>;
   /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
   readonly attribution?: InputMaybe<AttributionInput>;
+  /** What the visitor was asked to agree to, given or not. */
+  readonly consents?: InputMaybe<ReadonlyArray<ConsentInput>>;
   /** Leave this out. */
   readonly website?: InputMaybe<Scalars['String']['input']>;
   /**
@@ -1137,6 +1179,16 @@ export type TokenKind =
   | 'WEBHOOK'
   /** The setting `ADMIN_API_TOKEN`, or a session of the inbox; answered on `ADMIN_ADDR` only, unless `ADMIN_PAGE=on`. */
   | 'ADMIN';
+
+/** A consent while a visitor is choosing. */
+export type TrackConsentInput = {
+  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. */
+  readonly purpose?: InputMaybe<Scalars['String']['input']>;
+  /** Whether it is given. */
+  readonly given?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The wording that the visitor saw; only the first 1,000 characters are stored. */
+  readonly text?: InputMaybe<Scalars['String']['input']>;
+};
 
 /** Estimated range so far. Values out of bounds are left out. */
 export type TrackEstimateInput = {
@@ -1168,6 +1220,11 @@ export type TrackQuoteInput = {
   readonly formData?: InputMaybe<TrackFormDataInput>;
   /** Where the visitor came from. The first of a session and the last one with a source are kept. */
   readonly attribution?: InputMaybe<AttributionInput>;
+  /**
+   * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
+   * consent `save_progress`.
+   */
+  readonly consents?: InputMaybe<ReadonlyArray<InputMaybe<TrackConsentInput>>>;
 };
 
 /** Answer of `trackQuote`. */

@@ -79,6 +79,7 @@ type Settings struct {
 	TrackRetention             time.Duration // 0: unlimited
 	LeadRetention              time.Duration // 0: unlimited
 	AuditRetention             time.Duration // 0: unlimited
+	TrackContact               string        // on, consent or off
 	SpamMinTime                time.Duration // 0: any
 	TurnstileKey, TurnstileURL string        // no bot check if the key is empty
 	LogoHosts                  []string

@@ -27,7 +27,7 @@ import (
 )
 
 func (d Deps) leadsCommands() *cobra.Command {
-	return group("leads", "list, show, export, release, reject and erase leads",
+	return group("leads", "list, show, export, release, reject and erase leads, and withdraw consents",
 		d.onDatabase("list", "list leads, newest first", &listLeads{},
 			"siteapi leads list",
 			"siteapi leads list --state in-review --since 7d"),
@@ -52,6 +52,11 @@ func (d Deps) leadsCommands() *cobra.Command {
 			"reject leads that are in review: they are never delivered, unless released after all",
 			&decideLeads{do: store.Archive.Reject, action: schema.AuditActionRejected, done: "rejected"},
 			"siteapi leads reject LR4LB5AK"),
+
+		d.onDatabase("withdraw <id, PDF reference or e-mail address>",
+			"withdraw a consent in all leads of a person, and tell the CMS and the CRM", &withdrawConsent{},
+			"siteapi leads withdraw LR4LB5AK --purpose marketing",
+			"siteapi leads withdraw ana@example.com --purpose marketing"),
 
 		d.command("erase", "erase everything that is stored about an e-mail address, everywhere",
 			append(upstreamSettings(), "LISTEN_ADDR", "CACHE_URL", "CACHE_PREFIX"), &eraseLeads{},
@@ -253,6 +258,35 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 // release delivers a lead that is in review or was rejected.
 func release(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
 	return a.Release(ctx, id, false, audit...)
+}
+
+// withdrawConsent withdraws a consent of a person, who is named by a lead or by an address.
+type withdrawConsent struct{ purpose string }
+
+func (cmd *withdrawConsent) flags(f *pflag.FlagSet) {
+	textVar(f, &cmd.purpose, "purpose", "the `purpose` of the consent, such as marketing")
+	_ = cobra.MarkFlagRequired(f, "purpose")
+}
+
+func (cmd *withdrawConsent) run(ctx context.Context, c *call) error {
+	email, subject := c.args[0], ""
+	if !crm.Addressable(email) {
+		found, err := c.named(ctx, email)
+		if err != nil {
+			return err
+		}
+		email, subject = found[0].Contact.Email, found[0].ID
+	}
+
+	entry := c.entry(schema.AuditActionWithdrawn, subject, map[string]any{"purpose": cmd.purpose})
+	if err := c.record(ctx, entry); err != nil {
+		return err
+	}
+	n, err := c.rules.Withdraw(ctx, crm.Address(email), cmd.purpose)
+	if err == nil {
+		c.say("withdrawn in %d leads: the running service tells the CMS and the CRM", n)
+	}
+	return err
 }
 
 type exportLeads struct {

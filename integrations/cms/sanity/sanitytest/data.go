@@ -178,6 +178,7 @@ func (s *Server) mutate(seen Request) answer {
 	var sent struct {
 		Mutations []struct {
 			CreateIfNotExists json.RawMessage
+			Patch             *patch
 			Delete            *struct{ ID string }
 		}
 	}
@@ -192,7 +193,7 @@ func (s *Server) mutate(seen Request) answer {
 	results := []map[string]string{}
 
 	for _, m := range sent.Mutations {
-		id, operation, err := s.apply(next, m.CreateIfNotExists, m.Delete)
+		id, operation, err := s.apply(next, m.CreateIfNotExists, m.Patch, m.Delete)
 		if err != nil {
 			return mutationFailed(http.StatusBadRequest, "validationError", err.Error())
 		}
@@ -212,9 +213,15 @@ func (s *Server) mutate(seen Request) answer {
 	})}
 }
 
+// patch sets fields of a document.
+type patch struct {
+	ID  string
+	Set map[string]any
+}
+
 // apply runs one mutation on a copy of the documents.
 func (s *Server) apply(
-	docs map[string]json.RawMessage, create json.RawMessage, remove *struct{ ID string },
+	docs map[string]json.RawMessage, create json.RawMessage, change *patch, remove *struct{ ID string },
 ) (id, operation string, err error) {
 	switch {
 	case create != nil:
@@ -230,6 +237,15 @@ func (s *Server) apply(
 		d.fields["_createdAt"], d.fields["_updatedAt"] = now, now
 		docs[d.id] = encode(d.fields)
 		return d.id, "create", nil
+
+	case change != nil && docs[change.ID] != nil:
+		d, err := readDocument(docs[change.ID])
+		if err != nil {
+			return "", "", err
+		}
+		maps.Copy(d.fields, change.Set)
+		docs[d.id] = encode(d.fields)
+		return d.id, "update", nil
 
 	case remove != nil && idForm.MatchString(remove.ID):
 		if _, exists := docs[remove.ID]; !exists {

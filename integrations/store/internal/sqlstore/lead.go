@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func (s *Store) Submit(
 
 	err = s.db.Write(ctx, func(ctx context.Context, tx Tx) error {
 		first, created, err = submit(ctx, tx, row, n.IdempotencyKey)
+		if err == nil && created {
+			err = addConsents(ctx, tx, &n.Lead)
+		}
 		if err == nil && created && n.Network != "" {
 			err = saveNetwork(ctx, tx, first.ID, n.Network, row.SubmittedAt)
 		}
@@ -139,12 +143,21 @@ func (s *Store) Lead(ctx context.Context, id string) (lead.Lead, error) {
 	if err := one(ctx, s.db, selectLead+` WHERE id = $1`, []any{id}, r.columns()...); err != nil {
 		return lead.Lead{}, fmt.Errorf("reading the submission: %w", err)
 	}
-	return r.lead()
+	return s.whole(ctx, r)
+}
+
+// whole returns the lead of a row with what other tables have of it.
+func (s *Store) whole(ctx context.Context, r LeadRow) (lead.Lead, error) {
+	l, err := r.lead()
+	if err == nil {
+		err = fillConsents(ctx, s.db, &l)
+	}
+	return l, err
 }
 
 // Leads yields stored leads in the filter's order.
 func (s *Store) Leads(ctx context.Context, f store.Filter) iter.Seq2[lead.Lead, error] {
-	return decoded(s.leadRows(ctx, f), LeadRow.lead)
+	return decoded(s.leadRows(ctx, f), func(r LeadRow) (lead.Lead, error) { return s.whole(ctx, r) })
 }
 
 func (s *Store) leadRows(ctx context.Context, f store.Filter) iter.Seq2[LeadRow, error] {
@@ -309,7 +322,7 @@ func (s *Store) review(
 // Erase removes a lead with its deliveries, or returns [store.ErrNotFound].
 func (s *Store) Erase(ctx context.Context, id string, audit ...store.AuditEntry) error {
 	return s.write(ctx, "erasing a submission", func(ctx context.Context, tx Tx) error {
-		n, err := erase(ctx, tx, []string{id})
+		n, err := erase(ctx, tx, []string{id}, false)
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
 		}
@@ -337,7 +350,7 @@ func (s *Store) PruneLeads(ctx context.Context, before time.Time) (removed int64
 			same.in("id", ids)
 			still, err := prunable(ctx, tx, same)
 			if err == nil {
-				n, err = erase(ctx, tx, still)
+				n, err = erase(ctx, tx, still, true)
 			}
 			return err
 		})
@@ -369,9 +382,9 @@ func prunable(ctx context.Context, db DB, c conditions) (ids []string, err error
 }
 
 // erase removes leads with their keys and deliveries, and their visitors' contact
-// form entries. The visitors' choices stay in the sessions, for the statistics. A delivery
+// form entries. With keep the consents that were given stay. The visitors' choices stay in the sessions, for the statistics. A delivery
 // that is running ends with its attempt.
-func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) {
+func erase(ctx context.Context, tx Tx, ids []string, keep bool) (removed int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
@@ -389,6 +402,9 @@ func erase(ctx context.Context, tx Tx, ids []string) (removed int64, err error) 
 			return 0, fmt.Errorf("removing the submission: %w", err)
 		}
 
+		if err := forgetLead(ctx, tx, id, keep); err != nil {
+			return 0, err
+		}
 		if _, err := eraseHints(ctx, tx, session, ""); err != nil {
 			return 0, fmt.Errorf("erasing contact hints: %w", err)
 		}
@@ -409,6 +425,10 @@ func newLeadRow(n store.NewLead) (LeadRow, error) {
 
 	if s.InReview {
 		r.Review = inReview
+	}
+	s.Consents = slices.Clone(s.Consents)
+	for i := range s.Consents { // They are rows of their own, which change.
+		s.Consents[i] = lead.Consent{Purpose: s.Consents[i].Purpose}
 	}
 	s.InReview = false // It changes after the lead, so it has a column.
 

@@ -26,6 +26,16 @@ export type AttributionInput = {
   readonly landingPage?: string | null | undefined;
 };
 
+/** Something that a visitor was asked to agree to, and the answer. */
+export type ConsentInput = {
+  /** What for, a slug such as `marketing`. The last one of a purpose counts. */
+  readonly purpose: string;
+  /** Whether the visitor agreed. */
+  readonly given: boolean;
+  /** The wording that the visitor saw, at most 1,000 characters. */
+  readonly text?: string | null | undefined;
+};
+
 /** Choices to estimate. Slugs as in `QuoteSelectionsInput`; each may be left out. */
 export type EstimateSelectionsInput = {
   /** Project type, a slug such as `web-app`. */
@@ -107,6 +117,8 @@ export type SubmitQuoteInput = {
   readonly message?: string | null | undefined;
   /** Where the visitor came from. Without a source that of the session is kept. It never makes a request another one. */
   readonly attribution?: AttributionInput | null | undefined;
+  /** What the visitor was asked to agree to, given or not. */
+  readonly consents?: ReadonlyArray<ConsentInput> | null | undefined;
   /** Leave this out. */
   readonly website?: string | null | undefined;
   /**
@@ -114,6 +126,16 @@ export type SubmitQuoteInput = {
    * the header `CF-Turnstile-Response` instead.
    */
   readonly challengeToken?: string | null | undefined;
+};
+
+/** A consent while a visitor is choosing. */
+export type TrackConsentInput = {
+  /** What for, a slug. Only `save_progress` has a meaning here: to keep the contact hints. */
+  readonly purpose?: string | null | undefined;
+  /** Whether it is given. */
+  readonly given?: boolean | null | undefined;
+  /** The wording that the visitor saw; only the first 1,000 characters are stored. */
+  readonly text?: string | null | undefined;
 };
 
 /** Estimated range so far. Values out of bounds are left out. */
@@ -146,6 +168,11 @@ export type TrackQuoteInput = {
   readonly formData?: TrackFormDataInput | null | undefined;
   /** Where the visitor came from. The first of a session and the last one with a source are kept. */
   readonly attribution?: AttributionInput | null | undefined;
+  /**
+   * What the visitor agreed to so far. With `TRACK_CONTACT=consent` the service drops `formData` that comes without a given
+   * consent `save_progress`.
+   */
+  readonly consents?: ReadonlyArray<TrackConsentInput | null | undefined> | null | undefined;
 };
 
 /** Choices so far. Values that are not slugs are left out. */

@@ -11,6 +11,7 @@ import {
   ReleaseLeadDocument,
   ResendLeadDocument,
   RetryDeliveryDocument,
+  WithdrawConsentDocument,
   type WholeLeadFragment as Lead,
 } from "../generated/inbox";
 import { History } from "./audit";
@@ -131,6 +132,25 @@ export function LeadDetail({ id, close, update, changed, erased }: Props) {
       {lead.message && (
         <Card title="Message">
           <p class="message" dir="auto">{lead.message}</p>
+        </Card>
+      )}
+      {!!lead.consents?.length && (
+        <Card title="Consents">
+          {lead.consents.map((consent) => (
+            <Fact key={consent.purpose} name={consent.purpose}>
+              {consent.withdrawnAt ? `Withdrawn ${exact(consent.withdrawnAt)}` : consent.given ? "Given" : "Not given"}
+              {consent.given && !consent.siteWording && ", not the site's wording"}
+              {consent.text && <bdi class="muted small message"> {consent.text}</bdi>}
+              {consent.given && !consent.withdrawnAt && (
+                <Action
+                  done="Withdrawn: the CMS and the CRM are being told."
+                  run={() => change(ask(WithdrawConsentDocument, { id: lead.id, purpose: consent.purpose }))}
+                >
+                  Withdraw
+                </Action>
+              )}
+            </Fact>
+          ))}
         </Card>
       )}
       {lead.attribution && (

@@ -56,6 +56,7 @@ export const auditActions: Record<AuditAction, string> = {
   REJECTED: "rejected",
   RETRIED: "tried a delivery again",
   RESENT: "sent once more",
+  WITHDRAWN: "withdrew a consent",
   ERASED: "erased",
 };
 

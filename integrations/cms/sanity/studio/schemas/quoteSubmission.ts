@@ -49,6 +49,23 @@ export const quoteSubmission = defineType({
     defineField({name: 'message', title: 'Message', type: 'text', rows: 6}),
     defineField({name: 'attribution', title: 'Came from', type: 'object', fields: strings(attribution)}),
     defineField({name: 'firstAttribution', title: 'Came from at first', type: 'object', fields: strings(attribution)}),
+    defineField({
+      name: 'consents',
+      title: 'Consents',
+      type: 'array',
+      of: [
+        defineArrayMember({
+          type: 'object',
+          fields: [
+            ...strings({purpose: 'Purpose'}),
+            defineField({name: 'given', title: 'Given', type: 'boolean'}),
+            defineField({name: 'text', title: 'Wording', type: 'text'}),
+            defineField({name: 'siteWording', title: "The site's wording", type: 'boolean'}),
+            defineField({name: 'withdrawnAt', title: 'Withdrawn', type: 'datetime'}),
+          ],
+        }),
+      ],
+    }),
     defineField({name: 'locale', title: 'Language of the visitor', type: 'string'}),
     defineField({name: 'submittedAt', title: 'Submitted at', type: 'datetime'}),
     defineField({name: 'pdfPath', title: 'Path of the PDF', type: 'string'}),

@@ -1,0 +1,272 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"siteapi/integrations/lead"
+	"siteapi/integrations/store"
+)
+
+const consentColumns = `submission_id, purpose, given, at, locale, text_hash, site_wording, address, withdrawn_at`
+
+// ConsentRow is a consent as it is stored, with its wording.
+type ConsentRow struct {
+	LeadID      string // hashed once the lead is forgotten
+	Purpose     string
+	Given       int64
+	At          int64 // milliseconds
+	Locale      string
+	TextHash    string // empty if the client did not say
+	SiteWording int64
+	Address     string // keyed hash
+	WithdrawnAt int64  // milliseconds; 0: not
+	Text        string
+}
+
+func (r *ConsentRow) columns() []any {
+	return []any{
+		&r.LeadID, &r.Purpose, &r.Given, &r.At, &r.Locale,
+		&r.TextHash, &r.SiteWording, &r.Address, &r.WithdrawnAt, &r.Text,
+	}
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// addressHash returns the keyed hash of an address, in any letter case.
+func addressHash(ctx context.Context, db DB, email string) (string, error) {
+	var key string
+	if err := one(ctx, db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err != nil {
+		return "", fmt.Errorf("reading the key of addresses: %w", err)
+	}
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(strings.ToLower(email)))
+	return hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+// addConsents stores what came with a new lead.
+func addConsents(ctx context.Context, tx Tx, l *lead.Lead) error {
+	if len(l.Consents) == 0 {
+		return nil
+	}
+	address, err := addressHash(ctx, tx, l.Contact.Email)
+	if err != nil {
+		return err
+	}
+
+	for _, c := range l.Consents {
+		row := ConsentRow{
+			LeadID:  l.ID,
+			Purpose: c.Purpose,
+			Given:   number(c.Given),
+			At:      l.SubmittedAt.UnixMilli(),
+			Locale:  l.Locale,
+			Address: address,
+			Text:    c.Text,
+		}
+		row.SiteWording = number(c.SiteWording)
+		if c.Text != "" {
+			row.TextHash = digest(c.Text)
+		}
+		if err := addConsent(ctx, tx, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// addConsent stores a consent with its wording, unless it is there already.
+func addConsent(ctx context.Context, tx Tx, r ConsentRow) error {
+	if r.TextHash != "" {
+		if _, err := tx.Exec(ctx, `INSERT INTO consent_texts (hash, text) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			r.TextHash, r.Text); err != nil {
+			return fmt.Errorf("storing the wording of a consent: %w", err)
+		}
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO consents (`+consentColumns+`)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		r.LeadID, r.Purpose, r.Given, r.At, r.Locale, r.TextHash, r.SiteWording, r.Address, r.WithdrawnAt)
+	if err != nil {
+		return fmt.Errorf("storing a consent: %w", err)
+	}
+	return nil
+}
+
+// consents yields the rows that fulfil a condition.
+func consents(ctx context.Context, db DB, where string, args ...any) (rows []ConsentRow, err error) {
+	err = db.Query(ctx, `SELECT `+consentColumns+`, coalesce(text, '') FROM consents
+LEFT JOIN consent_texts ON hash = text_hash`+where, args, func(scan Scan) error {
+		var r ConsentRow
+		err := scan(r.columns()...)
+		rows = append(rows, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the consents: %w", err)
+	}
+	return rows, nil
+}
+
+// fillConsents completes the consents of a lead, of which its row has the purposes.
+func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
+	if len(l.Consents) == 0 {
+		return nil
+	}
+	rows, err := consents(ctx, db, ` WHERE submission_id = $1`, l.ID)
+	for i := range l.Consents {
+		c := &l.Consents[i]
+		for _, r := range rows {
+			if r.Purpose != c.Purpose {
+				continue
+			}
+			c.Given, c.Text, c.SiteWording = r.Given == 1, r.Text, r.SiteWording == 1
+			if r.WithdrawnAt > 0 {
+				at := time.UnixMilli(r.WithdrawnAt).UTC()
+				c.WithdrawnAt = &at
+			}
+		}
+	}
+	return err
+}
+
+// WithdrawConsent records that a person no longer agrees, in all leads of the address, and
+// returns their ids. Acts whose leads are forgotten are removed.
+func (s *Store) WithdrawConsent(
+	ctx context.Context, email, purpose string, at time.Time,
+) (leadIDs []string, err error) {
+	err = s.write(ctx, "withdrawing a consent", func(ctx context.Context, tx Tx) error {
+		leadIDs = nil
+		address, err := addressHash(ctx, tx, email)
+		if err != nil {
+			return err
+		}
+
+		err = tx.Query(ctx, `UPDATE consents SET withdrawn_at = $1
+WHERE address = $2 AND purpose = $3 AND given = 1 AND withdrawn_at = 0 RETURNING submission_id`,
+			[]any{at.UnixMilli(), address, purpose}, func(scan Scan) error {
+				var id string
+				err := scan(&id)
+				leadIDs = append(leadIDs, id)
+				return err
+			})
+		if err == nil && len(leadIDs) == 0 {
+			return store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+
+		_, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1 AND withdrawn_at > 0
+AND submission_id NOT IN (SELECT id FROM submissions)`, address)
+		return errors.Join(err, removeUnusedTexts(ctx, tx))
+	})
+	return leadIDs, err
+}
+
+// CountConsents returns the number of consents that are stored about an address.
+func (s *Store) CountConsents(ctx context.Context, email string) (n int64, err error) {
+	address, err := addressHash(ctx, s.db, email)
+	if err == nil {
+		err = one(ctx, s.db, `SELECT count(*) FROM consents WHERE address = $1`, []any{address}, &n)
+	}
+	return n, err
+}
+
+// EraseConsents removes the consents of an address, and returns their number.
+func (s *Store) EraseConsents(ctx context.Context, email string) (n int64, err error) {
+	err = s.write(ctx, "erasing consents", func(ctx context.Context, tx Tx) error {
+		address, err := addressHash(ctx, tx, email)
+		if err == nil {
+			n, err = tx.Exec(ctx, `DELETE FROM consents WHERE address = $1`, address)
+		}
+		if err == nil && n > 0 {
+			err = removeUnusedTexts(ctx, tx)
+		}
+		return err
+	})
+	return n, err
+}
+
+// removeUnusedTexts removes the wordings of consents that are gone. A client may have sent
+// anything as a wording.
+func removeUnusedTexts(ctx context.Context, tx Tx) error {
+	_, err := tx.Exec(ctx, `DELETE FROM consent_texts
+WHERE NOT EXISTS (SELECT 1 FROM consents WHERE text_hash = hash)`)
+	return err
+}
+
+// forgetLead removes the consents of a lead, except for those to keep: what was given stays
+// as the proof of it, without the lead's id.
+func forgetLead(ctx context.Context, tx Tx, id string, keep bool) error {
+	condition := ` AND (given = 0 OR withdrawn_at > 0)`
+	if !keep {
+		condition = ``
+	}
+	n, err := tx.Exec(ctx, `DELETE FROM consents WHERE submission_id = $1`+condition, id)
+	if err == nil && keep {
+		_, err = tx.Exec(ctx, `UPDATE consents SET submission_id = $1 WHERE submission_id = $2`, digest(id), id)
+	}
+	if err == nil && n > 0 {
+		err = removeUnusedTexts(ctx, tx)
+	}
+	if err != nil {
+		return fmt.Errorf("removing consents: %w", err)
+	}
+	return nil
+}
+
+// ConsentRows returns all consents as they are stored, and the key of their addresses.
+func (s *Store) ConsentRows(ctx context.Context) (key string, rows []ConsentRow, err error) {
+	if err = one(ctx, s.db, `SELECT key FROM consent_key WHERE id = 1`, nil, &key); err == nil {
+		rows, err = consents(ctx, s.db, ` ORDER BY at`)
+	}
+	return key, rows, err
+}
+
+// ErrOtherConsents means that two databases have consents whose addresses are hashed
+// with different keys.
+var ErrOtherConsents = errors.New("the database has consents of its own: copy into an empty one")
+
+// ImportConsents stores the consents of another database, and its key. It fails with
+// [ErrOtherConsents] if there are consents with another key.
+func (s *Store) ImportConsents(ctx context.Context, key string, rows []ConsentRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.write(ctx, "importing consents", func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE consent_key SET key = $1 WHERE NOT EXISTS (SELECT 1 FROM consents)`, key)
+		if err != nil {
+			return err
+		}
+		var own string
+		if err := one(ctx, tx, `SELECT key FROM consent_key WHERE id = 1`, nil, &own); err != nil {
+			return err
+		}
+		if own != key {
+			return ErrOtherConsents
+		}
+
+		for _, r := range rows {
+			if err := addConsent(ctx, tx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
