@@ -86,19 +86,6 @@ func (c *Service) usable(
 	return snap
 }
 
-// own returns the latest content of this process in place of an entry that an instance
-// with another configuration stored, as during a rolling restart. Nothing may have been
-// invalidated since. Otherwise the instances would replace each other's entries with
-// every read.
-func (c *Service) own(l *localeContent, s stamp) *Snapshot {
-	latest, fresh := l.latest.Load(), c.Life.Fresh
-	if latest == nil || latest.generation < max(s.generation, l.generation.Load()) ||
-		fresh > 0 && c.Now().After(latest.storedAt.Add(fresh)) {
-		return nil
-	}
-	return latest.Snapshot
-}
-
 // discard removes an unusable entry unless it has been replaced meanwhile.
 func (c *Service) discard(ctx context.Context, l *localeContent, entry cache.Entry) error {
 	l.discarding.Lock()
@@ -214,34 +201,4 @@ func (c *Service) fetch(ctx context.Context, l *localeContent) ([]byte, cache.Li
 		c.announce(l, string(s.revision), 0)
 	}
 	return value, c.Life, nil
-}
-
-// Revision identifies the content of a locale that is served now. It returns false if a
-// read would have to fetch the content. A response made from content is current as long
-// as the revision is the same.
-func (c *Service) Revision(locale string) (string, bool) {
-	l := c.locales[schema.Locale(locale)]
-	if l == nil {
-		return "", false
-	}
-
-	entry, ok := c.Cache.Peek(context.Background(), l.key)
-	if !ok || !c.isConfirmed() {
-		return "", false
-	}
-
-	s, ok := readStamp(entry.Value)
-	switch latest := l.latest.Load(); {
-	case !ok:
-		return "", false
-	case !s.origin(c.origin):
-		if own := c.own(l, s); own != nil {
-			return own.Revision, true
-		}
-		return "", false
-	case latest != nil && latest.Revision == string(s.revision): // spares a copy
-		return latest.Revision, s.generation >= l.generation.Load()
-	default:
-		return string(s.revision), s.generation >= l.generation.Load()
-	}
 }

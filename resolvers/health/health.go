@@ -1,3 +1,5 @@
+// Package health examines what the service depends on, for the field serviceHealth and for
+// the command doctor.
 package health
 
 import (
