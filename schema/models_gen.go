@@ -165,7 +165,7 @@ type Delivery struct {
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 	// When it arrived; null if it has not.
 	DeliveredAt *time.Time `json:"deliveredAt"`
-	// The failed attempts, the oldest first.
+	// The last 20 failed attempts, the oldest first.
 	Attempts []*DeliveryAttempt `json:"attempts"`
 	// Number of attempts so far, including one that is being made.
 	AttemptCount int `json:"attemptCount"`

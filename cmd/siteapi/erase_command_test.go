@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -408,5 +410,26 @@ func TestEraseFromStandardInput(t *testing.T) {
 
 	if status := s.pdf(id); status != http.StatusNotFound {
 		t.Errorf("the PDF answers %d", status)
+	}
+}
+
+// Every address that a visitor may submit can be erased.
+func TestEraseUnusualAddresses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := launch(t, dir)
+	for i, email := range []string{`"a,b"@example.com`, `"a b"@example.com`, "JosÉ@example.com"} {
+		lead := newLead(fmt.Sprint("unusual-", i))
+		lead["contact"].(map[string]any)["email"] = email
+		if status, answer := r.post("/api/quote/submit", lead); status != http.StatusOK {
+			t.Errorf("%s: %d %v", email, status, answer)
+			continue
+		}
+
+		out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir},
+			"leads", "erase", "--email", email, "--yes", "--server", r.base)
+		if code != 0 || !regexp.MustCompile(`submissions +1 +1 +erased`).MatchString(out) {
+			t.Errorf("%s: %d %s", email, code, out)
+		}
 	}
 }

@@ -158,6 +158,29 @@ func TestLeadInReviewIsAnnouncedOnRelease(t *testing.T) {
 	eventually(t, "the released lead is announced", func() bool { return stub.count(suspect) == 1 })
 }
 
+// A command without the service's settings says, and records, what it does not deliver to.
+func TestReleaseWithoutTheWebhook(t *testing.T) {
+	t.Parallel()
+	stub := newWebhookStub(t)
+	dir := t.TempDir()
+	r := launch(t, dir, "ADMIN_PAGE=on", "LEAD_WEBHOOK_URL="+stub.url, "LEAD_WEBHOOK_SECRET="+leadSecret)
+	body := newLead("suspect")
+	body["website"] = "https://spam.example"
+	_, answer := r.post("/api/quote/submit", body)
+	id := answer["submissionId"].(string)
+
+	out, code := command(t, []string{"ENVIRONMENT=development", "DATA_DIR=" + dir}, "leads", "release", id)
+	if code != 0 || !strings.Contains(out, "not delivered to [webhook]") ||
+		!strings.Contains(out, "LEAD_WEBHOOK_URL") {
+		t.Errorf("%d %s", code, out)
+	}
+	said := r.do(http.MethodPost, "/graphql",
+		`{"query":"{ audit(first: 1) { edges { node { action detail } } } }"}`, "Authorization: Bearer dev-admin-token")
+	if !strings.Contains(string(said.body), `\"off\":[\"webhook\"]`) {
+		t.Errorf("the audit says %s", said.body)
+	}
+}
+
 // Deliveries that wait for a webhook fail when it is removed, and `retry` sends them to
 // the next one.
 func TestWebhookRemoved(t *testing.T) {

@@ -129,11 +129,14 @@ func (h *Webhook) Announce(ctx context.Context, lead Announcement) error {
 }
 
 // message returns the text of a message. Escaping prevents the visitor's texts from
-// becoming mentions, or links that hide their addresses.
+// becoming mentions, or links that hide their addresses. Signs of Slack's markup are replaced
+// by ones that look like them, for receivers that format all texts; an underscore, which
+// addresses may have, in names only.
 func message(lead *Announcement) string {
 	c, s, e := lead.Contact, lead.Selections, lead.Estimate
-	who := []string{oneLine(c.FirstName) + " " + oneLine(c.LastName)}
-	for _, more := range []string{c.Company, c.Email, c.Phone} {
+	named := strings.NewReplacer("_", "ˍ")
+	who := []string{named.Replace(oneLine(c.FirstName) + " " + oneLine(c.LastName))}
+	for _, more := range []string{named.Replace(c.Company), c.Email, c.Phone} {
 		if more = oneLine(more); more != "" {
 			who = append(who, more)
 		}
@@ -158,7 +161,8 @@ func message(lead *Announcement) string {
 		text += "\nAt first from: " + from
 	}
 
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text) + "\n" + lead.PDFURL
+	inert := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "∗", "~", "∼", "`", "ˋ")
+	return inert.Replace(text) + "\n" + lead.PDFURL
 }
 
 // oneLine removes what would break a line or reverse its direction.

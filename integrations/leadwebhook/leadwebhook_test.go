@@ -148,7 +148,7 @@ func TestMessage(t *testing.T) {
 
 	// The name has a line separator, and a character that reverses what follows.
 	lead := newLead()
-	lead.Contact.FirstName, lead.Estimate.Min = "*Ana*\u2028Maria\u202e", 0.4
+	lead.Contact.FirstName, lead.Estimate.Min = "*Ana*\u2028_Maria_\u202e", 0.4
 
 	address, got := receiver(t)
 	if err := webhook(t, leadwebhook.Options{URL: address, Slack: true}).
@@ -156,7 +156,7 @@ func TestMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: *Ana* Maria &lt;!channel&gt; &amp; Co, ` +
+	want := `{"mrkdwn":false,"text":"New lead LR4LB5AK: ∗Ana∗ ˍMariaˍ &lt;!channel&gt; &amp; Co, ` +
 		`ana@example.com, +40 721 000 000\nweb-app, blog, 0.4 to 14000 EUR\n` +
 		`https://example.com/api/quote/pdf?id=lr4lb5ak9"}`
 

@@ -99,6 +99,16 @@ func idsOf(list []store.Delivery) []int64 {
 	return ids
 }
 
+// Off lists the targets that get no new deliveries from this process.
+func (q *Queue) Off() (off []Target) {
+	for _, c := range q.Targets {
+		if c.Off {
+			off = append(off, c.Name)
+		}
+	}
+	return off
+}
+
 // operations are changes of the queue in a transaction of the store.
 type operations interface {
 	retry(ctx context.Context, id int64) (store.Delivery, error)

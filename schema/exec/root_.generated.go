@@ -2680,7 +2680,7 @@ type Delivery {
   nextAttemptAt: DateTime
   "When it arrived; null if it has not."
   deliveredAt: DateTime
-  "The failed attempts, the oldest first."
+  "The last 20 failed attempts, the oldest first."
   attempts: [DeliveryAttempt!]!
   "Number of attempts so far, including one that is being made."
   attemptCount: Int!

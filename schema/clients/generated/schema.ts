@@ -215,7 +215,7 @@ export type Delivery = {
   readonly nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
   /** When it arrived; null if it has not. */
   readonly deliveredAt?: Maybe<Scalars['DateTime']['output']>;
-  /** The failed attempts, the oldest first. */
+  /** The last 20 failed attempts, the oldest first. */
   readonly attempts: ReadonlyArray<DeliveryAttempt>;
   /** Number of attempts so far, including one that is being made. */
   readonly attemptCount: Scalars['Int']['output'];

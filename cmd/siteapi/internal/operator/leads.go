@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,9 +240,16 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 		return err
 	}
 
+	// The settings of this command decide which deliveries are created.
+	var detail map[string]any
+	off := c.db.Queue.Off()
+	if cmd.action == schema.AuditActionReleased && len(off) > 0 {
+		detail = map[string]any{"off": off}
+	}
+
 	n := 0
 	for _, l := range list {
-		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID, c.entry(cmd.action, l.ID, nil)); {
+		switch ok, err := cmd.do(c.db.Archive, ctx, l.ID, c.entry(cmd.action, l.ID, detail)); {
 		case err != nil:
 			return fmt.Errorf("%s: %w", l.ID, err)
 		case ok:
@@ -252,6 +260,11 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 	}
 
 	c.say("%d leads %s", n, cmd.done)
+	if n > 0 && detail != nil {
+		c.say("not delivered to %v: off by the settings of this command (LEAD_WEBHOOK_URL, SMTP_URL, VISITOR_MAIL).\n"+
+			"If the service has them, give them to the command too (--env-file), and deliver these leads with\n"+
+			"`siteapi deliveries resend`", off)
+	}
 	return nil
 }
 
@@ -348,7 +361,7 @@ func (cmd *eraseLeads) flags(f *pflag.FlagSet) {
 }
 
 func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
-	email, err := cmd.address()
+	email, err := cmd.address(c)
 	if err != nil {
 		return err
 	}
@@ -403,15 +416,17 @@ func (cmd *eraseLeads) run(ctx context.Context, c *call) error {
 
 // address returns the value of --email. Errors don't repeat it: even a malformed address
 // may be personal.
-func (cmd *eraseLeads) address() (string, error) {
+func (cmd *eraseLeads) address(c *call) (string, error) {
 	email := cmd.email
 	if email == "-" {
-		if _, err := fmt.Scanln(&email); err != nil {
+		line, err := bufio.NewReader(c.in).ReadString('\n')
+		if email = line; err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("--email: must be one e-mail address on standard input: %w", err)
 		}
 	}
 
-	if email = crm.Address(email); !crm.Addressable(email) || strings.ContainsAny(email, " \t,;") {
+	// Whatever a visitor may submit can be erased.
+	if email = crm.Address(email); !schema.NewFormats().Email(email) {
 		return "", errors.New("--email: must be one e-mail address")
 	}
 
