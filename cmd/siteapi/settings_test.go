@@ -102,6 +102,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"MAIL_FROM":             {"nobody", "a@b.example, c@d.example", "ștefania@b.example"},
 		"SALES_MAIL_TO":         {"nobody", ",", strings.Repeat("a@b.example,", 10) + "c@d.example"},
 		"VISITOR_MAIL":          {"yes"},
+		"TRACK_CONTACT":         {"yes"},
 	}
 
 	for name, values := range tests {
@@ -299,6 +300,7 @@ func TestDocumentedSettings(t *testing.T) {
 		"TRUSTED_PROXIES":            {"10.0.0.0/8,192.0.2.1,2001:db8::/32"},
 		"RATE_LIMITS":                {"on", "off"},
 		"AUDIT_RETENTION":            {"0s", "730d"},
+		"TRACK_CONTACT":              {"on", "consent", "off"},
 		"TRACK_RETENTION":            {"0s", "90d"},
 		"SUBMISSION_RETENTION":       {"0s", "1d", "36500d"},
 		"SPAM_MIN_TIME":              {"3s"},

@@ -258,7 +258,7 @@ func pruneLeads(t *testing.T, s Subject) {
 		}
 	}
 
-	visit.Hints = lead.Hints{}
+	visit.Hints, visit.Attribution = lead.Hints{}, lead.Attribution{}
 	wantSession(t, db, seenOnce(visit))
 }
 
@@ -299,7 +299,7 @@ func hints(t *testing.T, s Subject) {
 	}
 
 	hinted, theirs := Visit("s0", When()), Visit("s1", When())
-	hinted.Hints = lead.Hints{}
+	hinted.Hints, hinted.Attribution = lead.Hints{}, lead.Attribution{}
 	wantSession(t, db, seenOnce(hinted))
 	wantSession(t, db, seenOnce(theirs))
 	wantCount(t, db, 1)
@@ -355,7 +355,7 @@ func erase(t *testing.T, s Subject) {
 	}
 
 	typed := visit.Hints.Email
-	visit.Hints = lead.Hints{}
+	visit.Hints, visit.Attribution = lead.Hints{}, lead.Attribution{}
 	wantSession(t, db, seenOnce(visit))
 	for _, row := range s.Strings(t, `SELECT state FROM sessions UNION ALL SELECT body FROM submissions`) {
 		if strings.Contains(row, first.Lead.Contact.Email) || strings.Contains(row, typed) {
