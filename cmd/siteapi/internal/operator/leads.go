@@ -43,7 +43,11 @@ func (d Deps) leadsCommands() *cobra.Command {
 		d.onDatabase("release <id or PDF reference> … | --all",
 			"deliver leads that are in review or were rejected",
 			&decideLeads{
-				do:     release,
+				do: func(
+					a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry,
+				) (bool, error) {
+					return a.Release(ctx, id, false, audit...)
+				},
 				action: schema.AuditActionReleased,
 				done:   "released: the running service delivers them now",
 			},
@@ -266,11 +270,6 @@ func (cmd *decideLeads) run(ctx context.Context, c *call) error {
 			"`siteapi deliveries resend`", off)
 	}
 	return nil
-}
-
-// release delivers a lead that is in review or was rejected.
-func release(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error) {
-	return a.Release(ctx, id, false, audit...)
 }
 
 // withdrawConsent withdraws a consent of a person, who is named by a lead or by an address.
