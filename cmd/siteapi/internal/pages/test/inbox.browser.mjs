@@ -155,6 +155,7 @@ test("the other requests of an address are one click away", async (t) => {
   const others = page.locator(".card", { hasText: "Other requests from this address" });
   await others.getByRole("link", { name: "Company web site" }).click();
   await page.getByText(first, { exact: true }).waitFor();
+  await others.getByRole("link", { name: "Web application" }).waitFor();
   assert.equal(await others.getByRole("link").count(), 1);
   assert.ok((await picture(page, "inbox-others")).colours > blank);
   assert.deepEqual(faults, []);
