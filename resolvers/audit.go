@@ -80,6 +80,7 @@ func (r *Resolver) recordRetry(ctx context.Context, d *schema.Delivery) error {
 // not what: that may be a name or an address.
 func FilterDetail(f store.Filter, state schema.LeadState, n int) map[string]any {
 	detail := map[string]any{"count": n}
+
 	if f.Search != "" || f.Email != "" {
 		detail["searched"] = true
 	}
@@ -95,6 +96,7 @@ func FilterDetail(f store.Filter, state schema.LeadState, n int) map[string]any 
 	if !f.Until.IsZero() {
 		detail["until"] = f.Until
 	}
+
 	return detail
 }
 

@@ -151,7 +151,7 @@ func partOf(address string) string {
 
 // composing is the error of a mail that can't be written now.
 func composing(err error) error {
-	detail := fmt.Sprintf("unexpected error of type %T", err) // its text may quote the lead
+	detail := fmt.Sprintf("unexpected error of type %T", err) // the text of the error may quote the lead
 	if known, ok := errors.AsType[*schema.Error](err); ok {
 		detail = known.Message
 	}

@@ -70,7 +70,8 @@ func newConstraint(d *ast.Directive) *constraint {
 func (c *constraint) text(raw string, formats *Formats) FieldError {
 	s := Trim(raw)
 	forbidden := func(r rune) bool {
-		return unicode.IsControl(r) && !(c.lines && (r == '\n' || r == '\r' || r == '\t'))
+		line := r == '\n' || r == '\r' || r == '\t'
+		return unicode.IsControl(r) && (!c.lines || !line)
 	}
 
 	switch {

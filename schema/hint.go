@@ -38,6 +38,7 @@ func (d *hintDropper) selection(set ast.SelectionSet) {
 					d.fits(def.Type, false, arg.Value)
 				}
 			}
+
 			d.selection(s.SelectionSet)
 		case *ast.InlineFragment:
 			d.selection(s.SelectionSet)

@@ -171,7 +171,7 @@ func (e *editor) publishes(
 	}
 	close(done)
 	watching.Wait()
-	harness.Check(errors.Join(append(failed, ctx.Err())...))
+	harness.Check(errors.Join(ctx.Err(), errors.Join(failed...)))
 	return slices.Concat(times...)
 }
 

@@ -216,6 +216,7 @@ func targets(s *config.Settings, senders map[queue.Target]queue.Send) []queue.Ta
 	return []queue.TargetConfig{
 		{Name: queue.CMS, Send: senders[queue.CMS], MaxWorkers: 8, PerSecond: s.CMSRate},
 		{Name: queue.CRM, Send: senders[queue.CRM], MaxWorkers: 4, PerSecond: s.CRMRate},
+
 		// Receivers of webhooks usually accept five requests a second.
 		{
 			Name:       queue.Webhook,

@@ -79,6 +79,7 @@ func touchProperties(name, field, label string, touch func(Contact) lead.Attribu
 			value:       func(l Contact) string { return touch(l).Values()[i] },
 		})
 	}
+
 	return all
 }
 
@@ -189,7 +190,7 @@ func Changes(l Contact, current map[string]string) map[string]string {
 	for _, p := range Properties() {
 		value, had := strings.TrimSpace(p.value(l)), current[p.Name]
 		switch {
-		case p.same(had, value), value == "" && !(newer && p.cleared()):
+		case p.same(had, value), value == "" && (!newer || !p.cleared()):
 		case newer && p.Name != PropEmail, had == "" && !p.Quote(), p.Name == propConsents && had == asGiven(l):
 			changes[p.Name] = value
 		}

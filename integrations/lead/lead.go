@@ -38,7 +38,7 @@ type Consent struct {
 	Purpose     string     `json:"purpose"`
 	Given       bool       `json:"given"`
 	Text        string     `json:"text,omitempty"`        // the wording; empty if the client did not say
-	SiteWording bool       `json:"siteWording"`           // that was the wording of the CMS at that moment
+	SiteWording bool       `json:"siteWording"`           // whether it was the wording of the CMS then
 	WithdrawnAt *time.Time `json:"withdrawnAt,omitempty"` // nil if it was not
 }
 
@@ -174,7 +174,7 @@ const (
 	Ended    Progress = iota // delivered, or not sent for a reason that is no failure
 	Failed                   // rejected, or tried too often
 	Retrying                 // failed so far, to be tried again
-	Pending                  // not tried yet
+	Pending                  // no try yet
 )
 
 // PriceStatus says whose price a range is.

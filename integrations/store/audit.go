@@ -14,7 +14,7 @@ type AuditEntry struct {
 	Action string
 	Lead   string // id of the lead; empty: none, or several
 	Detail string // JSON
-	Hash   string // of the entry before this one together with this one
+	Hash   string // hash of the entry before together with this one
 }
 
 // AuditFilter narrows a listing of the audit, the newest first.
@@ -27,7 +27,7 @@ type AuditFilter struct {
 // AuditReport is the result of verifying the audit.
 type AuditReport struct {
 	Entries int64
-	Seq     int64  // of the last entry
+	Seq     int64  // number of the last entry
 	Head    string // hash of the last entry
 	Problem string // the first thing that is wrong; empty: nothing is
 }

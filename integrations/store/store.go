@@ -177,7 +177,7 @@ type Deliveries interface {
 
 // Delivery is the delivery of a lead to one target, as the store records it.
 type Delivery struct {
-	ID        int64 // of the queue
+	ID        int64 // number in the queue
 	LeadID    string
 	Target    string
 	Progress  lead.Progress

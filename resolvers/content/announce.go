@@ -12,7 +12,7 @@ import (
 // are durable. So what an instance was killed before it told, another one tells, or the
 // same one after its next start.
 const (
-	announceLease = "announced:" // and the key of the content
+	announceLease = "announced:" // prefix of leases; the key of the content follows
 
 	// announceGrace is how long an instance leaves it to another one, which has fetched the
 	// content or has the lease.

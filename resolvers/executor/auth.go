@@ -122,7 +122,7 @@ func (g *guard) checkToken(caller schema.Caller, kind schema.TokenKind) (schema.
 	}
 
 	allowed := match == 1 && token != ""
-	operator := caller.Operator // of the session
+	operator := caller.Operator // who signed in, without a role if nobody did
 	if kind == schema.TokenKindAdmin {
 		if allowed {
 			operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}

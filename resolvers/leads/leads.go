@@ -196,7 +196,7 @@ func (s *Service) Reject(
 	switch {
 	case err != nil || rejected:
 		return err
-	case expected == schema.LeadStateInReview: // until a moment ago
+	case expected == schema.LeadStateInReview: // it was a moment ago
 		return ErrChanged
 	}
 	return ErrNotInReview
@@ -235,7 +235,7 @@ func (s *Service) Withdraw(ctx context.Context, email, purpose string) (int, err
 		return 0, err
 	}
 
-	found, _, err := s.Leads(ctx, store.Filter{IDs: ids}, "") // those that are forgotten are missing
+	found, _, err := s.Leads(ctx, store.Filter{IDs: ids}, "") // forgotten leads are missing
 	for _, lead := range found {
 		for _, target := range []queue.Target{queue.CMS, queue.CRM} {
 			if lead.State != schema.LeadStateInReview && lead.State != schema.LeadStateRejected {

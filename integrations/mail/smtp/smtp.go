@@ -164,7 +164,7 @@ func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 		return &failed{step: content, err: err}
 	}
 	if _, err := w.Write(data); err != nil {
-		return &failed{step: content, err: err} // without the final dot, so that nothing is delivered
+		return &failed{step: content, err: err} // nothing is delivered without the final dot
 	}
 	if err := w.Close(); err != nil {
 		return &failed{step: content, err: err}
@@ -176,7 +176,7 @@ func (s *Sender) transfer(c *gosmtp.Client, to string, data []byte) *failed {
 func envelope(bare string) string {
 	address, err := eml.Address(bare)
 	if err != nil {
-		return "<>" // not reached: the mail was written before
+		return "<>" // never reached: the mail was written before
 	}
 	return address.String()
 }

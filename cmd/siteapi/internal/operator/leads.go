@@ -227,7 +227,7 @@ func (cmd *showLeads) run(ctx context.Context, c *call) error {
 type decideLeads struct {
 	do     func(a store.Archive, ctx context.Context, id string, audit ...store.AuditEntry) (bool, error)
 	action schema.AuditAction
-	done   string // what was done
+	done   string // past tense of the action, for the output
 	all    bool
 }
 

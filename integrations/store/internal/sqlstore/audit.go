@@ -237,7 +237,8 @@ func importEntries(ctx context.Context, tx Tx, anchor auditEnd, entries []store.
 			if err == nil && stored != e.Hash {
 				err = fmt.Errorf("entry %d is another one here: this database has an audit of its own", e.Seq)
 			}
-			if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: it was removed because of its age
+			// One that is not found was removed because of its age.
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			continue

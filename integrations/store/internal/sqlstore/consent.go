@@ -128,6 +128,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 	if len(l.Consents) == 0 {
 		return nil
 	}
+
 	rows, err := consents(ctx, db, ` WHERE submission_id = $1`, l.ID)
 	for i := range l.Consents {
 		c := &l.Consents[i]
@@ -142,6 +143,7 @@ func fillConsents(ctx context.Context, db DB, l *lead.Lead) error {
 			}
 		}
 	}
+
 	return err
 }
 
