@@ -14,6 +14,7 @@ type Caller struct {
 	Address   string // the client's IP address, as trusted proxies report it
 	Header    http.Header
 	Operators bool // The endpoint serves operator fields.
+	Local     bool // The request came to ADMIN_ADDR from the machine itself, through no proxy.
 
 	// Operator is who calls an operator's field: the owner of a session of the inbox, or of
 	// a token. It is empty until one of them was verified.

@@ -14,6 +14,7 @@ import (
 
 	"siteapi/cmd/siteapi/internal/config"
 	"siteapi/cmd/siteapi/internal/httpserver"
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/cmd/siteapi/internal/operator"
 	"siteapi/cmd/siteapi/internal/telemetry"
 	"siteapi/integrations/cache"
@@ -247,20 +248,21 @@ func (a *app) newServer(
 		return err
 	}
 
-	inbox := graphqlhttp.Options{
+	operatorAPI := graphqlhttp.Options{
 		Executor:  operations,
 		Documents: operators,
 		Revision:  a.content.Revision,
 	}
-	public := inbox
+	public := operatorAPI
 	public.Documents = clients
 	public.ContentKey, public.CDNMaxAge = content.Key, s.CDNMaxAge
 
 	o := httpserver.Options{
 		GraphQL:      graphqlhttp.New(public),
-		InboxGraphQL: graphqlhttp.New(inbox),
+		InboxGraphQL: graphqlhttp.New(operatorAPI),
 		REST:         api,
 		Dependencies: dependencies,
+		SignIn:       a.signIn(),
 		Settings:     s,
 		RateLimits:   limits,
 		Trace:        a.traces.Handler,
@@ -273,6 +275,24 @@ func (a *app) newServer(
 	}
 	a.server = httpserver.New(o)
 	return nil
+}
+
+// signIn returns how operators sign in with their accounts, or nil without OIDC_ISSUER.
+func (a *app) signIn() *inbox.SignIn {
+	if a.settings.OIDCIssuer == "" {
+		return nil
+	}
+	return &inbox.SignIn{
+		Issuer:       a.settings.OIDCIssuer,
+		ClientID:     a.settings.OIDCClientID,
+		ClientSecret: a.settings.OIDCClientSecret,
+		RedirectURL:  a.settings.OIDCRedirectURL,
+		GroupsClaim:  a.settings.OIDCGroupsClaim,
+		Roles:        a.settings.OIDCRoles,
+		Sessions:     a.data.Tables,
+		Now:          time.Now,
+		Count:        func(outcome string) { a.metrics.Event("login", outcome) },
+	}
 }
 
 // newDocuments returns the documents that clients may send, and those that operators may

@@ -28,7 +28,8 @@ func newPages(s *config.Settings) (map[string]http.Handler, error) {
 		"inbox-url":     address,
 		"mails":         hidden[s.SMTPURL == nil && s.Mails()],
 		"mail-folder":   s.MailPath(),
-		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0],
+		"inbox-open":    map[bool]string{true: "yes", false: "no"}[len(s.AdminTokens) > 0 || s.OIDCIssuer != ""],
+		"sign-in":       map[bool]string{true: "account", false: "token"}[s.OIDCIssuer != ""],
 	}
 
 	all := []pages.Options{{Path: inbox.Path, Files: pages.Files("inbox")}}
@@ -69,7 +70,7 @@ func shownToken(accepted []string, wellKnown, placeholder string) string {
 func inboxURL(s *config.Settings) string {
 	_, port, err := net.SplitHostPort(s.AdminAddr)
 	switch {
-	case len(s.AdminTokens) == 0:
+	case len(s.AdminTokens) == 0 && s.OIDCIssuer == "":
 		return ""
 	case s.AdminPage:
 		return inbox.Path

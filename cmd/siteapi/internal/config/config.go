@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"siteapi/schema"
 )
 
 // Tokens of the development environment. Production refuses them.
@@ -54,6 +56,10 @@ type Settings struct {
 
 	AdminTokens []string // tokens of operators; if empty, their part of the schema is closed
 	AdminPage   bool     // operators are served on ListenAddr too
+
+	OIDCIssuer, OIDCClientID, OIDCClientSecret string // no sign-in with accounts if the issuer is empty
+	OIDCRedirectURL, OIDCGroupsClaim           string
+	OIDCRoles                                  map[string]schema.Role // by group
 
 	CDNMaxAge        time.Duration // 0: shared caches are not told
 	PurgeURLs        []string      // none if no CDN is purged
@@ -214,7 +220,9 @@ func (s *Settings) complete(report func(name string, err error)) {
 	need(s.SMTPURL != nil, "MAIL_FROM",
 		"with SMTP_URL: name the address that mails come from, whose mailbox also gets what bounces")
 	need(s.SMTPURL != nil, "SALES_MAIL_TO", "with SMTP_URL: name who is told of new leads")
-	need(s.AdminPage, "ADMIN_API_TOKEN", "with ADMIN_PAGE=on: set a long random value")
+	need(s.AdminPage && s.OIDCIssuer == "", "ADMIN_API_TOKEN",
+		"with ADMIN_PAGE=on: set a long random value, or OIDC_ISSUER for accounts")
+	s.checkSignIn(need, report)
 	if s.FrontPage && s.given["FRONT_PAGE"] {
 		report("CONTENT_TYPES", s.calculatorContent())
 	}

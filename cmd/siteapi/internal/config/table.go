@@ -59,6 +59,12 @@ func (s *Settings) table() []Setting {
 			set:         into(&s.AdminTokens, s.operatorTokens),
 		},
 		{Name: "ADMIN_PAGE", Default: "off", set: into(&s.AdminPage, onOff)},
+		{Name: "OIDC_ISSUER", set: into(&s.OIDCIssuer, issuer)},
+		{Name: "OIDC_CLIENT_ID", set: into(&s.OIDCClientID, text)},
+		{Name: "OIDC_CLIENT_SECRET", Secret: true, set: into(&s.OIDCClientSecret, text)},
+		{Name: "OIDC_REDIRECT_URL", set: into(&s.OIDCRedirectURL, webAddress)},
+		{Name: "OIDC_GROUPS_CLAIM", Default: "groups", set: into(&s.OIDCGroupsClaim, text)},
+		{Name: "OIDC_ROLES", set: into(&s.OIDCRoles, oidcRoles)},
 		{
 			Name:        "CMS_WEBHOOK_SECRET",
 			Development: DevWebhookSecret,

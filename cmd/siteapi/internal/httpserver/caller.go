@@ -83,6 +83,14 @@ func parseHop(hop string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
+// isLocal reports whether a request was sent from this machine, to a name of this machine, and
+// not by a proxy for somebody else.
+func isLocal(r *http.Request) bool {
+	peer, _ := peerOf(r)
+	return peer.IsLoopback() && isLoopbackHost(r) &&
+		r.Header["X-Forwarded-For"] == nil && r.Header["Forwarded"] == nil
+}
+
 // clientKey identifies a client for limits: by its IPv4 address, or by its IPv6 /64
 // network, the usual allocation of one host.
 func clientKey(address string) string {

@@ -25,10 +25,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *schema.Error) {
 
 // withCaller puts the caller and the record of a request into the context, and the request
 // id into the response. It names the route for metrics and traces.
-func (s *Server) withCaller(operators bool, next http.Handler) http.Handler {
+func (s *Server) withCaller(operators, admin bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := proxies(s.Settings.TrustedProxies).caller(r)
 		caller.Operators = operators
+		caller.Local = admin && isLocal(r)
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		r = r.WithContext(schema.WithRecorder(schema.WithCaller(r.Context(), caller), &record{}))
 

@@ -46,7 +46,7 @@ func TestRecoverPanics(t *testing.T) {
 	s := &Server{Options: Options{Log: zerolog.New(&log), Settings: &config.Settings{}, REST: &rest.API{}}}
 	s.metrics = newMetrics(prometheus.NewRegistry(), &s.inFlight, newConnections(1, nil))
 
-	server := httptest.NewServer(s.withCaller(false, s.logAccess(
+	server := httptest.NewServer(s.withCaller(false, false, s.logAccess(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/late" {
 				_, _ = w.Write([]byte("half"))

@@ -25,6 +25,7 @@ const (
 func (s *Server) newRoutes() map[string]http.Handler {
 	operators := inbox.New(inbox.Options{
 		Tokens:  s.Settings.AdminTokens,
+		SignIn:  s.SignIn,
 		GraphQL: s.InboxGraphQL,
 		Page:    s.Pages[inbox.Path],
 		Now:     time.Now,
@@ -52,6 +53,8 @@ func (s *Server) newRoutes() map[string]http.Handler {
 		inbox.Path + "/":     operators,
 		inbox.SessionPath:    operators,
 		inbox.GraphQLPath:    operators,
+		inbox.LoginPath:      operators,
+		inbox.CallbackPath:   operators,
 	})
 
 	if s.Pages[pages.PlaygroundPath] != nil {

@@ -33,6 +33,7 @@ type Options struct {
 	Pages        map[string]http.Handler // the pages by path, which is "/" or a single segment
 	Dependencies []*Dependency
 
+	SignIn     *inbox.SignIn // nil: operators have no accounts
 	Settings   *config.Settings
 	RateLimits *RateLimits // nil if clients are not limited
 	Trace      func(next http.Handler) http.Handler
@@ -69,9 +70,10 @@ func New(o Options) *Server {
 	s.routes, s.metrics = s.newRoutes(), newMetrics(o.Metrics, &s.inFlight, s.connections)
 
 	limited := s.limitRequests(http.HandlerFunc(s.route))
-	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage,
+	s.public = s.newHTTPServer(s.withCaller(o.Settings.AdminPage, false,
 		o.Trace(s.logAccess(s.setHeaders(o.Settings.CORSOrigins, limited)))))
-	s.admin = s.newHTTPServer(s.withCaller(true, o.Trace(s.logAccess(s.setHeaders(nil, limited)))))
+	s.admin = s.newHTTPServer(s.withCaller(true, true,
+		o.Trace(s.logAccess(s.setHeaders(nil, limited)))))
 	return s
 }
 
@@ -177,12 +179,17 @@ func (s *Server) ServeAdmin(listener net.Listener, metrics prometheus.Gatherer) 
 	}()
 }
 
+func isLoopbackHost(r *http.Request) bool {
+	host := (&url.URL{Host: r.Host}).Hostname()
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // requireLoopbackHost refuses requests whose Host is not a loopback name. It prevents DNS
 // rebinding by a page in a browser on this machine.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := (&url.URL{Host: r.Host}).Hostname()
-		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		if !isLoopbackHost(r) {
 			http.Error(w, "ADMIN_ADDR answers to localhost here: have a proxy set the header Host",
 				http.StatusMisdirectedRequest)
 			return

@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -42,6 +43,7 @@ const (
 // Options configures the inbox.
 type Options struct {
 	Tokens  []string     // each token opens sessions
+	SignIn  *SignIn      // nil: nobody signs in with an account
 	GraphQL http.Handler // answers at GraphQLPath
 	Page    http.Handler // answers GET and HEAD at every other path
 	Now     func() time.Time
@@ -60,10 +62,16 @@ func New(o Options) http.Handler {
 	}
 
 	mux := http.NewServeMux()
-	mux.Handle(SessionPath, byMethod(map[string]http.Handler{
+	session := map[string]http.Handler{
 		http.MethodPost:   http.HandlerFunc(h.open),
 		http.MethodDelete: h.authenticate(http.HandlerFunc(h.end)),
-	}))
+	}
+	if o.SignIn != nil {
+		session[http.MethodGet] = http.HandlerFunc(h.describe)
+		mux.Handle(LoginPath, byMethod(map[string]http.Handler{http.MethodGet: http.HandlerFunc(o.SignIn.login)}))
+		mux.Handle(CallbackPath, byMethod(map[string]http.Handler{http.MethodGet: http.HandlerFunc(o.SignIn.callback)}))
+	}
+	mux.Handle(SessionPath, byMethod(session))
 	mux.Handle(GraphQLPath, byMethod(map[string]http.Handler{http.MethodPost: h.authenticate(o.GraphQL)}))
 	mux.Handle("/", byMethod(map[string]http.Handler{http.MethodGet: o.Page, http.MethodHead: o.Page}))
 
@@ -110,6 +118,14 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if !h.takesTokens(r) {
+		rest.WriteProblem(w, r, &schema.Error{
+			Code:    schema.CodeForbidden,
+			Message: "Sign in with your account. A token is taken at ADMIN_ADDR, on the machine itself, only.",
+		})
+		return
+	}
+
 	key := keyOf(in.Token)
 	if !slices.ContainsFunc(h.keys, func(k []byte) bool { return hmac.Equal(k, key) }) {
 		rest.WriteProblem(w, r, &schema.Error{
@@ -133,8 +149,51 @@ func (h *handler) open(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// end removes the session's cookie from the browser.
+// takesTokens reports whether a token opens the inbox: with accounts on the machine itself
+// only, as a way in while their provider is away.
+func (h *handler) takesTokens(r *http.Request) bool {
+	return h.SignIn == nil || schema.CallerFrom(r.Context()).Local
+}
+
+// describe tells the page that comes back from signing in the role and the CSRF token of its
+// session. Pages of other sites can't read it, and are not sent the cookie.
+func (h *handler) describe(w http.ResponseWriter, r *http.Request) {
+	cookie, err := r.Cookie(cookieName)
+	var operator schema.Operator
+	if err == nil {
+		operator, err = h.SignIn.operator(r.Context(), cookie.Value)
+	} else {
+		err = noSession()
+	}
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"csrf": sign(keyOf(cookie.Value), "csrf", cookie.Value),
+		"role": operator.Role,
+	})
+}
+
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	coded, ok := errors.AsType[*schema.Error](err)
+	if !ok {
+		coded = &schema.Error{Code: schema.CodeInternal, Message: "Something went wrong on our side.", Err: err}
+	}
+	rest.WriteProblem(w, r, coded)
+}
+
+// end ends the session, and removes its cookie from the browser.
 func (h *handler) end(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(cookieName); err == nil && h.SignIn != nil {
+		if _, err := h.SignIn.Sessions.EndSessions(r.Context(), hashOf(cookie.Value)); err != nil {
+			writeError(w, r, unavailable(err))
+			return
+		}
+	}
 	setCookie(w, r, "", -1)
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -144,16 +203,20 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(cookieName)
 		var key []byte
-		if err == nil {
+		operator := schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
+		if err == nil && h.takesTokens(r) {
 			key = h.verify(cookie.Value)
+		}
+		if err == nil && key == nil && h.SignIn != nil {
+			key = keyOf(cookie.Value)
+			operator, err = h.SignIn.operator(r.Context(), cookie.Value)
 		}
 
 		switch {
 		case key == nil:
-			rest.WriteProblem(w, r, &schema.Error{
-				Code:    schema.CodeUnauthenticated,
-				Message: "There is no session, or it has ended.",
-			})
+			writeError(w, r, noSession())
+		case err != nil:
+			writeError(w, r, err)
 		case !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(sign(key, "csrf", cookie.Value))):
 			rest.WriteProblem(w, r, &schema.Error{
 				Code:    schema.CodeForbidden,
@@ -161,7 +224,7 @@ func (h *handler) authenticate(next http.Handler) http.Handler {
 			})
 		default:
 			caller := schema.CallerFrom(r.Context())
-			caller.Operator = schema.Operator{Actor: schema.TokenActor, Role: schema.RoleAdmin}
+			caller.Operator = operator
 			next.ServeHTTP(w, r.WithContext(schema.WithCaller(r.Context(), caller)))
 		}
 	})

@@ -8,6 +8,7 @@ func Commands(d Deps) []*cobra.Command {
 		d.leadsCommands(),
 		d.deliveriesCommands(),
 		d.auditCommands(),
+		d.sessionsCommands(),
 		d.funnelCommand(),
 		d.doctorCommand(),
 		d.configCommand(),

@@ -10,7 +10,7 @@ import { LabelsProvider, useLabels } from "./labels";
 import { Leads } from "./leads";
 import { Icon, Toasts, toast } from "./parts";
 import { address, useRoute, type View, views } from "./route";
-import { type Failure, logIn, logOut, may, notice, type Role, useQuery, useSession } from "./service";
+import { type Failure, logIn, logOut, may, notice, type Role, signIn, useQuery, useSession, withAccounts } from "./service";
 import { plural } from "./words";
 import "./inbox.css";
 
@@ -45,6 +45,16 @@ function Closed() {
   );
 }
 
+/** With accounts a token is taken on the machine itself only, for when their provider is away. */
+const takesTokens = !withAccounts || ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+
+const TokenField = () => (
+  <>
+    <label for="token">Access token</label>
+    <input id="token" name="token" type="password" required autofocus={!withAccounts} aria-describedby="why" />
+  </>
+);
+
 function LogIn() {
   const [failure, setFailure] = useState<Failure>();
   const [busy, setBusy] = useState(false);
@@ -67,14 +77,22 @@ function LogIn() {
         <Brand />
         <h1>Welcome back</h1>
         <p class="muted">Leads, their deliveries and how visitors get here.</p>
-        <label for="token">Access token</label>
-        <input id="token" name="token" type="password" required autofocus aria-describedby="why" />
+        {withAccounts && (
+          <button type="button" class="primary" onClick={() => signIn()}>Sign in with your account</button>
+        )}
+        {takesTokens && <TokenField />}
         <p id="why" class="bad-text" role="alert">
           {failure?.message ?? notice}
           {failure?.kind === "limited" && ` Please wait ${plural(failure.retryAfter, "second")}.`}
         </p>
-        <button type="submit" class="primary" disabled={busy}>{busy ? "Logging in …" : "Log in"}</button>
-        <p class="muted small">The people who run the service have it. This page does not keep it.</p>
+        {takesTokens && (
+          <>
+            <button type="submit" class={withAccounts ? "" : "primary"} disabled={busy}>
+              {busy ? "Logging in …" : "Log in"}
+            </button>
+            <p class="muted small">The people who run the service have it. This page does not keep it.</p>
+          </>
+        )}
       </form>
     </main>
   );

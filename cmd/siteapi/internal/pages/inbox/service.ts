@@ -5,6 +5,8 @@ import type { TypedDocumentString } from "../generated/inbox";
 
 const sessionPath = "/admin/session";
 const graphqlPath = "/admin/graphql";
+const loginPath = "/admin/login";
+const placeKey = "siteapi-inbox-place";
 const storageKey = "siteapi-inbox-session";
 const patience = 60_000; // how long an answer may take, in milliseconds
 
@@ -54,6 +56,26 @@ tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   else if (session) tabs.postMessage({ session });
 };
 
+/** Whether users sign in with an account, at a provider. */
+export const withAccounts = document.getElementById("inbox")?.dataset.signIn === "account";
+
+/** Leaves the page to sign in; silent: without a question, if the provider still knows the user. */
+export function signIn(silent = false) {
+  sessionStorage.setItem(placeKey, location.hash);
+  location.assign(silent ? `${loginPath}?silent=1` : loginPath);
+}
+
+/** Takes up the session that signing in has started, where the user was before. */
+async function arrive() {
+  const response = await send(sessionPath, { method: "GET" }).catch(() => undefined);
+  if (!response?.ok) return;
+  const { csrf, role }: Session = await response.json();
+  const place = sessionStorage.getItem(placeKey);
+  if (place) history.replaceState(null, "", place);
+  sessionStorage.removeItem(placeKey);
+  setSession({ csrf, role });
+}
+
 /** The session of this tab: undefined while other tabs are asked for it, null where there is none. */
 export function useSession(): Session | null | undefined {
   const [state, setState] = useState<Session | null | undefined>(session ?? undefined);
@@ -61,7 +83,10 @@ export function useSession(): Session | null | undefined {
     changed = setState;
     if (session) return;
     tabs.postMessage({ ask: true });
-    const timer = setTimeout(() => setState(session), 150);
+    const timer = setTimeout(async () => {
+      if (!session && withAccounts) await arrive();
+      setState(session);
+    }, 150);
     return () => clearTimeout(timer);
   }, []);
   return state;
@@ -110,7 +135,9 @@ async function read<T>(response: Response): Promise<T> {
   const code = error?.extensions?.code ?? answer.code;
   if (response.status === 401 || response.status === 403 || code === "UNAUTHENTICATED") {
     notice = "Your session has ended. Nothing was changed: please log in again.";
+    const renew = session && withAccounts;
     setSession(null);
+    if (renew) signIn(true);
     throw new Failure("session", notice);
   }
   if (response.status === 429 || code === "RATE_LIMITED") {

@@ -1,0 +1,439 @@
+package inbox
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"siteapi/integrations/store"
+	"siteapi/schema"
+)
+
+// Paths of signing in with an account.
+const (
+	LoginPath    = Path + "/login"
+	CallbackPath = Path + "/callback"
+)
+
+const (
+	loginCookie  = "siteapi_login"
+	loginTime    = 10 * time.Minute
+	roleTime     = 15 * time.Minute // how long a role is used before it is checked again
+	providerTime = 8 * time.Second  // limits each request to the provider
+	checkTime    = 30 * time.Second // limits checking a role: discovery, a token and keys
+	pollTime     = 100 * time.Millisecond
+)
+
+// SignIn lets operators sign in with their account at an OpenID Connect provider.
+//
+// A login needs no storage: state, nonce and the PKCE verifier are made from a random
+// cookie, so any instance can finish it, and only in the browser that began it. A session is a
+// row in the database, found by a hash of its cookie. The provider is asked every
+// [roleTime] whether the role is still right: with the refresh token, or else by signing in
+// again without a question (prompt=none).
+type SignIn struct {
+	Issuer, ClientID, ClientSecret string
+	RedirectURL                    string
+	GroupsClaim                    string
+	Roles                          map[string]schema.Role // by group
+	Sessions                       store.OperatorSessions
+	Now                            func() time.Time
+	Count                          func(outcome string)
+
+	mu       sync.Mutex
+	provider *oidc.Provider // nil until the provider has answered
+}
+
+// open asks the provider for its endpoints, unless it has told them.
+func (s *SignIn) open() (*oidc.Provider, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.provider != nil {
+		return s.provider, nil
+	}
+
+	// The provider keeps the context, with which it fetches its keys later.
+	ctx := oidc.ClientContext(context.Background(), &http.Client{Timeout: providerTime})
+	provider, err := oidc.NewProvider(ctx, s.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("asking the provider at OIDC_ISSUER: %w", err)
+	}
+	s.provider = provider
+	return provider, nil
+}
+
+// Check asks the provider for its endpoints.
+func (s *SignIn) Check() error {
+	_, err := s.open()
+	return err
+}
+
+func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
+	var supported struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	_ = p.Claims(&supported) // without the list only the scope that all have is asked for
+
+	scopes := []string{oidc.ScopeOpenID}
+	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups"} {
+		if slices.Contains(supported.Scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return &oauth2.Config{
+		ClientID:     s.ClientID,
+		ClientSecret: s.ClientSecret,
+		Endpoint:     p.Endpoint(),
+		RedirectURL:  s.RedirectURL,
+		Scopes:       scopes,
+	}
+}
+
+// login sends the browser to the provider. With ?silent=1 the provider asks nothing.
+func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
+	provider, err := s.open()
+	if err != nil {
+		s.refuse(w, r, "unavailable", unavailable(err))
+		return
+	}
+
+	secret := rand.Text()
+	s.setCookie(w, loginCookie, secret, int(loginTime/time.Second), http.SameSiteLaxMode)
+	options := []oauth2.AuthCodeOption{
+		oidc.Nonce(made(secret, "nonce")),
+		oauth2.S256ChallengeOption(made(secret, "verifier")),
+	}
+	if r.URL.Query().Has("silent") {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "none"))
+	}
+
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, s.config(provider).AuthCodeURL(made(secret, "state"), options...), http.StatusSeeOther)
+}
+
+// callback finishes a login that the same browser began, and starts a session.
+func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	cookie, err := r.Cookie(loginCookie)
+	query := r.URL.Query()
+	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(made(cookie.Value, "state"))) {
+		s.refuse(w, r, "refused", &schema.Error{
+			Code:    schema.CodeForbidden,
+			Message: "This login was not begun in this browser, or more than 10 minutes ago. Please open the inbox again.",
+		})
+		return
+	}
+	s.setCookie(w, loginCookie, "", -1, http.SameSiteLaxMode)
+
+	if query.Has("error") { // such as login_required after prompt=none: the page offers to sign in
+		s.Count("refused")
+		http.Redirect(w, r, Path+"#signed-out", http.StatusSeeOther)
+		return
+	}
+
+	session, err := s.exchange(r.Context(), query.Get("code"), cookie.Value)
+	if err == nil {
+		err = s.start(w, r, session)
+	}
+	if err != nil {
+		s.refuse(w, r, "refused", err)
+		return
+	}
+
+	s.Count("ok")
+	http.Redirect(w, r, Path, http.StatusSeeOther)
+}
+
+// account is what the provider says about an operator.
+type account struct {
+	subject string
+	role    schema.Role
+	refresh string
+}
+
+// exchange redeems the code of a login.
+func (s *SignIn) exchange(ctx context.Context, code, secret string) (account, error) {
+	provider, err := s.open()
+	if err != nil {
+		return account{}, unavailable(err)
+	}
+
+	ctx = oidc.ClientContext(ctx, &http.Client{Timeout: providerTime})
+	token, err := s.config(provider).Exchange(ctx, code, oauth2.VerifierOption(made(secret, "verifier")))
+	if err != nil {
+		return account{}, tokenError(err)
+	}
+	return s.account(ctx, provider, token, made(secret, "nonce"))
+}
+
+// account verifies an ID token. The nonce is that of the login; empty: it is not compared.
+func (s *SignIn) account(
+	ctx context.Context, provider *oidc.Provider, token *oauth2.Token, nonce string,
+) (account, error) {
+	raw, _ := token.Extra("id_token").(string)
+	verifier := provider.Verifier(&oidc.Config{ClientID: s.ClientID, Now: s.Now})
+	id, err := verifier.Verify(ctx, raw)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no error for it
+		return account{}, unavailable(err)
+	case err != nil:
+		return account{}, refused(err)
+	case nonce != "" && !hmac.Equal([]byte(id.Nonce), []byte(nonce)):
+		return account{}, refused(errors.New("the nonce is another one"))
+	}
+
+	var claims map[string]json.RawMessage
+	if err := id.Claims(&claims); err != nil {
+		return account{}, refused(err)
+	}
+	role := s.roleOf(claims[s.GroupsClaim])
+	if role == "" {
+		return account{}, &schema.Error{
+			Code: schema.CodeForbidden,
+			Message: fmt.Sprintf("Your account has no role here: no group in the claim %q is named in OIDC_ROLES.",
+				s.GroupsClaim),
+		}
+	}
+	return account{subject: id.Subject, role: role, refresh: token.RefreshToken}, nil
+}
+
+// roleOf returns the highest role of the groups in a claim, a list or a single text.
+func (s *SignIn) roleOf(claim json.RawMessage) (highest schema.Role) {
+	var groups []string
+	var group string
+	if json.Unmarshal(claim, &group) == nil {
+		groups = []string{group}
+	} else if json.Unmarshal(claim, &groups) != nil {
+		return ""
+	}
+
+	for _, name := range groups {
+		if role := s.Roles[name]; role != "" && (highest == "" || role.AtLeast(highest)) {
+			highest = role
+		}
+	}
+	return highest
+}
+
+// start stores a session under a new cookie, and ends that of the old one.
+func (s *SignIn) start(w http.ResponseWriter, r *http.Request, a account) error {
+	if old, err := r.Cookie(cookieName); err == nil {
+		if _, err := s.Sessions.EndSessions(r.Context(), hashOf(old.Value)); err != nil {
+			return unavailable(err)
+		}
+	}
+
+	cookie, now := rand.Text()+rand.Text(), s.Now()
+	err := s.Sessions.StartSession(r.Context(), store.OperatorSession{
+		Hash:      hashOf(cookie),
+		Subject:   a.subject,
+		Role:      string(a.role),
+		Refresh:   seal(cookie, a.refresh),
+		StartedAt: now,
+		CheckAt:   now.Add(roleTime),
+		ExpiresAt: now.Add(sessionTime),
+	})
+	if err != nil {
+		return unavailable(err)
+	}
+	s.setCookie(w, cookieName, cookie, int(sessionTime/time.Second), http.SameSiteStrictMode)
+	return nil
+}
+
+// operator returns whose session a cookie is. It returns UNAUTHENTICATED if there is none, or
+// if the provider does not confirm the role any more. One request checks a role that is due,
+// as a refresh token can often be used only once, and the others wait for its result.
+func (s *SignIn) operator(ctx context.Context, cookie string) (schema.Operator, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+
+	for {
+		session, err := s.Sessions.OperatorSession(ctx, hashOf(cookie))
+		now := s.Now()
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return schema.Operator{}, noSession()
+		case err != nil:
+			return schema.Operator{}, unavailable(err)
+		case !now.Before(session.ExpiresAt):
+			return schema.Operator{}, noSession()
+		case now.Before(session.CheckAt):
+			return schema.Operator{Actor: session.Subject, Role: schema.Role(session.Role)}, nil
+		}
+
+		claimed, err := s.Sessions.ClaimCheck(ctx, session.Hash, now, now.Add(checkTime))
+		if err != nil {
+			return schema.Operator{}, unavailable(err)
+		}
+		if claimed {
+			// A client that goes away does not lose the next refresh token.
+			if err := s.renew(context.WithoutCancel(ctx), cookie, session); err != nil {
+				return schema.Operator{}, err
+			}
+			continue
+		}
+
+		select {
+		case <-ctx.Done():
+			return schema.Operator{}, unavailable(ctx.Err())
+		case <-time.After(pollTime):
+		}
+	}
+}
+
+// renew asks the provider for the role once more, and stores it. The provider's no ends the
+// session. While the provider is away the check stays due.
+func (s *SignIn) renew(ctx context.Context, cookie string, session store.OperatorSession) error {
+	refresh := unseal(cookie, session.Refresh)
+	if refresh == "" {
+		return s.end(ctx, session, noSession())
+	}
+
+	a, err := s.refresh(ctx, refresh)
+	coded, _ := errors.AsType[*schema.Error](err)
+	away := coded != nil && coded.Code == schema.CodeUpstreamUnavailable
+	switch {
+	case away:
+	case err != nil, a.subject != session.Subject:
+		return s.end(ctx, session, noSession())
+	default:
+		session.Role, session.Refresh = string(a.role), seal(cookie, a.refresh)
+		session.CheckAt = s.Now().Add(roleTime)
+	}
+
+	if failed := s.Sessions.RenewSession(ctx, session); failed != nil {
+		return unavailable(errors.Join(err, failed))
+	}
+	return err
+}
+
+// refresh redeems a refresh token.
+func (s *SignIn) refresh(ctx context.Context, refresh string) (account, error) {
+	provider, err := s.open()
+	if err != nil {
+		return account{}, unavailable(err)
+	}
+
+	ctx = oidc.ClientContext(ctx, &http.Client{Timeout: providerTime})
+	token, err := s.config(provider).TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	if err != nil {
+		return account{}, tokenError(err)
+	}
+	return s.account(ctx, provider, token, "")
+}
+
+// end removes a session and returns why.
+func (s *SignIn) end(ctx context.Context, session store.OperatorSession, why error) error {
+	if _, err := s.Sessions.EndSessions(ctx, session.Hash); err != nil {
+		return unavailable(err)
+	}
+	return why
+}
+
+func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, outcome string, err error) {
+	s.Count(outcome)
+	writeError(w, r, err)
+}
+
+func (s *SignIn) setCookie(w http.ResponseWriter, name, value string, maxAge int, site http.SameSite) {
+	http.SetCookie(w, &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     Path,
+		MaxAge:   maxAge,
+		HttpOnly: true,
+		SameSite: site,
+		Secure:   strings.HasPrefix(s.RedirectURL, "https://"),
+	})
+}
+
+// refused is the error of a login that the provider does not confirm.
+func refused(err error) error {
+	return &schema.Error{
+		Code:    schema.CodeForbidden,
+		Message: "The provider of your account did not confirm this login. Please open the inbox again.",
+		Err:     err,
+	}
+}
+
+// tokenError tells a provider that says no from one that is away.
+func tokenError(err error) error {
+	answer, answered := errors.AsType[*oauth2.RetrieveError](err)
+	if answered && answer.Response.StatusCode < http.StatusInternalServerError {
+		return refused(err)
+	}
+	return unavailable(err)
+}
+
+func unavailable(err error) error {
+	return &schema.Error{
+		Code:       schema.CodeUpstreamUnavailable,
+		Message:    "Signing in is not possible at the moment.",
+		RetryAfter: 10 * time.Second,
+		Err:        err,
+	}
+}
+
+func noSession() error {
+	return &schema.Error{Code: schema.CodeUnauthenticated, Message: "There is no session, or it has ended."}
+}
+
+// made returns a text that only those who know a secret can make, another for each purpose.
+func made(secret, purpose string) string { return sign([]byte(secret), purpose, "") }
+
+func hashOf(cookie string) string {
+	sum := sha256.Sum256([]byte(cookie))
+	return hex.EncodeToString(sum[:])
+}
+
+// cipherOf returns the cipher of a session. Its key is made from the cookie, so that the
+// database alone does not hold it.
+func cipherOf(cookie string) cipher.AEAD {
+	mac := hmac.New(sha256.New, []byte(cookie))
+	mac.Write([]byte("refresh"))
+	block, err := aes.NewCipher(mac.Sum(nil))
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // it is AES
+	}
+	return aead
+}
+
+func seal(cookie, text string) string {
+	if text == "" {
+		return ""
+	}
+	return base64.RawStdEncoding.EncodeToString(cipherOf(cookie).Seal(nil, nil, []byte(text), nil))
+}
+
+// unseal returns the text, or nothing if it was not sealed with this cookie.
+func unseal(cookie, sealed string) string {
+	raw, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil {
+		return ""
+	}
+	text, err := cipherOf(cookie).Open(nil, nil, raw, nil)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"siteapi/integrations/lead"
+)
+
+// provider is an OpenID Connect provider that signs in one person.
+type provider struct {
+	*httptest.Server
+	t *testing.T
+
+	mu     sync.Mutex
+	key    *rsa.PrivateKey
+	kid    string
+	groups any
+	claims map[string]any // replace those of the next token
+	away   bool
+	codes  map[string]url.Values // requests for a code by code, until it is redeemed
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := &provider{t: t, groups: []string{"marketing"}, codes: map[string]url.Values{}}
+	p.rotate("first")
+	p.Server = httptest.NewServer(p)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// rotate replaces the key that tokens are signed with.
+func (p *provider) rotate(kid string) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.set(func() { p.key, p.kid = key, kid })
+}
+
+func (p *provider) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away {
+		http.Error(w, "away", http.StatusBadGateway)
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/json")
+	switch r.URL.Path {
+	case "/.well-known/openid-configuration":
+		_ = json.NewEncoder(w).Encode(object{
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"},
+			"scopes_supported": []string{"openid", "offline_access"},
+		})
+	case "/keys":
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
+			{Key: p.key.Public(), KeyID: p.kid, Algorithm: "RS256", Use: "sig"},
+		}})
+	case "/authorize":
+		code := rand.Text()
+		p.codes[code] = r.URL.Query()
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+
+			url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}}.Encode(), http.StatusFound)
+	case "/token":
+		p.token(w, r)
+	}
+}
+
+// token redeems a code once, if its verifier is right, or a refresh token.
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	nonce := ""
+	if r.FormValue("grant_type") == "authorization_code" {
+		request := p.codes[r.FormValue("code")]
+		delete(p.codes, r.FormValue("code"))
+		sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+		if request == nil || base64.RawURLEncoding.EncodeToString(sum[:]) != request.Get("code_challenge") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":"invalid_grant"}`)
+			return
+		}
+		nonce = request.Get("nonce")
+	}
+
+	claims := map[string]any{
+		"iss": p.URL, "sub": "person-1", "aud": "siteapi", "nonce": nonce, "groups": p.groups,
+		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
+	}
+	for name, value := range p.claims {
+		claims[name] = value
+	}
+
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: p.key},
+		(&jose.SignerOptions{}).WithHeader("kid", p.kid))
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	id, err := jwt.Signed(signer).Claims(claims).Serialize()
+	if err != nil {
+		p.t.Error(err)
+	}
+	_ = json.NewEncoder(w).Encode(object{
+		"access_token": "a", "token_type": "Bearer", "expires_in": 60, "id_token": id, "refresh_token": "refresh-secret",
+	})
+}
+
+// environ returns the settings of a service whose inbox is at an address.
+func (p *provider) environ(address string) []string {
+	return []string{
+		"ADMIN_ADDR=" + address, "ADMIN_API_TOKEN=secret-of-operators",
+		"OIDC_ISSUER=" + p.URL, "OIDC_CLIENT_ID=siteapi", "OIDC_CLIENT_SECRET=client-secret",
+		"OIDC_REDIRECT_URL=http://" + address + "/admin/callback",
+		"OIDC_ROLES=viewer=marketing,sales=sales|desk,admin=ops",
+	}
+}
+
+// signsIn signs in with a new browser, and returns where that ended.
+func (b *browser) signsIn() (*http.Response, string) {
+	b.t.Helper()
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar}
+	resp, err := client.Get(b.base + "/admin/login")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+
+	at, _ := url.Parse(b.base + "/admin")
+	b.cookie, b.csrf = nil, ""
+	for _, c := range jar.Cookies(at) {
+		if c.Name == "siteapi_session" {
+			b.cookie = c
+			_, answer := b.send("GET", "/admin/session", "")
+			b.csrf, _ = answer["csrf"].(string)
+		}
+	}
+	return resp, string(text)
+}
+
+// roleIs checks what the inbox answers in this browser.
+func (b *browser) roleIs(what string, contact, deliveries, health string) {
+	b.t.Helper()
+	for query, want := range map[string]string{
+		`{ leads { edges { node { contact { email } } } } }`: contact,
+		`{ deliveries { edges { node { id } } } }`:           deliveries,
+		`{ serviceHealth { version } }`:                      health,
+	} {
+		_, answer := b.send("POST", "/admin/graphql", `{"query":"`+query+`"}`)
+		raw, _ := json.Marshal(answer)
+		if !strings.Contains(string(raw), want) {
+			b.t.Errorf("%s: %s gives %s, want %s", what, query, raw, want)
+		}
+	}
+}
+
+// Operators sign in with their accounts, at any instance, and have the highest role of their
+// groups.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	address := freeAddress(t)
+	s := newSite(t, p.environ(address)...).start()
+	b := &browser{t: t, base: "http://" + address}
+	id := s.submit("one")
+	s.arrives(id)
+
+	resp, text := b.signsIn()
+	if b.cookie == nil || b.csrf == "" || resp.Request.URL.Path != "/admin" {
+		t.Fatalf("signing in: %d %s %s", resp.StatusCode, resp.Request.URL, text)
+	}
+	b.roleIs("viewer", `"contact":null`, "FORBIDDEN", "FORBIDDEN")
+	b.want("a session is for the inbox alone", b.reads("/graphql"), "UNAUTHENTICATED")
+
+	thief := &browser{t: t, base: b.base, cookie: b.cookie}
+	b.want("without the CSRF token", thief.reads("/admin/graphql"), "FORBIDDEN")
+	if resp, _ := thief.send("GET", "/admin/session", "", "Sec-Fetch-Site: cross-site",
+		"Origin: https://evil.example"); resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another site reads the session: %v", resp.Header)
+	}
+
+	for groups, role := range map[string][3]string{
+		"desk": {"one@example.com", `"deliveries":{`, "FORBIDDEN"},
+		"ops":  {"one@example.com", `"deliveries":{`, `"version"`},
+	} {
+		p.set(func() { p.groups = []string{"marketing", groups, "others"} })
+		old := *b.cookie
+		if b.signsIn(); b.cookie == nil || b.cookie.Value == old.Value {
+			t.Fatalf("%s: no new session", groups)
+		}
+		b.roleIs(groups, role[0], role[1], role[2])
+	}
+
+	// A second instance and a restart know the session; ending it ends it everywhere.
+	s.end(9)
+	s.start()
+	b.want("after a restart", b.reads("/admin/graphql"), "OK")
+	out, _ := s.run("sessions", "list")
+	if strings.Count(out, "person-1") != 3 || strings.Contains(out, b.cookie.Value) {
+		t.Errorf("the sessions: %s", out)
+	}
+	entries, _ := b.audited()
+	if len(entries) == 0 || !strings.HasPrefix(entries[len(entries)-1], "person-1 LISTED") {
+		t.Errorf("the audit: %v", entries)
+	}
+	s.says(said{args: "sessions end --all", want: []string{"3 sessions ended"}})
+	b.want("after it was ended", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+
+	for _, secret := range []string{"client-secret", "refresh-secret", b.cookie.Value, lead.Reference(id) + "x"} {
+		if strings.Contains(s.log.String(), secret) {
+			t.Errorf("%q is in the log", secret)
+		}
+	}
+}
+
+// A login that the provider does not confirm starts no session.
+func TestSignInFaults(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	address := freeAddress(t)
+	newSite(t, p.environ(address)...).start()
+	b := &browser{t: t, base: "http://" + address}
+
+	refused := func(what string, status int, claims map[string]any) {
+		t.Helper()
+		p.set(func() { p.claims = claims })
+		resp, text := b.signsIn()
+		if resp.StatusCode != status || b.cookie != nil {
+			t.Errorf("%s: %d %s, want %d", what, resp.StatusCode, text, status)
+		}
+		p.set(func() { p.claims = nil })
+	}
+
+	p.set(func() { p.away = true })
+	refused("the provider is away", 503, nil)
+	p.set(func() { p.away = false })
+
+	refused("issuer", 403, map[string]any{"iss": "https://evil.example"})
+	refused("audience", 403, map[string]any{"aud": "another"})
+	refused("nonce", 403, map[string]any{"nonce": "another"})
+	refused("expired", 403, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})
+	refused("no group", 403, map[string]any{"groups": []string{"others"}})
+	refused("no claim", 403, map[string]any{"groups": nil})
+	if _, text := b.signsIn(); b.cookie == nil {
+		t.Fatalf("a good token is refused: %s", text)
+	}
+	p.rotate("second")
+	if _, text := b.signsIn(); b.cookie == nil {
+		t.Errorf("the new key is refused: %s", text)
+	}
+
+	// What another browser began is not finished here, and a code works once.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	get := func(address string, cookies ...*http.Cookie) *http.Response {
+		t.Helper()
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+
+	begun := get(b.base + "/admin/login?return=https://evil.example")
+	login := begun.Cookies()[0]
+	if !login.HttpOnly || login.SameSite != http.SameSiteLaxMode || strings.Contains(begun.Header.Get("Location"), "evil") {
+		t.Errorf("the login: %v %s", login, begun.Header.Get("Location"))
+	}
+	back := get(begun.Header.Get("Location")).Header.Get("Location")
+	if resp := get(back); resp.StatusCode != 403 {
+		t.Errorf("in another browser: %d", resp.StatusCode)
+	}
+	if resp := get(back, get(b.base + "/admin/login").Cookies()[0]); resp.StatusCode != 403 {
+		t.Errorf("with another login: %d", resp.StatusCode)
+	}
+	if resp := get(back, login); resp.StatusCode != 303 || resp.Header.Get("Location") != "/admin" {
+		t.Errorf("the login that was begun: %d %s", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	if resp := get(back, login); resp.StatusCode != 403 {
+		t.Errorf("the code once more: %d", resp.StatusCode)
+	}
+
+	// The token opens the page on the machine itself only.
+	if resp := (&browser{t: t, base: b.base}).logIn("secret-of-operators"); resp.StatusCode != 200 {
+		t.Errorf("the token on loopback: %d", resp.StatusCode)
+	}
+	if resp := (&browser{t: t, base: b.base}).logIn("secret-of-operators",
+		"X-Forwarded-For: 192.0.2.1"); resp.StatusCode != 403 {
+		t.Errorf("the token through a proxy: %d", resp.StatusCode)
+	}
+}
+
+// After 15 minutes the provider is asked again: a group that was taken away ends what it
+// opened.
+func TestSignInRenews(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	address := freeAddress(t)
+	s := newSite(t, p.environ(address)...).start()
+	b := &browser{t: t, base: "http://" + address}
+
+	p.set(func() { p.groups = "ops" })
+	if _, text := b.signsIn(); b.cookie == nil {
+		t.Fatal(text)
+	}
+	later := func() { s.damage(`UPDATE operator_sessions SET check_at = 1`) }
+
+	p.set(func() { p.away = true })
+	later()
+	b.want("the provider is away", b.reads("/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+	b.want("it is still away", b.reads("/admin/graphql"), "UPSTREAM_UNAVAILABLE")
+	p.set(func() { p.away, p.groups = false, []string{"marketing"} })
+	later()
+	b.roleIs("a lower role", `"leads":{`, "FORBIDDEN", "FORBIDDEN")
+
+	p.set(func() { p.groups = []string{} })
+	later()
+	b.want("no role any more", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+	p.set(func() { p.groups = "ops" })
+	b.want("the session has ended", b.reads("/admin/graphql"), "UNAUTHENTICATED")
+}

@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+const operatorSessionColumns = `hash, subject, role, refresh, started_at, check_at, expires_at`
+
+// StartSession implements [store.OperatorSessions].
+func (s *Store) StartSession(ctx context.Context, o store.OperatorSession) error {
+	return s.write(ctx, "starting a session", func(ctx context.Context, tx Tx) error {
+		started := o.StartedAt.UnixMilli()
+		if _, err := tx.Exec(ctx, `DELETE FROM operator_sessions WHERE expires_at <= $1`, started); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx,
+			`INSERT INTO operator_sessions (`+operatorSessionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			o.Hash, o.Subject, o.Role, o.Refresh, started, o.CheckAt.UnixMilli(), o.ExpiresAt.UnixMilli())
+		return err
+	})
+}
+
+// OperatorSession implements [store.OperatorSessions].
+func (s *Store) OperatorSession(ctx context.Context, hash string) (store.OperatorSession, error) {
+	found, err := s.operatorSessions(ctx, " WHERE hash = $1", hash)
+	if err == nil && len(found) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.OperatorSession{}, err
+	}
+	return found[0], nil
+}
+
+// ListSessions implements [store.OperatorSessions].
+func (s *Store) ListSessions(ctx context.Context) ([]store.OperatorSession, error) {
+	return s.operatorSessions(ctx, " ORDER BY started_at DESC")
+}
+
+func (s *Store) operatorSessions(
+	ctx context.Context, which string, args ...any,
+) (list []store.OperatorSession, err error) {
+	query := `SELECT ` + operatorSessionColumns + ` FROM operator_sessions` + which
+	err = s.db.Query(ctx, query, args, func(scan Scan) error {
+		var o store.OperatorSession
+		var started, check, expires int64
+		err := scan(&o.Hash, &o.Subject, &o.Role, &o.Refresh, &started, &check, &expires)
+		o.StartedAt, o.CheckAt, o.ExpiresAt =
+			time.UnixMilli(started).UTC(), time.UnixMilli(check).UTC(), time.UnixMilli(expires).UTC()
+		list = append(list, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading sessions: %w", err)
+	}
+	return list, nil
+}
+
+// ClaimCheck implements [store.OperatorSessions].
+func (s *Store) ClaimCheck(ctx context.Context, hash string, now, until time.Time) (bool, error) {
+	n, err := s.db.Exec(ctx, `UPDATE operator_sessions SET claimed_until = $1
+		WHERE hash = $2 AND check_at <= $3 AND claimed_until <= $3`,
+		until.UnixMilli(), hash, now.UnixMilli())
+	return n > 0, err
+}
+
+// RenewSession implements [store.OperatorSessions].
+func (s *Store) RenewSession(ctx context.Context, o store.OperatorSession) error {
+	_, err := s.db.Exec(ctx, `UPDATE operator_sessions
+		SET role = $1, refresh = $2, check_at = $3, claimed_until = 0 WHERE hash = $4`,
+		o.Role, o.Refresh, o.CheckAt.UnixMilli(), o.Hash)
+	return err
+}
+
+// EndSessions implements [store.OperatorSessions].
+func (s *Store) EndSessions(ctx context.Context, hash string) (int64, error) {
+	return s.db.Exec(ctx, `DELETE FROM operator_sessions WHERE hash >= $1 AND hash < $2`, hash, hash+"~")
+}
