@@ -139,17 +139,18 @@ func TestRoles(t *testing.T) {
 	reference := lead.Reference(id)
 
 	documents := map[string]string{
-		"Query.leads":            `{ leads { edges { node { state } } } }`,
-		"Query.lead":             `{ lead(id: "` + reference + `") { state } }`,
-		"Query.funnel":           `{ funnel { submissions } }`,
-		"Query.deliveries":       `{ deliveries { edges { node { id } } } }`,
-		"Query.audit":            `{ audit { edges { node { id } } } }`,
-		"Query.serviceHealth":    `{ serviceHealth { version } }`,
-		"Mutation.retryDelivery": `mutation { retryDelivery(id: "999") { id } }`,
-		"Mutation.resendLead":    `mutation { resendLead(id: "none-such", target: CMS) { state } }`,
-		"Mutation.releaseLead":   `mutation { releaseLead(id: "none-such") { state } }`,
-		"Mutation.rejectLead":    `mutation { rejectLead(id: "none-such") { state } }`,
-		"Mutation.eraseLeads":    `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
+		"Query.leads":              `{ leads { edges { node { state } } } }`,
+		"Query.lead":               `{ lead(id: "` + reference + `") { state } }`,
+		"Query.funnel":             `{ funnel { submissions } }`,
+		"Query.deliveries":         `{ deliveries { edges { node { id } } } }`,
+		"Query.audit":              `{ audit { edges { node { id } } } }`,
+		"Query.serviceHealth":      `{ serviceHealth { version } }`,
+		"Mutation.retryDelivery":   `mutation { retryDelivery(id: "999") { id } }`,
+		"Mutation.resendLead":      `mutation { resendLead(id: "none-such", target: CMS) { state } }`,
+		"Mutation.releaseLead":     `mutation { releaseLead(id: "none-such") { state } }`,
+		"Mutation.rejectLead":      `mutation { rejectLead(id: "none-such") { state } }`,
+		"Mutation.withdrawConsent": `mutation { withdrawConsent(id: "none-such", purpose: "news") { state } }`,
+		"Mutation.eraseLeads":      `mutation { eraseLeads(email: "nobody@example.com") { complete } }`,
 	}
 
 	for name, least := range operatorRoles {
