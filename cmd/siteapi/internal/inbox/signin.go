@@ -69,19 +69,21 @@ func (s *SignIn) open() (*oidc.Provider, error) {
 	}
 
 	// The provider keeps the context, with which it fetches its keys later.
-	ctx := oidc.ClientContext(context.Background(), &http.Client{Timeout: providerTime})
-	provider, err := oidc.NewProvider(ctx, s.Issuer)
+	provider, err := Discover(context.Background(), s.Issuer)
+	if err == nil {
+		s.provider = provider
+	}
+	return provider, err
+}
+
+// Discover asks the provider of an issuer for its endpoints. It fails if the provider names
+// another issuer.
+func Discover(ctx context.Context, issuer string) (*oidc.Provider, error) {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, &http.Client{Timeout: providerTime}), issuer)
 	if err != nil {
 		return nil, fmt.Errorf("asking the provider at OIDC_ISSUER: %w", err)
 	}
-	s.provider = provider
 	return provider, nil
-}
-
-// Check asks the provider for its endpoints.
-func (s *SignIn) Check() error {
-	_, err := s.open()
-	return err
 }
 
 func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"siteapi/cmd/siteapi/internal/config"
+	"siteapi/cmd/siteapi/internal/inbox"
 	"siteapi/integrations/cache"
 	"siteapi/integrations/cms"
 	"siteapi/integrations/crm"
@@ -30,7 +31,7 @@ import (
 
 func (d Deps) doctorCommand() *cobra.Command {
 	return d.command("doctor",
-		"check settings, disk, database, deliveries, cache, CMS and CRM, and say what to do",
+		"check settings, disk, database, deliveries, cache, CMS, CRM and sign-in, and say what to do",
 		nil, &examine{},
 		"siteapi doctor",
 		"siteapi doctor --json | jq '.checks[] | select(.state != \"OK\")'")
@@ -140,7 +141,8 @@ func (cmd *examine) checks(ctx context.Context, c *call) []health.Check {
 		d.CRM = func() (crm.Lookup, error) { return c.deps.OpenCRM(s) }
 	}
 
-	return append(c.withoutWrong(slices.Concat(Checks(s), d.Checks())), health.Check{
+	all := slices.Concat(Checks(s), d.Checks(), []health.Check{checkSignIn(s)})
+	return append(c.withoutWrong(all), health.Check{
 		Name:   "service",
 		Advice: "name the service's address with --server if it is another; its log says why it is not ready",
 		Run: func(ctx context.Context, warn health.Warn) (string, error) {
@@ -213,8 +215,29 @@ func settingsOf(check string) []string {
 		return []string{"DATA_DIR", "CRM_DRIVER", "HUBSPOT_*"}
 	case "mail":
 		return append(databaseSettings(), mailSettings()...)
+	case "sign-in":
+		return []string{"OIDC_*"}
 	}
 	return nil
+}
+
+// checkSignIn asks the provider with whose accounts operators sign in for its endpoints.
+func checkSignIn(s *config.Settings) health.Check {
+	return health.Check{
+		Name: "sign-in",
+		Advice: "see OIDC_ISSUER, which is the provider's issuer to the letter, and whether this machine reaches the network; " +
+			"meanwhile ADMIN_API_TOKEN opens the inbox on this machine",
+		Run: func(ctx context.Context, _ health.Warn) (string, error) {
+			if s.OIDCIssuer == "" {
+				return "operators have no accounts", nil
+			}
+			provider, err := inbox.Discover(ctx, s.OIDCIssuer)
+			if err != nil {
+				return "", err
+			}
+			return "browsers are sent to " + provider.Endpoint().AuthURL, nil
+		},
+	}
 }
 
 // Checks returns the checks that do not depend on other systems.
@@ -266,7 +289,7 @@ func checkSettings(s *config.Settings, warn health.Warn) (string, error) {
 		"CORS_ALLOWED_ORIGINS is empty: only pages at the service's own address may call it from a browser",
 		"list the origins of your sites; if they have the service's own, that")
 
-	doubt(len(s.AdminTokens) == 0,
+	doubt(len(s.AdminTokens) == 0 && s.OIDCIssuer == "",
 		"ADMIN_API_TOKEN is empty: the inbox and the operators' fields are closed",
 		"set a long random value, for instance from `openssl rand -hex 32`, and give it to sales")
 
