@@ -18,8 +18,10 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/jackc/pgx/v5"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store/storetest/pgserver"
 )
 
 // provider is an OpenID Connect provider that signs in one person.
@@ -34,6 +36,8 @@ type provider struct {
 	claims map[string]any // replace those of the next token
 	away   bool
 	codes  map[string]url.Values // requests for a code by code, until it is redeemed
+
+	refreshed int // how many times a refresh token was redeemed
 }
 
 func newProvider(t *testing.T) *provider {
@@ -103,6 +107,8 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		nonce = request.Get("nonce")
+	} else {
+		p.refreshed++
 	}
 
 	claims := map[string]any{
@@ -235,6 +241,130 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("%q is in the log", secret)
 		}
 	}
+}
+
+// The redirects of a login go where the settings say, whatever the request names as its host.
+func TestSignInForgedHost(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	s := newSite(t, append(p.environ("127.0.0.1:1"), "ADMIN_ADDR=off", "ADMIN_PAGE=on")...).start()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+	from := func(path string, cookies ...*http.Cookie) *http.Response {
+		t.Helper()
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.base+path, nil)
+		r.Host = "evil.example"
+		r.Header.Set("X-Forwarded-Host", "evil.example")
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+
+	begun := from("/admin/login")
+	to, _ := url.Parse(begun.Header.Get("Location"))
+	if back := to.Query().Get("redirect_uri"); "http://"+to.Host != p.URL || back != "http://127.0.0.1:1/admin/callback" {
+		t.Errorf("the login goes to %s, and back to %s", to, back)
+	}
+
+	// The provider sends the browser to the address in the settings; here it names another host there, too.
+	resp, err := client.Get(to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	back, _ := resp.Location()
+	ended := from(back.RequestURI(), begun.Cookies()...)
+	if ended.StatusCode != 303 || ended.Header.Get("Location") != "/admin" {
+		t.Errorf("the callback: %d %s", ended.StatusCode, ended.Header.Get("Location"))
+	}
+	for _, c := range ended.Cookies() {
+		if c.Domain != "" || c.Path != "/admin" || !c.HttpOnly {
+			t.Errorf("the cookie %v", c)
+		}
+	}
+
+	local := &browser{t: t, base: s.base}
+	if resp := local.logIn("secret-of-operators", "Host: localhost"); resp.StatusCode != 403 {
+		t.Errorf("the token at LISTEN_ADDR: %d", resp.StatusCode)
+	}
+}
+
+// Two instances share sessions: what one starts the other knows, and what one ends has ended
+// at the other. A role that is due is checked once.
+func TestSignInTwoInstances(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	addresses := [2]string{freeAddress(t), freeAddress(t)}
+	database := "DATABASE_URL=" + pgserver.Start(t).NewDatabase(t)
+
+	var browsers [2]*browser
+	for i, address := range addresses {
+		newSite(t, append(p.environ(addresses[0]), "ADMIN_ADDR="+address, database)...).start()
+		browsers[i] = &browser{t: t, base: "http://" + address}
+	}
+	one, two := browsers[0], browsers[1]
+
+	if _, text := one.signsIn(); one.cookie == nil {
+		t.Fatal(text)
+	}
+	two.cookie, two.csrf = one.cookie, one.csrf
+	two.roleIs("the other instance", `"leads":{`, "FORBIDDEN", "FORBIDDEN")
+
+	p.set(func() { p.groups, p.refreshed = "ops", 0 })
+	out, code := command(t, []string{"ENVIRONMENT=development", database, "DATA_DIR=" + t.TempDir()}, "sessions", "list")
+	if code != 0 || strings.Count(out, "person-1") != 1 {
+		t.Fatalf("the sessions: %d %s", code, out)
+	}
+	db, err := pgx.Connect(t.Context(), strings.TrimPrefix(database, "DATABASE_URL="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(t.Context()) }()
+	if _, err := db.Exec(t.Context(), `UPDATE operator_sessions SET check_at = 1`); err != nil {
+		t.Fatal(err)
+	}
+
+	var group sync.WaitGroup
+	for i := range 10 {
+		group.Go(func() { browsers[i%2].roleIs("after the check", `"leads":{`, `"deliveries":{`, `"version"`) })
+	}
+	group.Wait()
+	if p.set(func() {}); p.refreshed != 1 {
+		t.Errorf("the role was checked %d times", p.refreshed)
+	}
+
+	if resp, _ := two.send("DELETE", "/admin/session", ""); resp.StatusCode != 204 {
+		t.Errorf("ending the session: %d", resp.StatusCode)
+	}
+	one.want("ended at the other", one.reads("/admin/graphql"), "UNAUTHENTICATED")
+}
+
+// The doctor says whether the provider answers, and as the issuer of the settings.
+func TestSignInDoctor(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	s := newSite(t, p.environ(freeAddress(t))...)
+
+	c, _ := s.doctor(nil)
+	c.says(t, "sign-in", "OK", p.URL+"/authorize")
+	c, code := s.doctor([]string{"OIDC_ISSUER=" + p.URL + "/"})
+	if c.says(t, "sign-in", "FAILED", "did not match"); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+	c, _ = s.doctor([]string{"OIDC_ROLES=nobody"})
+	c.says(t, "sign-in", "WARNING", "not checked")
+
+	p.set(func() { p.away = true })
+	c, _ = s.doctor(nil)
+	c.says(t, "sign-in", "FAILED", "502")
+	c, _ = s.doctor([]string{"OIDC_ISSUER="})
+	c.says(t, "sign-in", "OK", "no accounts")
 }
 
 // A login that the provider does not confirm starts no session.
