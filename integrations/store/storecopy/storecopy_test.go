@@ -224,6 +224,64 @@ func TestCopyDouble(t *testing.T) {
 	}
 }
 
+// The chain of the audit is copied as it is, without what was pruned. Where the other database
+// has recorded entries of its own, the copy says so after everything else.
+func TestCopyAudit(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]struct {
+		from, to func(t *testing.T, enqueue func(ids []string) error) *storecopy.Store
+	}{
+		"SQLite to PostgreSQL": {openSQLite, openPostgres},
+		"PostgreSQL to SQLite": {openPostgres, openSQLite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := way.from(t, nothing), way.to(t, nothing)
+			record := func(db *storecopy.Store, from, n int) {
+				t.Helper()
+				for i := from; i < from+n; i++ {
+					at := storetest.When().Add(time.Duration(i) * time.Second)
+					e := store.AuditEntry{At: at, Actor: "person-1", Action: "OPENED", Lead: fmt.Sprint("id-", i), Detail: "{}"}
+					if err := db.Record(t.Context(), e); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			copied := func(entries int64) {
+				t.Helper()
+				if _, err := storecopy.Copy(t.Context(), from, to, everything); err != nil {
+					t.Fatal(err)
+				}
+				want, err := from.VerifyAudit(t.Context(), "")
+				got, err2 := to.VerifyAudit(t.Context(), want.Head)
+				if err != nil || err2 != nil || got != want || got.Problem != "" || got.Entries != entries {
+					t.Errorf("the copy verifies as %+v, %v, want %+v, %v", got, err2, want, err)
+				}
+			}
+
+			record(from, 0, 250)
+			if n, err := from.PruneAudit(t.Context(), storetest.When().Add(20*time.Second)); err != nil || n != 20 {
+				t.Fatalf("%d pruned, %v", n, err)
+			}
+			copied(230)
+			copied(230)
+			record(from, 250, 3)
+			copied(233)
+
+			record(to, 900, 1)
+			record(from, 300, 2)
+			submit(t, from, storetest.Lead(1))
+			r, err := storecopy.Copy(t.Context(), from, to, everything)
+			if err == nil || !strings.Contains(err.Error(), "an audit of its own") || r.Created != 1 {
+				t.Errorf("a copy to an audit of its own: %+v, %v", r, err)
+			}
+			if r, err := to.VerifyAudit(t.Context(), ""); err != nil || r.Problem != "" || r.Entries != 234 {
+				t.Errorf("the other audit: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	from, to := openSQLite(t, nothing), openSQLite(t, nothing)

@@ -27,6 +27,7 @@ type Store interface {
 	store.Mails
 	store.DeliveryRecords
 	store.Audit
+	store.OperatorSessions
 	io.Closer
 }
 
@@ -114,6 +115,7 @@ type Subject struct {
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"audit":                     audit,
+		"operator sessions":         operatorSessions,
 		"prices":                    prices,
 		"track":                     track,
 		"track/late":                trackLate,

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"siteapi/integrations/store"
+)
+
+// operatorSessions keeps sessions for two instances. One request at a time checks a role.
+func operatorSessions(t *testing.T, s Subject) {
+	db, other := s.MustOpen(t, nil), s.MustOpen(t, nil)
+	minute := func(n int) time.Time { return When().Add(time.Duration(n) * time.Minute) }
+	want := func(hash string, want store.OperatorSession) {
+		t.Helper()
+		if got, err := other.OperatorSession(t.Context(), hash); err != nil || got != want {
+			t.Errorf("%s is %+v, %v, want %+v", hash, got, err, want)
+		}
+	}
+
+	start := func(hash string, at, until int) store.OperatorSession {
+		t.Helper()
+		o := store.OperatorSession{
+			Hash:      hash,
+			Subject:   "Ștefania 😀",
+			Role:      "SALES",
+			Refresh:   "sealed",
+			StartedAt: minute(at),
+			CheckAt:   minute(at + 15),
+			ExpiresAt: minute(until),
+		}
+		if err := db.StartSession(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	first, second := start("aa11", 0, 60), start("aa22", 1, 90)
+	want("aa11", first)
+	if err := other.StartSession(t.Context(), first); err == nil {
+		t.Error("a cookie has two sessions")
+	}
+
+	// Nothing is due before its time, and a claim lasts until it is given up or has run out.
+	claims := func(at int, want int64) {
+		t.Helper()
+		var claimed atomic.Int64
+		together(10, func(i int) {
+			ok, err := []Store{db, other}[i%2].ClaimCheck(t.Context(), "aa11", minute(at), minute(at+1))
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				claimed.Add(1)
+			}
+		})
+		if claimed.Load() != want {
+			t.Errorf("%d claims at minute %d, want %d", claimed.Load(), at, want)
+		}
+	}
+	claims(14, 0)
+	claims(15, 1)
+	claims(15, 0)
+	claims(16, 1)
+
+	first.Role, first.Refresh, first.CheckAt = "VIEWER", "sealed again", minute(20)
+	if err := db.RenewSession(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	want("aa11", first)
+	want("aa22", second)
+	claims(19, 0)
+	claims(20, 1)
+
+	// A new session removes those that have expired. What has ended is not renewed.
+	third := start("bb33", 60, 120)
+	if err := db.RenewSession(t.Context(), first); err != nil {
+		t.Error(err)
+	}
+	if list, err := other.ListSessions(t.Context()); err != nil || len(list) != 2 || list[0] != third || list[1] != second {
+		t.Errorf("the sessions are %+v, %v", list, err)
+	}
+	start("cc44", 60, 120)
+	for _, end := range []struct {
+		hash string // or how it begins
+		want int64
+	}{{"aa", 1}, {"bb33", 1}, {"bb33", 0}, {"", 1}} {
+		if n, err := db.EndSessions(t.Context(), end.hash); err != nil || n != end.want {
+			t.Errorf("ending %q: %d, %v, want %d", end.hash, n, err, end.want)
+		}
+	}
+	if _, err := other.OperatorSession(t.Context(), "aa11"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a session that has expired: %v", err)
+	}
+}
