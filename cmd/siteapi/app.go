@@ -291,7 +291,15 @@ func (a *app) signIn() *inbox.SignIn {
 		Roles:        a.settings.OIDCRoles,
 		Sessions:     a.data.Tables,
 		Now:          time.Now,
-		Count:        func(outcome string) { a.metrics.Event("login", outcome) },
+		Report:       a.reportLogin,
+	}
+}
+
+// reportLogin counts a login, and logs why one was refused or a session ended.
+func (a *app) reportLogin(ctx context.Context, outcome string, err error) {
+	a.metrics.Event("login", outcome)
+	if err != nil {
+		a.log.Warn().Ctx(ctx).Str("outcome", outcome).Err(err).Msg("login")
 	}
 }
 

@@ -372,7 +372,7 @@ func TestSignInFaults(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	address := freeAddress(t)
-	newSite(t, p.environ(address)...).start()
+	s := newSite(t, p.environ(address)...).start()
 	b := &browser{t: t, base: "http://" + address}
 
 	refused := func(what string, status int, claims map[string]any) {
@@ -393,6 +393,7 @@ func TestSignInFaults(t *testing.T) {
 	refused("audience", 403, map[string]any{"aud": "another"})
 	refused("nonce", 403, map[string]any{"nonce": "another"})
 	refused("expired", 403, map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})
+	refused("no subject", 403, map[string]any{"sub": ""})
 	refused("no group", 403, map[string]any{"groups": []string{"others"}})
 	refused("no claim", 403, map[string]any{"groups": nil})
 	if _, text := b.signsIn(); b.cookie == nil {
@@ -401,6 +402,11 @@ func TestSignInFaults(t *testing.T) {
 	p.rotate("second")
 	if _, text := b.signsIn(); b.cookie == nil {
 		t.Errorf("the new key is refused: %s", text)
+	}
+
+	// The log says why, and so does the browser if it is the account's groups.
+	for _, cause := range []string{"502", `expected audience`, "the nonce is another one", "token is expired", "no subject"} {
+		eventually(t, cause+" is in the log", func() bool { return strings.Contains(s.log.String(), cause) })
 	}
 
 	// What another browser began is not finished here, and a code works once.

@@ -54,7 +54,10 @@ type SignIn struct {
 	Roles                          map[string]schema.Role // by group
 	Sessions                       store.OperatorSessions
 	Now                            func() time.Time
-	Count                          func(outcome string)
+
+	// Report is told how each login ended, and why a session ended when its role was checked:
+	// ok, refused, unavailable or ended. The error is the cause, for the log.
+	Report func(ctx context.Context, outcome string, err error)
 
 	mu       sync.Mutex
 	provider *oidc.Provider // nil until the provider has answered
@@ -111,7 +114,7 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 func (s *SignIn) login(w http.ResponseWriter, r *http.Request) {
 	provider, err := s.open()
 	if err != nil {
-		s.refuse(w, r, "unavailable", unavailable(err))
+		s.refuse(w, r, unavailable(err))
 		return
 	}
 
@@ -135,7 +138,7 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	cookie, err := r.Cookie(loginCookie)
 	query := r.URL.Query()
 	if err != nil || !hmac.Equal([]byte(query.Get("state")), []byte(made(cookie.Value, "state"))) {
-		s.refuse(w, r, "refused", &schema.Error{
+		s.refuse(w, r, &schema.Error{
 			Code:    schema.CodeForbidden,
 			Message: "This login was not begun in this browser, or more than 10 minutes ago. Please open the inbox again.",
 		})
@@ -144,7 +147,7 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	s.setCookie(w, loginCookie, "", -1, http.SameSiteLaxMode)
 
 	if query.Has("error") { // such as login_required after prompt=none: the page offers to sign in
-		s.Count("refused")
+		s.Report(r.Context(), "refused", fmt.Errorf("the provider says %.100q", query.Get("error")))
 		http.Redirect(w, r, Path+"#signed-out", http.StatusSeeOther)
 		return
 	}
@@ -154,11 +157,11 @@ func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 		err = s.start(w, r, session)
 	}
 	if err != nil {
-		s.refuse(w, r, "refused", err)
+		s.refuse(w, r, err)
 		return
 	}
 
-	s.Count("ok")
+	s.Report(r.Context(), "ok", nil)
 	http.Redirect(w, r, Path, http.StatusSeeOther)
 }
 
@@ -198,6 +201,8 @@ func (s *SignIn) account(
 		return account{}, refused(err)
 	case nonce != "" && !hmac.Equal([]byte(id.Nonce), []byte(nonce)):
 		return account{}, refused(errors.New("the nonce is another one"))
+	case id.Subject == "":
+		return account{}, refused(errors.New("the ID token names no subject"))
 	}
 
 	var claims map[string]json.RawMessage
@@ -308,11 +313,14 @@ func (s *SignIn) renew(ctx context.Context, cookie string, session store.Operato
 	}
 
 	a, err := s.refresh(ctx, refresh)
-	coded, _ := errors.AsType[*schema.Error](err)
-	away := coded != nil && coded.Code == schema.CodeUpstreamUnavailable
+	if err == nil && a.subject != session.Subject {
+		err = errors.New("the token is of another subject")
+	}
 	switch {
-	case away:
-	case err != nil, a.subject != session.Subject:
+	case isUnavailable(err):
+		s.Report(ctx, "unavailable", err)
+	case err != nil:
+		s.Report(ctx, "ended", err)
 		return s.end(ctx, session, noSession())
 	default:
 		session.Role, session.Refresh = string(a.role), seal(cookie, a.refresh)
@@ -348,8 +356,13 @@ func (s *SignIn) end(ctx context.Context, session store.OperatorSession, why err
 	return why
 }
 
-func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, outcome string, err error) {
-	s.Count(outcome)
+// refuse answers a login with an error.
+func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	outcome := "refused"
+	if isUnavailable(err) {
+		outcome = "unavailable"
+	}
+	s.Report(r.Context(), outcome, err)
 	writeError(w, r, err)
 }
 
@@ -381,6 +394,11 @@ func tokenError(err error) error {
 		return refused(err)
 	}
 	return unavailable(err)
+}
+
+func isUnavailable(err error) bool {
+	coded, ok := errors.AsType[*schema.Error](err)
+	return ok && coded.Code == schema.CodeUpstreamUnavailable
 }
 
 func unavailable(err error) error {
