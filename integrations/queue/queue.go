@@ -36,10 +36,6 @@ const (
 	// retried.
 	rescueAfter = 45 * time.Second
 
-	// fetchCooldown is the least time between two reads of a queue that has more deliveries
-	// than workers: a target takes MaxWorkers deliveries in that time, if it is fast.
-	fetchCooldown = 20 * time.Millisecond
-
 	migrateTries = 20
 	migratePause = 250 * time.Millisecond
 
@@ -154,7 +150,6 @@ func New[TTx any](driver riverdriver.Driver[TTx], o Options) (*Queue, store.Queu
 		JobStuckHandler:             q.replaceStuckWorker,
 		JobTimeout:                  tryTimeout,
 		Logger:                      slog.New(zerolog.NewSlogHandler(riverLog(o.Log))),
-		FetchCooldown:               fetchCooldown,
 		PollOnly:                    true,
 		// Rebuilding an index blocks SQLite's writers, and on PostgreSQL only owners may
 		// do it.
