@@ -626,6 +626,8 @@ type SiteSettings struct {
 	Address *PostalAddress `json:"address"`
 	// Opening hours, a text for each day.
 	BusinessHours *BusinessHours `json:"businessHours"`
+	// Absolute address of the privacy policy.
+	PrivacyURL *string `json:"privacyUrl"`
 }
 
 // Profiles on other sites, each an absolute address.

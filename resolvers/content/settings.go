@@ -97,6 +97,7 @@ func newSettings(doc *cms.Document, log zerolog.Logger) *Settings {
 		SocialLinks:   texts[schema.SocialLinks](d, "socialLinks"),
 		Address:       texts[schema.PostalAddress](d, "address"),
 		BusinessHours: texts[schema.BusinessHours](d, "businessHours"),
+		PrivacyURL:    d.text("privacyUrl"),
 	}
 
 	// A site that only has the legacy number gets null instead of an empty list.

@@ -355,6 +355,7 @@ type ComplexityRoot struct {
 		ContactPhone  func(childComplexity int) int
 		ContactPhones func(childComplexity int) int
 		Logo          func(childComplexity int) int
+		PrivacyURL    func(childComplexity int) int
 		SocialLinks   func(childComplexity int) int
 	}
 
@@ -1722,6 +1723,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SiteSettings.Logo(childComplexity), true
+	case "SiteSettings.privacyUrl":
+		if e.ComplexityRoot.SiteSettings.PrivacyURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SiteSettings.PrivacyURL(childComplexity), true
 	case "SiteSettings.socialLinks":
 		if e.ComplexityRoot.SiteSettings.SocialLinks == nil {
 			break
@@ -3183,6 +3190,8 @@ type SiteSettings {
   address: PostalAddress
   "Opening hours, a text for each day."
   businessHours: BusinessHours
+  "Absolute address of the privacy policy."
+  privacyUrl: String
 }
 
 "One telephone number of the site."
@@ -3878,6 +3887,8 @@ func (ec *executionContext) childFields_SiteSettings(ctx context.Context, field 
 		return ec.fieldContext_SiteSettings_address(ctx, field)
 	case "businessHours":
 		return ec.fieldContext_SiteSettings_businessHours(ctx, field)
+	case "privacyUrl":
+		return ec.fieldContext_SiteSettings_privacyUrl(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SiteSettings", field.Name)
 }

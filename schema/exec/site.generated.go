@@ -730,6 +730,29 @@ func (ec *executionContext) fieldContext_SiteSettings_businessHours(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _SiteSettings_privacyUrl(ctx context.Context, field graphql.CollectedField, obj *schema.SiteSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SiteSettings_privacyUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PrivacyURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SiteSettings_privacyUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SiteSettings", field, false, false, "String")
+}
+
 func (ec *executionContext) _SocialLinks_facebook(ctx context.Context, field graphql.CollectedField, obj *schema.SocialLinks) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1173,6 +1196,11 @@ func (ec *executionContext) _SiteSettings(ctx context.Context, sel ast.Selection
 			}
 		case "businessHours":
 			out.Values[i] = ec._SiteSettings_businessHours(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "privacyUrl":
+			out.Values[i] = ec._SiteSettings_privacyUrl(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

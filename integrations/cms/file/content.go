@@ -29,6 +29,7 @@ const shippedSamples = `
 5d32a47c9daee93a8dd0cc2e21b98bf4d74a8b63b6032241bdae6b53e3efcebb
 b4e8afc2269a1f8f321e37ea1c2ca43d234c7202102486673e7a1b0813bb7d36
 fd560a61e48631edb608613501968d03a8c0e5b02830844f8b6d03e47743f42b
+68e1a2bee8484494bebb2699dae5e63cf6288a66ee3e05d44103e24e625f7b10
 `
 
 // IsSample reports whether content is a sample that the service wrote, unchanged.

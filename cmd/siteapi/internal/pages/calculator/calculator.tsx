@@ -1,10 +1,11 @@
 // The page: its state, which is the visitor's input and the service's answers, and its markup.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { CalculatorQuery, Locale, SubmitQuoteInput } from "../generated/calculator.js";
+import type { Locale, SubmitQuoteInput } from "../generated/calculator.js";
+import { readConsents, saveProgress, type Agreed } from "./consents.js";
 import { phonesAt } from "./phones.js";
 import { Choices, Contact, Phones, type Errors } from "./fields.js";
 import { chosen, fieldOf, groups, moneyFormat, readOptions, sentEstimate, type Estimate, type Selections } from "./quote.js";
-import { randomId, ServiceError, type newService, type Receipt } from "./service.js";
+import { randomId, ServiceError, type newService, type Receipt, type Site } from "./service.js";
 import { explainError, locales, words, type Words } from "./words.js";
 
 type Service = ReturnType<typeof newService>;
@@ -22,6 +23,7 @@ export function Calculator({ service }: { service: Service }) {
   const [selections, setSelections] = useState(draft.selections);
   const [contact, setContact] = useState(draft.contact);
   const [message, setMessage] = useState(draft.message);
+  const [agreed, setAgreed] = useState(draft.agreed);
   const [website, setWebsite] = useState(""); // no visitor sees this field, so only robots fill it in
   const [state, setState] = useState<"choosing" | "sending" | "retrying" | "failed">("choosing");
   const [errors, setErrors] = useState<Errors>({});
@@ -31,6 +33,8 @@ export function Calculator({ service }: { service: Service }) {
 
   const say = words[locale];
   const options = site ? readOptions(site.options, locale) : [];
+  const consents = site ? readConsents(site.consents, agreed) : [];
+  const progress = consents.find(({ purpose }) => purpose === saveProgress);
   const picked = chosen(options, selections);
   const price = useEstimate(service, locale, selections, picked.length > 0);
   const range = rangeText(price.estimate, locale);
@@ -39,14 +43,16 @@ export function Calculator({ service }: { service: Service }) {
 
   useEffect(() => {
     if (receipt || !picked.length) return;
-    const formData = { email: text(contact.email), firstName: text(contact.firstName) };
+    const contactHints = { email: text(contact.email), firstName: text(contact.firstName) };
+    const formData = progress?.given === false ? undefined : contactHints;
     const estimate = price.estimate?.currency ? sentEstimate(price.estimate) : undefined;
-    service.track({ sessionId: session, selections, estimate, formData, attribution: cameFrom() });
-  }, [session, selections, price.estimate, contact.email, contact.firstName]);
+    const asked = progress && [progress];
+    service.track({ sessionId: session, selections, estimate, formData, consents: asked, attribution: cameFrom() });
+  }, [session, selections, price.estimate, contact.email, contact.firstName, progress?.given]);
 
   // A reload goes on where the visitor was; an accepted request ends the draft. It is kept before the next event, not
   // after the next picture, so that a reload in between loses no keystroke.
-  const draftNow = { session, selections, contact, message };
+  const draftNow = { session, selections, contact, message, agreed };
   useLayoutEffect(() => keepDraft(receipt ? null : draftNow), [receipt, ...Object.values(draftNow)]);
 
   // After a refusal, and only then, the first field with an error gets the focus: an error that is cleared by typing
@@ -68,6 +74,7 @@ export function Calculator({ service }: { service: Service }) {
       selections: { ...selections, complexity: text(selections.complexity), timeline: text(selections.timeline) },
       estimate: { ...sentEstimate(estimate), revision: estimate?.revision },
       message: text(message),
+      consents,
       attribution: cameFrom(),
       website: text(website),
     };
@@ -99,6 +106,7 @@ export function Calculator({ service }: { service: Service }) {
     setSession(randomId());
     setSelections(nothing);
     setMessage("");
+    setAgreed({});
     setReceipt(null);
     scrollTo(0, 0);
   }
@@ -158,6 +166,8 @@ export function Calculator({ service }: { service: Service }) {
               </div>
               <Contact
                 {...{ say, contact, explain, website, onWebsite: setWebsite, message, mostMessage, onMessage: changeMessage }}
+                {...{ consents, privacyUrl: site.SiteSettings?.privacyUrl }}
+                onConsent={({ purpose, text }, given) => setAgreed((old) => ({ ...old, [purpose]: given ? text : undefined }))}
                 onChange={(name, value) => change(setContact, `contact.${name}`, name, value)}
               />
             </div>
@@ -270,7 +280,7 @@ function useLocale() {
 
 /** The site's content in a language: undefined until it is there, null if it can't be had. */
 function useSite(service: Service, locale: Locale) {
-  const [site, setSite] = useState<CalculatorQuery | null>();
+  const [site, setSite] = useState<Site | null>();
   const [tried, setTried] = useState(0);
   useEffect(() => {
     let current = true;
@@ -315,7 +325,7 @@ function addressIn(locale: Locale) {
 
 /** What a visitor has chosen and typed is kept in the browser for as long as its tab is open. */
 const draftKey = "quote-draft";
-const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact, message: "" });
+const newDraft = () => ({ session: randomId(), selections: nothing, contact: emptyContact, message: "", agreed: {} as Agreed });
 
 /** Where the visitor came from: the address of the page says it, and the browser which page linked to it. */
 function cameFrom() {

@@ -1,5 +1,6 @@
 // The form's fields, each with its label, its hint and its error, tied together for screen readers.
 import type { Locale } from "../generated/calculator.js";
+import { saveProgress, type Consent } from "./consents.js";
 import type { Phone } from "./phones.js";
 import type { Group, Option } from "./quote.js";
 import type { FieldError } from "./service.js";
@@ -90,6 +91,9 @@ interface ContactProps {
   message: string;
   mostMessage: number;
   onMessage: (value: string) => void;
+  consents: Consent[];
+  onConsent: (consent: Consent, given: boolean) => void;
+  privacyUrl: string | null | undefined;
 }
 
 export function Contact({ say, contact, explain, onChange, website, onWebsite, ...props }: ContactProps) {
@@ -137,8 +141,39 @@ export function Contact({ say, contact, explain, onChange, website, onWebsite, .
           />
         </div>
       </div>
-      <p class="note">{say.privacy}</p>
+      <Privacy {...{ say, consents: props.consents, onConsent: props.onConsent, url: props.privacyUrl }} />
     </fieldset>
+  );
+}
+
+interface PrivacyProps {
+  say: Words;
+  consents: Consent[];
+  onConsent: (consent: Consent, given: boolean) => void;
+  url: string | null | undefined;
+}
+
+/** What is saved, the site's privacy policy, and a box for each consent that the site asks for. */
+function Privacy({ say, consents, onConsent, url }: PrivacyProps) {
+  const asksToSave = consents.some(({ purpose }) => purpose === saveProgress);
+  return (
+    <>
+      <p class="note">
+        {asksToSave ? say.privacyAsked : say.privacy}{" "}
+        {url && /^https?:/i.test(url) && <a href={url}>{say.privacyPolicy}</a>}
+      </p>
+      {consents.map((consent) => (
+        <label class="consent" key={consent.purpose}>
+          <input
+            type="checkbox"
+            name={consent.purpose}
+            checked={consent.given}
+            onChange={(event) => onConsent(consent, event.currentTarget.checked)}
+          />
+          <span>{consent.text}</span>
+        </label>
+      ))}
+    </>
   );
 }
 

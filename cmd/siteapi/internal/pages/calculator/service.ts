@@ -1,8 +1,9 @@
 // The calculator's requests: content by GraphQL; the price, tracking and submission by REST.
-import { GraphQLClient } from "graphql-request";
-import { CalculatorDocument } from "../generated/calculator.js";
+import { ClientError, GraphQLClient } from "graphql-request";
+import { CalculatorDocument, ConsentTextsDocument } from "../generated/calculator.js";
 import type {
   CalculatorQuery,
+  ConsentTextsQuery,
   EstimateQuoteQuery,
   EstimateSelectionsInput,
   Locale,
@@ -12,6 +13,8 @@ import type {
 } from "../generated/calculator.js";
 import type { FieldCode } from "../generated/schema.js";
 
+/** The site's settings and content in a language. */
+export type Site = CalculatorQuery & ConsentTextsQuery;
 export type Receipt = SubmitQuoteMutation["submitQuote"];
 
 /** A field that was refused: a closed list of codes, and the bounds of those that have some. */
@@ -59,7 +62,13 @@ export function newService(base: string) {
 
   return {
     /** Reads the site's settings and content in a language. */
-    read: (locale: Locale): Promise<CalculatorQuery> => graphQL.request(CalculatorDocument, { locale }),
+    async read(locale: Locale): Promise<Site> {
+      const [site, asked] = await Promise.all([
+        graphQL.request(CalculatorDocument, { locale }),
+        graphQL.request(ConsentTextsDocument, { locale }).catch(nothingIfUnserved),
+      ]);
+      return { ...site, ...asked };
+    },
 
     /** Asks for the price of what is chosen so far. */
     async estimate(selections: EstimateSelectionsInput, locale: Locale): Promise<EstimateQuoteQuery["estimateQuote"]> {
@@ -113,6 +122,13 @@ export function newService(base: string) {
       signal: AbortSignal.timeout(patience),
     });
   }
+}
+
+/** A site that asks for no consents need not serve their type. With any other error it is not known whether to ask. */
+function nothingIfUnserved(error: unknown): ConsentTextsQuery {
+  const unserved = error instanceof ClientError && error.response.errors?.[0]?.extensions?.code === "BAD_USER_INPUT";
+  if (!unserved) throw error;
+  return { consents: [] };
 }
 
 /** Returns 128 random bits. crypto.randomUUID would be missing where the page is not served by HTTPS. */

@@ -1118,6 +1118,8 @@ export type SiteSettings = {
   readonly address?: Maybe<PostalAddress>;
   /** Opening hours, a text for each day. */
   readonly businessHours?: Maybe<BusinessHours>;
+  /** Absolute address of the privacy policy. */
+  readonly privacyUrl?: Maybe<Scalars['String']['output']>;
 };
 
 /** Profiles on other sites, each an absolute address. */

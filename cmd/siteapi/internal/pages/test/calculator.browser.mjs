@@ -263,6 +263,109 @@ test("a reload and another language keep what was chosen and typed, and where th
   await page.close();
 });
 
+const asked = {
+  en: {
+    policy: "Privacy policy",
+    save: "Save my first name and my e-mail as I go, so that you can help me finish.",
+    news: "Send me news by e-mail, at most once a month.",
+  },
+  es: {
+    policy: "Política de privacidad",
+    save: "Guarden mi nombre y mi correo sobre la marcha, para poder ayudarme a terminar.",
+    news: "Envíenme novedades por correo electrónico, como máximo una vez al mes.",
+  },
+  ro: {
+    policy: "Politica de confidențialitate",
+    save: "Salvați-mi prenumele și e-mailul pe parcurs, ca să mă puteți ajuta să termin.",
+    news: "Trimiteți-mi noutăți prin e-mail, cel mult o dată pe lună.",
+  },
+};
+
+for (const [locale, { policy, save, news }] of Object.entries(asked)) {
+  test(`a visitor is asked for consents, and what is agreed to is sent as it was worded: ${locale}`, async () => {
+    const { page, faults } = await open(`/calculator?lang=${locale}`);
+    const [saveBox, newsBox] = [save, news].map((name) => page.getByRole("checkbox", { name, exact: true }));
+    const tracked = (fits) =>
+      page.waitForRequest((request) => request.url().endsWith("/api/quote/track") && fits(request.postDataJSON()));
+    assert.equal(await page.getByRole("link", { name: policy }).getAttribute("href"), "https://lumen-studio.example/privacy");
+    assert.deepEqual([await saveBox.isChecked(), await newsBox.isChecked()], [false, false]);
+
+    const without = tracked(({ consents }) => consents?.[0].given === false);
+    await page.locator("[value=landing-page]").check();
+    await page.locator("#email").fill(`asked-${locale}@example.com`);
+    assert.equal((await without).postDataJSON().formData, undefined, "nothing typed is tracked before it is agreed to");
+
+    const agreed = tracked(({ consents }) => consents?.[0].given === true);
+    await saveBox.focus();
+    await page.keyboard.press("Space");
+    const { consents, formData } = (await agreed).postDataJSON();
+    assert.deepEqual(consents, [{ purpose: "save_progress", text: save, given: true }]);
+    assert.equal(formData.email, `asked-${locale}@example.com`);
+    assert.ok((await picture(page, `calculator-${locale}-consents`)).colours > 100);
+    assert.deepEqual(await violations(page), []);
+
+    // Another language is another question; back in this one, the answer still stands.
+    const next = { en: "es", es: "ro", ro: "en" }[locale];
+    await page.locator(`nav [lang=${next}]`).click();
+    const other = page.getByRole("checkbox", { name: asked[next].save, exact: true });
+    await other.waitFor();
+    assert.ok(!(await other.isChecked()));
+    await page.locator(`nav [lang=${locale}]`).click();
+    await saveBox.and(page.locator(":checked")).waitFor();
+
+    await page.locator("#firstName").fill("Ana");
+    await page.locator("#lastName").fill("Pop");
+    const submitted = page.waitForRequest("**/api/quote/submit");
+    await page.locator("form button").click();
+    assert.deepEqual((await submitted).postDataJSON().consents, [
+      { purpose: "save_progress", text: save, given: true },
+      { purpose: "marketing", text: news, given: false },
+    ]);
+    await page.locator(".accepted").waitFor();
+    assert.deepEqual(unexpected(faults), []);
+    await page.close();
+  });
+}
+
+test("a site without wordings or a policy asks nothing, and one that the service would refuse stops no lead", async (t) => {
+  const other = await startService();
+  t.after(() => other.stop());
+  const documents = JSON.parse(await readFile(join(other.folder, "content.json"), "utf8"));
+  documents.find(({ _id }) => _id === "siteSettings").privacyUrl = "javascript:alert(1)";
+  const content = documents.filter(({ _type }) => _type !== "consentText");
+  const wordings = [
+    { purpose: "Not a slug", text: "Yes" },
+    { purpose: "long", text: "a".repeat(1001) },
+    { purpose: "empty", text: " " },
+    ...["a", "b", "c", "d"].map((purpose) => ({ purpose, text: `Wording ${purpose}` })),
+  ].map((wording, i) => ({ _id: `consent-${i}`, _type: "consentText", ...wording }));
+
+  for (const [consents, count] of [[[], 0], [wordings, 3]]) {
+    await other.publish([...content, ...consents]);
+    const page = await browser.context.newPage();
+    await page.goto(`${other.base}/calculator?lang=en`);
+    await page.locator("[value=landing-page]").check();
+    assert.equal(await page.locator(".consent").count(), count);
+    assert.equal(await page.getByRole("link", { name: "Privacy policy" }).count(), 0);
+    for (const [name, value] of Object.entries({ firstName: "Ana", lastName: "Pop", email: `none-${count}@example.com` })) {
+      await page.locator(`#${name}`).fill(value);
+    }
+    await page.locator("form button").click();
+    await page.locator(".accepted").waitFor();
+    await page.close();
+  }
+});
+
+test("a site that does not serve the wordings has its calculator all the same", async (t) => {
+  const other = await startService({ CONTENT_TYPES: "heroSection,quoteOption" });
+  t.after(() => other.stop());
+  const page = await browser.context.newPage();
+  await page.goto(`${other.base}/calculator?lang=en`);
+  await page.getByRole("link", { name: "Privacy policy" }).waitFor();
+  assert.equal(await page.locator(".consent").count(), 0);
+  await page.close();
+});
+
 test("on a phone the bar with the range covers no field of the form", async () => {
   const other = await openBrowser({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
   try {

@@ -56,6 +56,13 @@ export const siteSettings = defineType({
       validation: (rule) => rule.uri({scheme: ['https']}),
     }),
     defineField({
+      name: 'privacyUrl',
+      title: 'Privacy policy',
+      type: 'url',
+      description: 'The quote calculator links to it',
+      validation: (rule) => rule.uri({scheme: ['https']}),
+    }),
+    defineField({
       name: 'logo',
       title: 'Logo',
       type: 'image',
