@@ -12,7 +12,7 @@ import (
 )
 
 // submitAt stores a lead that was submitted some time ago. The lead "review" is in review.
-func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
+func (s *service) submitAt(t *testing.T, id string, ago time.Duration, consents ...lead.Consent) {
 	t.Helper()
 	q := lead.Lead{
 		ID:          id,
@@ -23,6 +23,7 @@ func (s *service) submitAt(t *testing.T, id string, ago time.Duration) {
 		Locale:      "ro",
 		SubmittedAt: time.Now().Add(-ago).UTC().Truncate(time.Millisecond),
 		InReview:    id == "review",
+		Consents:    consents,
 	}
 
 	if _, _, err := s.app.data.Quotes.Submit(t.Context(),
@@ -123,6 +124,55 @@ func TestRetention(t *testing.T) {
 	s.stop()
 	s.start()
 	eventually(t, "they are forgotten then", func() bool { return !s.has(t, "stuck") && !s.has(t, "review") })
+}
+
+// Consents that were given outlive their leads, without the address in the open, until they
+// are withdrawn or erased.
+func TestRetentionKeepsConsents(t *testing.T) {
+	t.Parallel()
+	s := startService(t, map[string]string{"SUBMISSION_RETENTION": "2d"}, quick)
+
+	people := []string{"withdraws", "erased"}
+	for _, name := range people {
+		s.submitAt(t, name, 49*time.Hour,
+			lead.Consent{Purpose: "news", Given: true, Text: "Send me news"},
+			lead.Consent{Purpose: "calls", Text: "Call me"})
+		eventually(t, name+" arrives", func() bool {
+			d := s.deliveries(name)
+			return d["cms"].State == "delivered" && d["crm"].State == "delivered"
+		})
+	}
+
+	s.stop()
+	s.start()
+	for _, name := range people {
+		eventually(t, name+" is forgotten", func() bool { return !s.has(t, name) })
+		if n, err := s.app.data.Archive.CountConsents(t.Context(), name+"@example.com"); err != nil || n != 1 {
+			t.Errorf("%s has %d consents, %v, want the one that was given", name, n, err)
+		}
+	}
+
+	withdraw := []string{"leads", "withdraw", "Withdraws@example.com", "--purpose", "news"}
+	if out, err := s.siteapi(withdraw...); err != nil {
+		t.Errorf("withdrawing: %v %s", err, out)
+	}
+	if out, err := s.siteapi(withdraw...); err == nil {
+		t.Errorf("a consent was withdrawn twice: %s", out)
+	}
+
+	out, err := s.siteapi("leads", "erase", "--json", "--yes", "--email", "erased@example.com", "--server", s.base)
+	var receipt erased
+	readJSON(t, out, &receipt)
+	receipt.says(t, "consents", 1, 1, "erased")
+	if err != nil {
+		t.Error(err)
+	}
+
+	for _, name := range people {
+		if n, err := s.app.data.Archive.CountConsents(t.Context(), name+"@example.com"); err != nil || n != 0 {
+			t.Errorf("%s has %d consents still, %v", name, n, err)
+		}
+	}
 }
 
 // By default leads stay.

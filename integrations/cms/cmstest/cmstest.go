@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"Put":                put,
 		"Put repeated":       putRepeated,
 		"Put odd ids":        putOddIDs,
+		"Put withdrawn":      putWithdrawn,
 		"Cancelled":          cancelled,
 		"Lookup and erasure": lookupAndErasure,
 	}
@@ -209,6 +210,36 @@ func putRepeated(t *testing.T, s Subject) {
 
 	if after := s.Stored(t); len(after) != ids || !reflect.DeepEqual(after, before) {
 		t.Errorf("stored\n%s, want\n%s", after, before)
+	}
+}
+
+// putWithdrawn checks that a withdrawn consent changes the stored document, and nothing else
+// in it.
+func putWithdrawn(t *testing.T, s Subject) {
+	l := Lead("w")
+	l.Consents = []lead.Consent{{Purpose: "news", Given: true, Text: "Send me news"}}
+	ok(t, "Put", s.Put(t.Context(), l))
+
+	const id = "quoteSubmission.w"
+	var before, after map[string]any
+	ok(t, "decoding", json.Unmarshal(s.Stored(t)[id], &before))
+
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	l.Consents[0].WithdrawnAt = &at
+	l.Contact.FirstName = "Someone else"
+	for range 2 {
+		ok(t, "Put withdrawn", s.Put(t.Context(), l))
+	}
+	ok(t, "decoding", json.Unmarshal(s.Stored(t)[id], &after))
+
+	consent, _ := before["consents"].([]any)[0].(map[string]any)
+	consent["withdrawnAt"] = "2026-03-04T05:06:07Z"
+	for _, fields := range []map[string]any{before, after} { // The CMS sets these.
+		delete(fields, "_rev")
+		delete(fields, "_updatedAt")
+	}
+	if !reflect.DeepEqual(after, before) {
+		t.Errorf("stored\n%v, want\n%v", after, before)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/integrations/store/internal/sqlstore"
 	"siteapi/integrations/store/postgres"
@@ -127,7 +128,11 @@ func TestCopy(t *testing.T) {
 
 			const leads, sessions = 250, 700
 			for i := range leads - 1 {
-				submit(t, from, storetest.Lead(i))
+				n := storetest.Lead(i)
+				if i < 2 {
+					n.Lead.Consents = []lead.Consent{{Purpose: "news", Given: i == 0, Text: "Send me news"}}
+				}
+				submit(t, from, n)
 			}
 			submit(t, from, storetest.Suspicious(999))
 			for i := range sessions {
@@ -160,7 +165,7 @@ func TestCopy(t *testing.T) {
 			}
 
 			if a, b := contents(t, from), contents(t, to); !reflect.DeepEqual(a, b) ||
-				len(a) != leads+sessions+1 {
+				len(a) != leads+sessions+3 {
 				t.Errorf("%d rows differ from the %d they were copied from", len(b), len(a))
 			}
 			if p, err := to.PriceRules(t.Context(), "r1"); err != nil || !p.ReplacedAt.Equal(storetest.When()) {
@@ -185,6 +190,17 @@ func TestCopy(t *testing.T) {
 					got.Visits != visits {
 					t.Errorf("session %d has %d visits, %v, want %d", i, got.Visits, err, visits)
 				}
+			}
+
+			// A consent that was copied is the same person's, with its wording.
+			copied, err := to.Lead(t.Context(), "id-000000")
+			agreed := lead.Consent{Purpose: "news", Given: true, Text: "Send me news"}
+			if err != nil || len(copied.Consents) != 1 || copied.Consents[0] != agreed {
+				t.Errorf("the consents were copied as %+v, %v", copied.Consents, err)
+			}
+			ids, err := to.WithdrawConsent(t.Context(), "ana.0@example.com", "news", storetest.When())
+			if err != nil || !slices.Equal(ids, []string{"id-000000"}) {
+				t.Errorf("a copied consent is withdrawn in %q, %v", ids, err)
 			}
 
 			// A repetition of a copied lead is recognized, by content and key.
@@ -331,6 +347,9 @@ func contents(t *testing.T, s *storecopy.Store) (rows []any) {
 	for r, rowErr := range s.SessionRows(t.Context()) {
 		rows, err = append(rows, r), errors.Join(err, rowErr)
 	}
+
+	key, consents, consentErr := s.ConsentRows(t.Context())
+	rows, err = append(rows, key, consents), errors.Join(err, consentErr)
 
 	generations, genErr := s.Generations(t.Context())
 	rows, err = append(rows, generations), errors.Join(err, genErr)
