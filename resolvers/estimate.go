@@ -13,10 +13,8 @@ import (
 	"siteapi/schema"
 )
 
-// Limits of what a price waits for, and how long a replaced one is honoured.
-const (
-	honouredFor = 24 * time.Hour
-)
+// honouredFor is how long a replaced price is honoured.
+const honouredFor = 24 * time.Hour
 
 // day is the form of a day without a time.
 const day = "2006-01-02"
@@ -75,20 +73,19 @@ func newEstimateLine(
 ) *schema.EstimateLine {
 	shown := &schema.EstimateLine{Field: line.Field, Amount: rules.Units(line.Amount)}
 	switch line.Field {
-	case price.FieldMinimum:
-		shown.Label = lineLabel(locale, "Minimum", "Importe mínimo", "Valoare minimă")
-	case price.FieldRounding:
-		shown.Label = lineLabel(locale, "Rounding", "Redondeo", "Rotunjire")
+	case price.FieldMinimum, price.FieldRounding:
+		shown.Label = lineLabels[locale][line.Field]
 	default: // a slug without words stands for itself
 		shown.Slug, shown.Label = &line.Slug, cmp.Or(labels[line.Slug], line.Slug)
 	}
 	return shown
 }
 
-// lineLabel returns a text in a locale, the English one where that is missing.
-func lineLabel(locale schema.Locale, en, es, ro string) string {
-	text := &schema.LocalizedString{En: &en, Es: &es, Ro: &ro}
-	return schema.ValueOr(text.In(locale), en)
+// lineLabels are the labels of the lines that are no choice, by locale.
+var lineLabels = map[schema.Locale]map[string]string{
+	schema.LocaleEn: {price.FieldMinimum: "Minimum", price.FieldRounding: "Rounding"},
+	schema.LocaleEs: {price.FieldMinimum: "Importe mínimo", price.FieldRounding: "Redondeo"},
+	schema.LocaleRo: {price.FieldMinimum: "Valoare minimă", price.FieldRounding: "Rotunjire"},
 }
 
 // choices returns what is chosen in some selections, in the order of the form.

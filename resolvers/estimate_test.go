@@ -15,6 +15,7 @@ import (
 	"siteapi/integrations/lead"
 	"siteapi/integrations/store"
 	"siteapi/resolvers/content"
+	"siteapi/resolvers/price"
 	"siteapi/schema"
 )
 
@@ -122,5 +123,16 @@ func TestEstimateWithoutTheDatabase(t *testing.T) {
 	got, err := r.estimateQuote(t.Context(), chosen, nil)
 	if err != nil || got.Min == nil || *got.Min != 12000 || *got.Max != 18000 || got.Revision != nil {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestEveryLocaleLabelsLines(t *testing.T) {
+	t.Parallel()
+	for _, locale := range schema.AllLocale {
+		for _, field := range []string{price.FieldMinimum, price.FieldRounding} {
+			if lineLabels[locale][field] == "" {
+				t.Errorf("lineLabels lacks %q in %s", field, locale)
+			}
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (s Session) Touches(sent Attribution) (first, last Attribution) {
 }
 
 // Lead is an accepted quote request. Once it is stored, only
-// InReview, Rejected and Progress change.
+// InReview, Rejected, Progress and the withdrawal of consents change.
 type Lead struct {
 	// ID is opaque. It has at least 122 random bits and consists of the characters A-Z
 	// a-z 0-9 and -.

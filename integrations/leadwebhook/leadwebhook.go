@@ -118,8 +118,11 @@ func (h *Webhook) Announce(ctx context.Context, lead Announcement) error {
 	}
 
 	kind := upstream.StatusKind(resp.Status)
-	if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
-		kind = upstream.Refused // The address is wrong, so every lead would fail.
+	switch resp.Status {
+	case http.StatusNotFound, http.StatusGone, http.StatusPaymentRequired:
+		kind = upstream.Refused // The address or the plan is wrong, so every lead would fail.
+	case http.StatusConflict:
+		kind = upstream.Unavailable // An earlier try may be under way.
 	}
 
 	if kind == "" {

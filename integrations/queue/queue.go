@@ -1,11 +1,12 @@
-// Package queue brings leads to the CMS, the CRM and the site's webhook. Deliveries
-// are jobs of River in the store's database: each is inserted in the transaction of its
-// lead and retried until its target accepts or rejects it. A target may receive a
+// Package queue brings leads to the CMS, the CRM and the site's webhook, sends the mails
+// about them, and tells the edge what changed. Deliveries are jobs of River in the store's
+// database: each is inserted in the transaction of its lead and retried until its target
+// accepts or rejects it. A target may receive a
 // lead more than once and must be idempotent. Each target has a River queue of its
 // own.
 //
 // A failed delivery is retried with backoff and does not delay others. A delivery that
-// meets a rate limit (429, or 503 with Retry-After) pauses its target: all deliveries to
+// meets a rate limit (429, or another failure with Retry-After) pauses its target: all deliveries to
 // the target are snoozed, and the try does not count. A process that is killed leaves
 // deliveries running; River rescues them after [rescueAfter]. A clock that jumps makes
 // deliveries early or late.

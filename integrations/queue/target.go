@@ -34,8 +34,8 @@ func newTarget(c TargetConfig, retryMax time.Duration) *target {
 }
 
 // attempts returns a number of tries that takes at least three days with pauses of up to
-// retryMax. The number is bounded, since the error of each try is stored: with pauses of
-// less than a minute the tries take less than three days.
+// retryMax. The number is bounded: with pauses of less than a minute the tries take less
+// than three days.
 func attempts(retryMax time.Duration) int {
 	const period, most = 3 * 24 * time.Hour, 6000
 

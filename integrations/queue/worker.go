@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,6 +192,9 @@ func (w *worker) fail(ctx context.Context, job *river.Job[args], err error) erro
 	return river.JobSnooze(w.backoff(attempts))
 }
 
+// limitPause is the pause after a limit whose length neither the target nor its driver knows.
+const limitPause = 10 * time.Second
+
 // pauseAfter returns how long a target is paused after an error: as long as the target
 // asked for or, if it only said that a limit is reached or that it refuses the service,
 // the pause that its driver assumes.
@@ -199,10 +203,15 @@ func (w *worker) pauseAfter(err error) time.Duration {
 	if !ok || e.Kind == upstream.Rejected {
 		return 0
 	}
-	if e.RetryAfter == 0 && e.Kind != upstream.Unavailable {
+
+	switch {
+	case e.RetryAfter > 0 || e.Kind == upstream.Unavailable:
+		return e.RetryAfter
+	case e.Kind == upstream.Limited:
+		return min(cmp.Or(e.Pause, limitPause), w.RetryMax)
+	default:
 		return min(e.Pause, w.RetryMax)
 	}
-	return e.RetryAfter
 }
 
 // postpone snoozes a delivery until its target's pause is over, without counting the

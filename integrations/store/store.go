@@ -85,7 +85,7 @@ type Filter struct {
 	Progress []lead.Progress
 
 	// Search lists words. Each has to be the beginning of a word of the name or company, of
-	// the e-mail address, its domain or the id. A telephone number is one word.
+	// the e-mail address, its domain, the message or the id. A telephone number is one word.
 	Search string
 
 	Locale string   // only leads in this language

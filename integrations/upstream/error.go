@@ -43,7 +43,7 @@ type Error struct {
 	Kind       Kind          //
 	Status     int           // HTTP status, or 0 if there was none
 	RetryAfter time.Duration // the wait that the system asked for, or 0
-	Pause      time.Duration // the driver's wait at a limit if the system asked for none
+	Pause      time.Duration // the driver's wait if the system refuses all calls and asked for none
 	Detail     string        // redacted explanation for an operator
 	Err        error         // the cause, which is nil or free of personal data
 }

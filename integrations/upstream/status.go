@@ -37,8 +37,8 @@ func StatusKind(status int) Kind {
 	case status == http.StatusRequestTimeout, status == http.StatusMisdirectedRequest,
 		status == http.StatusLocked, status == http.StatusTooEarly:
 		return Unavailable
-	case status >= 400 && status < 500:
 
+	case status >= 400 && status < 500:
 		return Rejected
 	}
 	return Unavailable
