@@ -248,7 +248,9 @@ func TestSignInForgedHost(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	s := newSite(t, append(p.environ("127.0.0.1:1"), "ADMIN_ADDR=off", "ADMIN_PAGE=on")...).start()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 
 	from := func(path string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
@@ -268,7 +270,8 @@ func TestSignInForgedHost(t *testing.T) {
 
 	begun := from("/admin/login")
 	to, _ := url.Parse(begun.Header.Get("Location"))
-	if back := to.Query().Get("redirect_uri"); "http://"+to.Host != p.URL || back != "http://127.0.0.1:1/admin/callback" {
+	if back := to.Query().Get("redirect_uri"); "http://"+to.Host != p.URL ||
+		back != "http://127.0.0.1:1/admin/callback" {
 		t.Errorf("the login goes to %s, and back to %s", to, back)
 	}
 
@@ -317,7 +320,12 @@ func TestSignInTwoInstances(t *testing.T) {
 	two.roleIs("the other instance", `"leads":{`, "FORBIDDEN", "FORBIDDEN")
 
 	p.set(func() { p.groups, p.refreshed = "ops", 0 })
-	out, code := command(t, []string{"ENVIRONMENT=development", database, "DATA_DIR=" + t.TempDir()}, "sessions", "list")
+	out, code := command(
+		t,
+		[]string{"ENVIRONMENT=development", database, "DATA_DIR=" + t.TempDir()},
+		"sessions",
+		"list",
+	)
 	if code != 0 || strings.Count(out, "person-1") != 1 {
 		t.Fatalf("the sessions: %d %s", code, out)
 	}
@@ -332,7 +340,9 @@ func TestSignInTwoInstances(t *testing.T) {
 
 	var group sync.WaitGroup
 	for i := range 10 {
-		group.Go(func() { browsers[i%2].roleIs("after the check", `"leads":{`, `"deliveries":{`, `"version"`) })
+		group.Go(
+			func() { browsers[i%2].roleIs("after the check", `"leads":{`, `"deliveries":{`, `"version"`) },
+		)
 	}
 	group.Wait()
 	if p.set(func() {}); p.refreshed != 1 {
@@ -410,7 +420,9 @@ func TestSignInFaults(t *testing.T) {
 	}
 
 	// What another browser began is not finished here, and a code works once.
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	get := func(address string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
 		r, _ := http.NewRequestWithContext(t.Context(), "GET", address, nil)
@@ -427,7 +439,8 @@ func TestSignInFaults(t *testing.T) {
 
 	begun := get(b.base + "/admin/login?return=https://evil.example")
 	login := begun.Cookies()[0]
-	if !login.HttpOnly || login.SameSite != http.SameSiteLaxMode || strings.Contains(begun.Header.Get("Location"), "evil") {
+	if !login.HttpOnly || login.SameSite != http.SameSiteLaxMode ||
+		strings.Contains(begun.Header.Get("Location"), "evil") {
 		t.Errorf("the login: %v %s", login, begun.Header.Get("Location"))
 	}
 	back := get(begun.Header.Get("Location")).Header.Get("Location")

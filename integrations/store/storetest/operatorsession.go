@@ -78,7 +78,8 @@ func operatorSessions(t *testing.T, s Subject) {
 	if err := db.RenewSession(t.Context(), first); err != nil {
 		t.Error(err)
 	}
-	if list, err := other.ListSessions(t.Context()); err != nil || len(list) != 2 || list[0] != third || list[1] != second {
+	if list, err := other.ListSessions(t.Context()); err != nil || len(list) != 2 || list[0] != third ||
+		list[1] != second {
 		t.Errorf("the sessions are %+v, %v", list, err)
 	}
 	start("cc44", 60, 120)
