@@ -240,6 +240,13 @@ type recorded struct {
 	list []store.Delivery
 }
 
+// all returns what is recorded at this moment.
+func (r *recorded) all() []store.Delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
 func (r *records) set(d store.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -108,7 +108,7 @@ func TestVisitorMailNeverFails(t *testing.T) {
 		q.mailOf(t, "rejected", queue.SalesMail, queue.Failed)
 		q.mailOf(t, "tried", queue.SalesMail, queue.Failed)
 		q.mailOf(t, "chosen", queue.SalesMail, queue.NotSent)
-		for _, d := range q.records.list {
+		for _, d := range q.records.all() {
 			if failed := d.Target == "sales_mail" && d.LeadID != "chosen"; failed != (d.Progress == lead.Failed) {
 				t.Errorf("recorded is %+v", d)
 			}

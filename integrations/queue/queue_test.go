@@ -441,7 +441,7 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 
 		q.start(t)
 		eventually(t, "it is delivered", func() bool { _, taken := tg.count("old"); return taken == 1 })
-		eventually(t, "it is finished", func() bool { return q.records.list[0].Progress == lead.Ended })
+		eventually(t, "it is finished", func() bool { return q.records.all()[0].Progress == lead.Ended })
 
 		q.becomes(t, "old", queue.Delivered)
 		q.records.set(store.Delivery{LeadID: "old", Target: "cms", Progress: lead.Pending})
@@ -449,7 +449,7 @@ func TestDeliveriesOfEarlierReleases(t *testing.T) {
 		if err := q.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range q.records.list {
+		for _, d := range q.records.all() {
 			if d.Progress != lead.Ended {
 				t.Errorf("it is recorded as %+v", d)
 			}
