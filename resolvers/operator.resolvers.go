@@ -9,6 +9,7 @@ import (
 	"context"
 	"siteapi/integrations/queue"
 	"siteapi/integrations/store"
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 	"siteapi/schema/exec"
 	"strings"
@@ -80,8 +81,15 @@ func (r *queryResolver) Deliveries(ctx context.Context, state []schema.DeliveryS
 	return r.deliveryPage(ctx, f, schema.ValueOr(after, ""))
 }
 
-func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale) (*schema.Funnel, error) {
-	return r.Operators.Funnel(ctx, schema.ValueOr(since, time.Time{}), schema.ValueOr(until, time.Time{}), locale)
+func (r *queryResolver) Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error) {
+	return r.Operators.Funnel(ctx, leads.FunnelFilter{
+		Since:    schema.ValueOr(since, time.Time{}),
+		Until:    schema.ValueOr(until, time.Time{}),
+		Locale:   locale,
+		Source:   source,
+		Campaign: campaign,
+		Touch:    touch,
+	})
 }
 
 func (r *queryResolver) ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error) {

@@ -264,6 +264,8 @@ type Funnel struct {
 	Weeks []*FunnelWeek `json:"weeks"`
 	// What was chosen, by field and the most frequent first, at most 50 values each.
 	Choices []*FunnelChoice `json:"choices"`
+	// Where the visitors came from, the most submissions first, at most 50 of source and campaign together.
+	Sources []*FunnelSource `json:"sources"`
 	// Number of leads submitted in that time, without those in review or rejected.
 	Submissions int `json:"submissions"`
 	// Number of them whose session is not among the tracked ones.
@@ -284,6 +286,23 @@ type FunnelChoice struct {
 	Submitted int `json:"submitted"`
 }
 
+// What came of a source and a campaign.
+type FunnelSource struct {
+	// The source; empty if it is not known.
+	Source string `json:"source"`
+	// The campaign; empty if it is not known.
+	Campaign string `json:"campaign"`
+	// Number of sessions.
+	Sessions int `json:"sessions"`
+	// Number of these sessions that saw an estimate, or went further.
+	Estimates int `json:"estimates"`
+	// Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
+	// also if their sessions are not tracked or were seen at another time.
+	Submissions int `json:"submissions"`
+	// The lower ends of these leads' ranges, added up by currency.
+	Sums []*FunnelSum `json:"sums"`
+}
+
 // A step of the calculator, and the number of sessions that reached it.
 type FunnelStep struct {
 	// The step.
@@ -293,6 +312,14 @@ type FunnelStep struct {
 	// Share of the sessions at the previous step that reached this one, 0 to 1; null for the first step, and if the
 	// previous count is 0.
 	Conversion *float64 `json:"conversion"`
+}
+
+// An amount of money.
+type FunnelSum struct {
+	// Currency of ISO 4217.
+	Currency string `json:"currency"`
+	// The amount.
+	Amount float64 `json:"amount"`
 }
 
 // The sessions that were last seen in one week, in one language.
@@ -1257,6 +1284,64 @@ func (e *FunnelStepName) UnmarshalJSON(b []byte) error {
 }
 
 func (e FunnelStepName) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Which of a visitor's touches counts, if several brought the visitor to the site.
+type FunnelTouch string
+
+const (
+	// The first that the session's client named.
+	FunnelTouchFirst FunnelTouch = "FIRST"
+	// The last one with a source.
+	FunnelTouchLast FunnelTouch = "LAST"
+)
+
+var AllFunnelTouch = []FunnelTouch{
+	FunnelTouchFirst,
+	FunnelTouchLast,
+}
+
+func (e FunnelTouch) IsValid() bool {
+	switch e {
+	case FunnelTouchFirst, FunnelTouchLast:
+		return true
+	}
+	return false
+}
+
+func (e FunnelTouch) String() string {
+	return string(e)
+}
+
+func (e *FunnelTouch) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = FunnelTouch(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid FunnelTouch", str)
+	}
+	return nil
+}
+
+func (e FunnelTouch) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *FunnelTouch) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e FunnelTouch) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"siteapi/integrations/lead"
+	"siteapi/integrations/store/storetest/pgserver"
 	"siteapi/schema"
 )
 
@@ -48,9 +49,14 @@ func TestFunnel(t *testing.T) {
 		visits = append(visits, lead.Visit{SessionID: session, At: dayOf(day), Selections: app})
 	}
 
+	ranges := map[string]lead.Estimate{
+		"l1": {Min: 0.1, Currency: "EUR"},
+		"l2": {Min: 0.2, Currency: "EUR"},
+		"l4": {Min: 500, Currency: "RON"},
+	}
 	submitted := func(id, session string, at time.Time) lead.Lead {
 		contact := lead.Contact{FirstName: "Ana", LastName: "B", Email: "a@example.com"}
-		return lead.Lead{ID: id, SessionID: session, Contact: contact, SubmittedAt: at}
+		return lead.Lead{ID: id, SessionID: session, Contact: contact, SubmittedAt: at, Estimate: ranges[id]}
 	}
 
 	review := submitted("l6", "review", dayOf(12))
@@ -82,7 +88,9 @@ func TestFunnel(t *testing.T) {
 		"choices": [{"field": "projectType", "value": "shop", "count": 5, "submitted": 1},
 			{"field": "projectType", "value": "web-app", "count": 3, "submitted": 1},
 			{"field": "features", "value": "blog", "count": 4, "submitted": 1},
-			{"field": "features", "value": "seo", "count": 3, "submitted": 1}]}`
+			{"field": "features", "value": "seo", "count": 3, "submitted": 1}],
+		"sources": [{"source": "", "campaign": "", "sessions": 13, "estimates": 5, "submissions": 3,
+			"sums": [{"currency": "EUR", "amount": 0.3}, {"currency": "RON", "amount": 500}]}]}`
 
 	if json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(report), &want) != nil ||
 		code != 0 || !reflect.DeepEqual(got, want) {
@@ -118,4 +126,66 @@ func TestFunnel(t *testing.T) {
 		"funnel x":            "one argument too many",
 		"funnel --since 2026-01-02 --until 2026-01-01": "must be later than --since",
 	})
+}
+
+// A session counts by its touches, and a lead by those that came with it, on both databases.
+func TestFunnelBySource(t *testing.T) {
+	t.Parallel()
+	for name, database := range map[string]func(t *testing.T) string{
+		"sqlite":   func(*testing.T) string { return "" },
+		"postgres": func(t *testing.T) string { return pgserver.Start(t).NewDatabase(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startService(t, map[string]string{"DATABASE_URL": database(t)})
+
+			for i, c := range []struct {
+				endpoint, session, first, last string
+				submits                        bool
+			}{
+				{"REST", "one", "google", "mail", true},
+				{"GraphQL", "one", "google", "mail", true},
+				{"GraphQL", "two", "google", "google", true},
+				{"REST", "untracked", "", "mail", true},
+				{"REST", "visitor", "google", "google", false},
+			} {
+				if c.session != "untracked" && i != 1 {
+					s.through(c.endpoint, "trackQuote", object{"input": object{
+						"sessionId": c.session, "attribution": object{"source": c.first, "campaign": "spring"},
+					}})
+				}
+				if c.submits {
+					sent := newLead(c.session)
+					sent["message"] = fmt.Sprint("request ", i) // else it repeats the one before
+					sent["attribution"] = object{"source": c.last, "campaign": "spring"}
+					if o := s.through(c.endpoint, "submitQuote", object{"input": sent}); o.data["success"] != true {
+						t.Fatal(o)
+					}
+				}
+			}
+
+			for arguments, want := range map[string]string{
+				"touch: FIRST":                       `google spring 3 2 3 [{EUR 45300}], mail spring 0 0 1 [{EUR 15100}]`,
+				"touch: LAST":                        `mail spring 0 0 3 [{EUR 45300}], google spring 3 2 1 [{EUR 15100}]`,
+				`source: "mail", campaign: "spring"`: `mail spring 0 0 3 [{EUR 45300}]`,
+				`source: ""`:                         ``,
+			} {
+				data, code := s.operates(schema.RoleViewer, `{ funnel(`+arguments+`) { sources {
+					source campaign sessions estimates submissions sums { currency amount } } } }`)
+
+				var got []string
+				for _, row := range data.Funnel.Sources {
+					sums := []schema.FunnelSum{}
+					for _, sum := range row.Sums {
+						sums = append(sums, *sum)
+					}
+					got = append(got, fmt.Sprint(row.Source, " ", row.Campaign, " ", row.Sessions, " ",
+						row.Estimates, " ", row.Submissions, " ", sums))
+				}
+				if text := strings.Join(got, ", "); code != "" || text != want {
+					t.Errorf("%s: %s %q, want %q", arguments, code, text, want)
+				}
+			}
+		})
+	}
 }

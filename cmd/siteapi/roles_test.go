@@ -55,10 +55,12 @@ var viewerFields = map[string]string{
 		"signals",
 	"LeadSelections": "projectType features complexity timeline",
 	"LeadEstimate":   "min max currency",
-	"Funnel":         "steps weeks choices submissions untracked inReview",
+	"Funnel":         "steps weeks choices sources submissions untracked inReview",
 	"FunnelStep":     "name count conversion",
 	"FunnelWeek":     "week start locale steps",
 	"FunnelChoice":   "field value count submitted",
+	"FunnelSource":   "source campaign sessions estimates submissions sums",
+	"FunnelSum":      "currency amount",
 }
 
 // Each field of operators has a role, in the schema and in the tables here. A viewer sees no

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,23 +18,61 @@ import (
 const (
 	choicesCounted = 10_000 // values that are counted per field, since clients may send any
 	choicesShown   = 50     // values that are shown per field
+	others         = "(others)"
 )
+
+// FunnelFilter narrows a funnel. Zero fields don't narrow.
+type FunnelFilter struct {
+	Since, Until     time.Time
+	Locale           *schema.Locale
+	Source, Campaign *string            // of the touch
+	Touch            schema.FunnelTouch // empty: LAST
+}
+
+// within reports whether a time is in the period.
+func (f *FunnelFilter) within(at time.Time) bool {
+	return !at.Before(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
+}
+
+// touch returns the one of two touches that counts.
+func (f *FunnelFilter) touch(first, last lead.Attribution) lead.Attribution {
+	if f.Touch == schema.FunnelTouchFirst {
+		return first
+	}
+	return last
+}
+
+// from reports whether a touch has the source and the campaign.
+func (f *FunnelFilter) from(touch lead.Attribution) bool {
+	return schema.ValueOr(f.Source, touch.Source) == touch.Source &&
+		schema.ValueOr(f.Campaign, touch.Campaign) == touch.Campaign
+}
 
 // report is a funnel that is being counted.
 type report struct {
 	*schema.Funnel
-	locale  *schema.Locale
-	within  func(time.Time) bool
+	filter  FunnelFilter
 	leads   map[string]outcome // key: session id
 	reached [5]int
 	weeks   map[week]*[5]int
 	choices map[string]map[string]*schema.FunnelChoice // keys: field, value
+	sources map[origin]*funnelSource
+}
+
+// origin is a source and a campaign.
+type origin struct{ source, campaign string }
+
+// funnelSource is a source that is being counted.
+type funnelSource struct {
+	sessions, estimates, submissions int
+
+	sums map[string]float64 // key: currency
 }
 
 // lead sums up the leads of one session.
 type outcome struct {
 	locale schema.Locale
-	within int // leads submitted within the period of the report
+	within int // leads that the report counts
 }
 
 // week identifies a week by its Monday and the locale of the leads.
@@ -42,24 +81,22 @@ type week struct {
 	locale schema.Locale
 }
 
-// Funnel reads all leads and sessions once. Zero times do not limit the period.
-func (s *Service) Funnel(
-	ctx context.Context, since, until time.Time, locale *schema.Locale,
-) (*schema.Funnel, error) {
+// Funnel reads all leads and sessions once.
+func (s *Service) Funnel(ctx context.Context, filter FunnelFilter) (*schema.Funnel, error) {
 	r := &report{
-		Funnel:  &schema.Funnel{Weeks: []*schema.FunnelWeek{}, Choices: []*schema.FunnelChoice{}},
-		locale:  locale,
-		within:  func(at time.Time) bool { return !at.Before(since) && (until.IsZero() || at.Before(until)) },
+		Funnel: &schema.Funnel{
+			Weeks:   []*schema.FunnelWeek{},
+			Choices: []*schema.FunnelChoice{},
+			Sources: []*schema.FunnelSource{},
+		},
+		filter:  filter,
 		leads:   map[string]outcome{},
 		weeks:   map[week]*[5]int{},
 		choices: map[string]map[string]*schema.FunnelChoice{},
+		sources: map[origin]*funnelSource{},
 	}
 
-	f := store.Filter{}
-	if locale != nil {
-		f.Locale = string(*locale)
-	}
-
+	f := store.Filter{Locale: string(schema.ValueOr(filter.Locale, ""))}
 	for l, err := range s.Archive.Leads(ctx, f) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the submissions: %w", err)
@@ -81,9 +118,10 @@ func (s *Service) Funnel(
 }
 
 func (r *report) addLead(s lead.Lead) {
-	inTime := r.within(s.SubmittedAt)
+	touch := r.filter.touch(s.FirstAttribution, s.Attribution)
+	counts := r.filter.within(s.SubmittedAt) && r.filter.from(touch)
 	if s.InReview || s.Rejected {
-		if s.InReview && inTime {
+		if s.InReview && counts {
 			r.InReview++
 		}
 		return
@@ -91,9 +129,13 @@ func (r *report) addLead(s lead.Lead) {
 
 	l := r.leads[s.SessionID]
 	l.locale = schema.Locale(s.Locale)
-	if inTime {
+	if counts {
 		l.within++
 		r.Submissions++
+
+		source := r.source(touch)
+		source.submissions++
+		source.sums[s.Estimate.Currency] += s.Estimate.Min
 	}
 	r.leads[s.SessionID] = l
 }
@@ -101,7 +143,8 @@ func (r *report) addLead(s lead.Lead) {
 func (r *report) addSession(s lead.Session) {
 	l, converted := r.leads[s.ID]
 	r.Untracked -= l.within
-	if !r.within(s.LastSeen) || r.locale != nil && !converted {
+	touch := r.filter.touch(s.FirstTouch, s.LastTouch)
+	if !r.filter.within(s.LastSeen) || r.filter.Locale != nil && !converted || !r.filter.from(touch) {
 		return
 	}
 
@@ -112,9 +155,16 @@ func (r *report) addSession(s lead.Session) {
 		r.weeks[key] = new([5]int)
 	}
 
-	for i := range lastStep(s, converted) + 1 {
+	last := lastStep(s, converted)
+	for i := range last + 1 {
 		r.reached[i]++
 		r.weeks[key][i]++
+	}
+
+	source := r.source(touch)
+	source.sessions++
+	if last >= slices.Index(schema.AllFunnelStepName, schema.FunnelStepNameEstimated) {
+		source.estimates++
 	}
 
 	r.choose("projectType", converted, s.Selections.ProjectType)
@@ -154,7 +204,7 @@ func (r *report) choose(field string, converted bool, values ...string) {
 		}
 
 		if counts[value] == nil && len(counts) >= choicesCounted {
-			value = "(others)"
+			value = others
 		}
 		if counts[value] == nil {
 			counts[value] = &schema.FunnelChoice{Field: field, Value: value}
@@ -167,7 +217,52 @@ func (r *report) choose(field string, converted bool, values ...string) {
 	}
 }
 
+// source returns the counts of a touch. Sources beyond choicesCounted are counted together.
+func (r *report) source(touch lead.Attribution) *funnelSource {
+	key := origin{touch.Source, touch.Campaign}
+	if r.sources[key] == nil && len(r.sources) >= choicesCounted {
+		key = origin{others, ""}
+	}
+	if r.sources[key] == nil {
+		r.sources[key] = &funnelSource{sums: map[string]float64{}}
+	}
+	return r.sources[key]
+}
+
+// finishSources lists the sources with most submissions.
+func (r *report) finishSources() {
+	keys := slices.SortedFunc(maps.Keys(r.sources), func(a, b origin) int {
+		return cmp.Or(
+			cmp.Compare(r.sources[b].submissions, r.sources[a].submissions),
+			cmp.Compare(r.sources[b].sessions, r.sources[a].sessions),
+			strings.Compare(a.source, b.source),
+			strings.Compare(a.campaign, b.campaign),
+		)
+	})
+
+	for _, key := range keys[:min(len(keys), choicesShown)] {
+		counted := r.sources[key]
+		listed := &schema.FunnelSource{
+			Source:      key.source,
+			Campaign:    key.campaign,
+			Sessions:    counted.sessions,
+			Estimates:   counted.estimates,
+			Submissions: counted.submissions,
+			Sums:        []*schema.FunnelSum{},
+		}
+
+		for _, currency := range slices.Sorted(maps.Keys(counted.sums)) {
+			listed.Sums = append(listed.Sums, &schema.FunnelSum{
+				Currency: currency,
+				Amount:   math.Round(counted.sums[currency]*100) / 100, // adding up leaves traces
+			})
+		}
+		r.Sources = append(r.Sources, listed)
+	}
+}
+
 func (r *report) finish() {
+	r.finishSources()
 	r.Steps = steps(r.reached)
 
 	weeks := slices.SortedFunc(maps.Keys(r.weeks), func(a, b week) int {

@@ -892,6 +892,38 @@ func (ec *executionContext) fieldContext_Funnel_choices(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Funnel_sources(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Funnel_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.FunnelSource) graphql.Marshaler {
+			return ec.marshalNFunnelSource2ᚕᚖsiteapiᚋschemaᚐFunnelSourceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Funnel_sources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Funnel",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FunnelSource(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Funnel_submissions(ctx context.Context, field graphql.CollectedField, obj *schema.Funnel) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1053,6 +1085,153 @@ func (ec *executionContext) fieldContext_FunnelChoice_submitted(_ context.Contex
 	return graphql.NewScalarFieldContext("FunnelChoice", field, false, false, "Int")
 }
 
+func (ec *executionContext) _FunnelSource_source(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelSource_campaign(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_campaign(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Campaign, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_campaign(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelSource_sessions(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_sessions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sessions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_sessions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "Int")
+}
+
+func (ec *executionContext) _FunnelSource_estimates(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_estimates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Estimates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_estimates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "Int")
+}
+
+func (ec *executionContext) _FunnelSource_submissions(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_submissions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Submissions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_submissions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSource", field, false, false, "Int")
+}
+
+func (ec *executionContext) _FunnelSource_sums(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSource_sums(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sums, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*schema.FunnelSum) graphql.Marshaler {
+			return ec.marshalNFunnelSum2ᚕᚖsiteapiᚋschemaᚐFunnelSumᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSource_sums(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FunnelSource",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FunnelSum(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _FunnelStep_name(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelStep) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1120,6 +1299,52 @@ func (ec *executionContext) _FunnelStep_conversion(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_FunnelStep_conversion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("FunnelStep", field, false, false, "Float")
+}
+
+func (ec *executionContext) _FunnelSum_currency(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSum) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSum_currency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Currency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSum_currency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSum", field, false, false, "String")
+}
+
+func (ec *executionContext) _FunnelSum_amount(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelSum) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FunnelSum_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FunnelSum_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FunnelSum", field, false, false, "Float")
 }
 
 func (ec *executionContext) _FunnelWeek_week(ctx context.Context, field graphql.CollectedField, obj *schema.FunnelWeek) (ret graphql.Marshaler) {
@@ -3380,6 +3605,11 @@ func (ec *executionContext) _Funnel(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "sources":
+			out.Values[i] = ec._Funnel_sources(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "submissions":
 			out.Values[i] = ec._Funnel_submissions(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3460,6 +3690,64 @@ func (ec *executionContext) _FunnelChoice(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var funnelSourceImplementors = []string{"FunnelSource"}
+
+func (ec *executionContext) _FunnelSource(ctx context.Context, sel ast.SelectionSet, obj *schema.FunnelSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, funnelSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FunnelSource")
+		case "source":
+			out.Values[i] = ec._FunnelSource_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "campaign":
+			out.Values[i] = ec._FunnelSource_campaign(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sessions":
+			out.Values[i] = ec._FunnelSource_sessions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "estimates":
+			out.Values[i] = ec._FunnelSource_estimates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "submissions":
+			out.Values[i] = ec._FunnelSource_submissions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sums":
+			out.Values[i] = ec._FunnelSource_sums(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var funnelStepImplementors = []string{"FunnelStep"}
 
 func (ec *executionContext) _FunnelStep(ctx context.Context, sel ast.SelectionSet, obj *schema.FunnelStep) graphql.Marshaler {
@@ -3484,6 +3772,44 @@ func (ec *executionContext) _FunnelStep(ctx context.Context, sel ast.SelectionSe
 		case "conversion":
 			out.Values[i] = ec._FunnelStep_conversion(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var funnelSumImplementors = []string{"FunnelSum"}
+
+func (ec *executionContext) _FunnelSum(ctx context.Context, sel ast.SelectionSet, obj *schema.FunnelSum) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, funnelSumImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FunnelSum")
+		case "currency":
+			out.Values[i] = ec._FunnelSum_currency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._FunnelSum_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -4331,6 +4657,30 @@ func (ec *executionContext) marshalNFunnelChoice2ᚖsiteapiᚋschemaᚐFunnelCho
 	return ec._FunnelChoice(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNFunnelSource2ᚕᚖsiteapiᚋschemaᚐFunnelSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelSource) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFunnelSource2ᚖsiteapiᚋschemaᚐFunnelSource(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFunnelSource2ᚖsiteapiᚋschemaᚐFunnelSource(ctx context.Context, sel ast.SelectionSet, v *schema.FunnelSource) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "FunnelSource!")
+		return graphql.Null
+	}
+	return ec._FunnelSource(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNFunnelStep2ᚕᚖsiteapiᚋschemaᚐFunnelStepᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelStep) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -4362,6 +4712,40 @@ func (ec *executionContext) unmarshalNFunnelStepName2siteapiᚋschemaᚐFunnelSt
 }
 
 func (ec *executionContext) marshalNFunnelStepName2siteapiᚋschemaᚐFunnelStepName(ctx context.Context, sel ast.SelectionSet, v schema.FunnelStepName) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNFunnelSum2ᚕᚖsiteapiᚋschemaᚐFunnelSumᚄ(ctx context.Context, sel ast.SelectionSet, v []*schema.FunnelSum) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFunnelSum2ᚖsiteapiᚋschemaᚐFunnelSum(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFunnelSum2ᚖsiteapiᚋschemaᚐFunnelSum(ctx context.Context, sel ast.SelectionSet, v *schema.FunnelSum) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "FunnelSum!")
+		return graphql.Null
+	}
+	return ec._FunnelSum(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNFunnelTouch2siteapiᚋschemaᚐFunnelTouch(ctx context.Context, v any) (schema.FunnelTouch, error) {
+	var res schema.FunnelTouch
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNFunnelTouch2siteapiᚋschemaᚐFunnelTouch(ctx context.Context, sel ast.SelectionSet, v schema.FunnelTouch) graphql.Marshaler {
 	return v
 }
 

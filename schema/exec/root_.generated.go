@@ -155,6 +155,7 @@ type ComplexityRoot struct {
 	Funnel struct {
 		Choices     func(childComplexity int) int
 		InReview    func(childComplexity int) int
+		Sources     func(childComplexity int) int
 		Steps       func(childComplexity int) int
 		Submissions func(childComplexity int) int
 		Untracked   func(childComplexity int) int
@@ -168,10 +169,24 @@ type ComplexityRoot struct {
 		Value     func(childComplexity int) int
 	}
 
+	FunnelSource struct {
+		Campaign    func(childComplexity int) int
+		Estimates   func(childComplexity int) int
+		Sessions    func(childComplexity int) int
+		Source      func(childComplexity int) int
+		Submissions func(childComplexity int) int
+		Sums        func(childComplexity int) int
+	}
+
 	FunnelStep struct {
 		Conversion func(childComplexity int) int
 		Count      func(childComplexity int) int
 		Name       func(childComplexity int) int
+	}
+
+	FunnelSum struct {
+		Amount   func(childComplexity int) int
+		Currency func(childComplexity int) int
 	}
 
 	FunnelWeek struct {
@@ -314,7 +329,7 @@ type ComplexityRoot struct {
 		Content       func(childComplexity int, documentType string, locale schema.Locale) int
 		Deliveries    func(childComplexity int, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) int
 		EstimateQuote func(childComplexity int, selections schema.EstimateSelectionsInput, locale *schema.Locale) int
-		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale) int
+		Funnel        func(childComplexity int, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) int
 		Lead          func(childComplexity int, id string) int
 		Leads         func(childComplexity int, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) int
 		QuotePDF      func(childComplexity int, id string, locale *schema.Locale) int
@@ -830,6 +845,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Funnel.InReview(childComplexity), true
+	case "Funnel.sources":
+		if e.ComplexityRoot.Funnel.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Funnel.Sources(childComplexity), true
 	case "Funnel.steps":
 		if e.ComplexityRoot.Funnel.Steps == nil {
 			break
@@ -880,6 +901,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FunnelChoice.Value(childComplexity), true
 
+	case "FunnelSource.campaign":
+		if e.ComplexityRoot.FunnelSource.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Campaign(childComplexity), true
+	case "FunnelSource.estimates":
+		if e.ComplexityRoot.FunnelSource.Estimates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Estimates(childComplexity), true
+	case "FunnelSource.sessions":
+		if e.ComplexityRoot.FunnelSource.Sessions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Sessions(childComplexity), true
+	case "FunnelSource.source":
+		if e.ComplexityRoot.FunnelSource.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Source(childComplexity), true
+	case "FunnelSource.submissions":
+		if e.ComplexityRoot.FunnelSource.Submissions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Submissions(childComplexity), true
+	case "FunnelSource.sums":
+		if e.ComplexityRoot.FunnelSource.Sums == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSource.Sums(childComplexity), true
+
 	case "FunnelStep.conversion":
 		if e.ComplexityRoot.FunnelStep.Conversion == nil {
 			break
@@ -898,6 +956,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FunnelStep.Name(childComplexity), true
+
+	case "FunnelSum.amount":
+		if e.ComplexityRoot.FunnelSum.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSum.Amount(childComplexity), true
+	case "FunnelSum.currency":
+		if e.ComplexityRoot.FunnelSum.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FunnelSum.Currency(childComplexity), true
 
 	case "FunnelWeek.locale":
 		if e.ComplexityRoot.FunnelWeek.Locale == nil {
@@ -1529,7 +1600,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Funnel(childComplexity, args["since"].(*time.Time), args["until"].(*time.Time), args["locale"].(*schema.Locale)), true
+		return e.ComplexityRoot.Query.Funnel(childComplexity, args["since"].(*time.Time), args["until"].(*time.Time), args["locale"].(*schema.Locale), args["source"].(*string), args["campaign"].(*string), args["touch"].(schema.FunnelTouch)), true
 
 	case "Query.lead":
 		if e.ComplexityRoot.Query.Lead == nil {
@@ -2371,6 +2442,12 @@ enum RestAnswer {
     until: DateTime
     "Only sessions whose lead is in this language: the language of those that did not submit is not known."
     locale: Locale
+    "Only visitors from this source; empty: from none that is known."
+    source: String @constraint(maxLength: 200)
+    "Only visitors of this campaign; empty: of none that is known."
+    campaign: String @constraint(maxLength: 200)
+    "What counts as where a visitor came from."
+    touch: FunnelTouch! = LAST
   ): Funnel! @auth(token: ADMIN, role: VIEWER) @cost(weight: 1000)
 
   "Checks of everything the service depends on, made now, as by ` + "`" + `siteapi doctor` + "`" + `. Each is limited to 8 seconds."
@@ -2715,6 +2792,8 @@ type Funnel {
   weeks: [FunnelWeek!]!
   "What was chosen, by field and the most frequent first, at most 50 values each."
   choices: [FunnelChoice!]!
+  "Where the visitors came from, the most submissions first, at most 50 of source and campaign together."
+  sources: [FunnelSource!]!
   "Number of leads submitted in that time, without those in review or rejected."
   submissions: Int!
   "Number of them whose session is not among the tracked ones."
@@ -2772,6 +2851,41 @@ type FunnelChoice {
   count: Int!
   "Number of these sessions that submitted."
   submitted: Int!
+}
+
+"Which of a visitor's touches counts, if several brought the visitor to the site."
+enum FunnelTouch {
+  "The first that the session's client named."
+  FIRST
+  "The last one with a source."
+  LAST
+}
+
+"What came of a source and a campaign."
+type FunnelSource {
+  "The source; empty if it is not known."
+  source: String!
+  "The campaign; empty if it is not known."
+  campaign: String!
+  "Number of sessions."
+  sessions: Int!
+  "Number of these sessions that saw an estimate, or went further."
+  estimates: Int!
+  """
+  Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
+  also if their sessions are not tracked or were seen at another time.
+  """
+  submissions: Int!
+  "The lower ends of these leads' ranges, added up by currency."
+  sums: [FunnelSum!]!
+}
+
+"An amount of money."
+type FunnelSum {
+  "Currency of ISO 4217."
+  currency: String!
+  "The amount."
+  amount: Float!
 }
 
 "State of the service and its dependencies."
@@ -3543,6 +3657,8 @@ func (ec *executionContext) childFields_Funnel(ctx context.Context, field graphq
 		return ec.fieldContext_Funnel_weeks(ctx, field)
 	case "choices":
 		return ec.fieldContext_Funnel_choices(ctx, field)
+	case "sources":
+		return ec.fieldContext_Funnel_sources(ctx, field)
 	case "submissions":
 		return ec.fieldContext_Funnel_submissions(ctx, field)
 	case "untracked":
@@ -3567,6 +3683,24 @@ func (ec *executionContext) childFields_FunnelChoice(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type FunnelChoice", field.Name)
 }
 
+func (ec *executionContext) childFields_FunnelSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_FunnelSource_source(ctx, field)
+	case "campaign":
+		return ec.fieldContext_FunnelSource_campaign(ctx, field)
+	case "sessions":
+		return ec.fieldContext_FunnelSource_sessions(ctx, field)
+	case "estimates":
+		return ec.fieldContext_FunnelSource_estimates(ctx, field)
+	case "submissions":
+		return ec.fieldContext_FunnelSource_submissions(ctx, field)
+	case "sums":
+		return ec.fieldContext_FunnelSource_sums(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelSource", field.Name)
+}
+
 func (ec *executionContext) childFields_FunnelStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -3577,6 +3711,16 @@ func (ec *executionContext) childFields_FunnelStep(ctx context.Context, field gr
 		return ec.fieldContext_FunnelStep_conversion(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FunnelStep", field.Name)
+}
+
+func (ec *executionContext) childFields_FunnelSum(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "currency":
+		return ec.fieldContext_FunnelSum_currency(ctx, field)
+	case "amount":
+		return ec.fieldContext_FunnelSum_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FunnelSum", field.Name)
 }
 
 func (ec *executionContext) childFields_FunnelWeek(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

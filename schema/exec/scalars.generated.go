@@ -38,7 +38,7 @@ type QueryResolver interface {
 	Leads(ctx context.Context, search *string, state *schema.LeadState, locale *schema.Locale, since *time.Time, until *time.Time, first *int, after *string) (*schema.LeadConnection, error)
 	Lead(ctx context.Context, id string) (*schema.Lead, error)
 	Deliveries(ctx context.Context, state []schema.DeliveryState, target *schema.DeliveryTarget, first *int, after *string) (*schema.DeliveryConnection, error)
-	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale) (*schema.Funnel, error)
+	Funnel(ctx context.Context, since *time.Time, until *time.Time, locale *schema.Locale, source *string, campaign *string, touch schema.FunnelTouch) (*schema.Funnel, error)
 	ServiceHealth(ctx context.Context) (*schema.ServiceHealth, error)
 	QuotePDF(ctx context.Context, id string, locale *schema.Locale) (*schema.QuotePDF, error)
 	EstimateQuote(ctx context.Context, selections schema.EstimateSelectionsInput, locale *schema.Locale) (*schema.QuoteEstimate, error)
@@ -418,6 +418,30 @@ func (ec *executionContext) field_Query_funnel_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["locale"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "source",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["source"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "campaign",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["campaign"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "touch",
+		func(ctx context.Context, v any) (schema.FunnelTouch, error) {
+			return ec.unmarshalNFunnelTouch2siteapiᚋschemaᚐFunnelTouch(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["touch"] = arg5
 	return args, nil
 }
 
@@ -1559,7 +1583,7 @@ func (ec *executionContext) _Query_funnel(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Funnel(ctx, fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["locale"].(*schema.Locale))
+			return ec.Resolvers.Query().Funnel(ctx, fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["locale"].(*schema.Locale), fc.Args["source"].(*string), fc.Args["campaign"].(*string), fc.Args["touch"].(schema.FunnelTouch))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

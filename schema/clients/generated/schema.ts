@@ -388,6 +388,8 @@ export type Funnel = {
   readonly weeks: ReadonlyArray<FunnelWeek>;
   /** What was chosen, by field and the most frequent first, at most 50 values each. */
   readonly choices: ReadonlyArray<FunnelChoice>;
+  /** Where the visitors came from, the most submissions first, at most 50 of source and campaign together. */
+  readonly sources: ReadonlyArray<FunnelSource>;
   /** Number of leads submitted in that time, without those in review or rejected. */
   readonly submissions: Scalars['Int']['output'];
   /** Number of them whose session is not among the tracked ones. */
@@ -406,6 +408,25 @@ export type FunnelChoice = {
   readonly count: Scalars['Int']['output'];
   /** Number of these sessions that submitted. */
   readonly submitted: Scalars['Int']['output'];
+};
+
+/** What came of a source and a campaign. */
+export type FunnelSource = {
+  /** The source; empty if it is not known. */
+  readonly source: Scalars['String']['output'];
+  /** The campaign; empty if it is not known. */
+  readonly campaign: Scalars['String']['output'];
+  /** Number of sessions. */
+  readonly sessions: Scalars['Int']['output'];
+  /** Number of these sessions that saw an estimate, or went further. */
+  readonly estimates: Scalars['Int']['output'];
+  /**
+   * Number of leads submitted in that time, without those in review or rejected. They count by what came with them, and
+   * also if their sessions are not tracked or were seen at another time.
+   */
+  readonly submissions: Scalars['Int']['output'];
+  /** The lower ends of these leads' ranges, added up by currency. */
+  readonly sums: ReadonlyArray<FunnelSum>;
 };
 
 /** A step of the calculator, and the number of sessions that reached it. */
@@ -433,6 +454,21 @@ export type FunnelStepName =
   | 'TYPED'
   /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED';
+
+/** An amount of money. */
+export type FunnelSum = {
+  /** Currency of ISO 4217. */
+  readonly currency: Scalars['String']['output'];
+  /** The amount. */
+  readonly amount: Scalars['Float']['output'];
+};
+
+/** Which of a visitor's touches counts, if several brought the visitor to the site. */
+export type FunnelTouch =
+  /** The first that the session's client named. */
+  | 'FIRST'
+  /** The last one with a source. */
+  | 'LAST';
 
 /** The sessions that were last seen in one week, in one language. */
 export type FunnelWeek = {
@@ -975,6 +1011,9 @@ export type QueryFunnelArgs = {
   since?: InputMaybe<Scalars['DateTime']['input']>;
   until?: InputMaybe<Scalars['DateTime']['input']>;
   locale?: InputMaybe<Locale>;
+  source?: InputMaybe<Scalars['String']['input']>;
+  campaign?: InputMaybe<Scalars['String']['input']>;
+  touch?: FunnelTouch;
 };
 
 

@@ -3,11 +3,14 @@ package operator
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"siteapi/resolvers/leads"
 	"siteapi/schema"
 )
 
@@ -18,15 +21,29 @@ func (d Deps) funnelCommand() *cobra.Command {
 }
 
 type printFunnel struct {
-	period period
-	locale schema.Locale
-	result result
+	period   period
+	locale   schema.Locale
+	source   *string
+	campaign *string
+	touch    schema.FunnelTouch
+	result   result
 }
 
 func (cmd *printFunnel) flags(f *pflag.FlagSet) {
 	cmd.period.flags(f, "sessions last seen")
 	enumVar(f, &cmd.locale, "locale", "only sessions whose lead is in this `language`", schema.AllLocale)
+	optionalVar(f, &cmd.source, "source", "only visitors from this `source`, or from none with \"\"")
+	optionalVar(f, &cmd.campaign, "campaign", "only visitors of this `campaign`, or of none with \"\"")
+	enumVar(f, &cmd.touch, "touch", "which `touch` says where a visitor came from", schema.AllFunnelTouch)
 	cmd.result.flags(f)
+}
+
+// optionalVar takes a text that may be empty.
+func optionalVar(f *pflag.FlagSet, value **string, name, usage string) {
+	f.Func(name, usage, func(given string) error {
+		*value = &given
+		return nil
+	})
 }
 
 func (cmd *printFunnel) run(ctx context.Context, c *call) error {
@@ -34,12 +51,18 @@ func (cmd *printFunnel) run(ctx context.Context, c *call) error {
 		return err
 	}
 
-	var locale *schema.Locale
+	filter := leads.FunnelFilter{
+		Since:    cmd.period.since,
+		Until:    cmd.period.until,
+		Source:   cmd.source,
+		Campaign: cmd.campaign,
+		Touch:    cmd.touch,
+	}
 	if cmd.locale != "" {
-		locale = &cmd.locale
+		filter.Locale = &cmd.locale
 	}
 
-	f, err := c.rules.Funnel(ctx, cmd.period.since, cmd.period.until, locale)
+	f, err := c.rules.Funnel(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -61,5 +84,19 @@ func (cmd *printFunnel) run(ctx context.Context, c *call) error {
 		printTable(c, "choices", f.Choices, header, func(v *schema.FunnelChoice) table.Row {
 			return table.Row{v.Field, v.Value, v.Count, v.Submitted}
 		})
+
+		header = table.Row{"SOURCE", "CAMPAIGN", "SESSIONS", "ESTIMATES", "SUBMISSIONS", "RANGES FROM"}
+		printTable(c, "sources", f.Sources, header, func(s *schema.FunnelSource) table.Row {
+			return table.Row{s.Source, s.Campaign, s.Sessions, s.Estimates, s.Submissions, sumText(s.Sums)}
+		})
 	})
+}
+
+// sumText returns amounts on one line, such as "1200 EUR, 500 RON".
+func sumText(sums []*schema.FunnelSum) string {
+	texts := make([]string, len(sums))
+	for i, s := range sums {
+		texts[i] = strconv.FormatFloat(s.Amount, 'f', -1, 64) + " " + s.Currency
+	}
+	return strings.Join(texts, ", ")
 }

@@ -67,6 +67,13 @@ export type FunnelStepName =
   /** The quote was submitted, and is not in review or rejected. */
   | 'SUBMITTED';
 
+/** Which of a visitor's touches counts, if several brought the visitor to the site. */
+export type FunnelTouch =
+  /** The first that the session's client named. */
+  | 'FIRST'
+  /** The last one with a source. */
+  | 'LAST';
+
 /** Result of a check. */
 export type HealthState =
   /** It works. */
@@ -207,10 +214,11 @@ export type DeliveriesQuery = { readonly deliveries: { readonly edges: ReadonlyA
 export type FunnelQueryVariables = Exact<{
   since?: string | null | undefined;
   locale?: Locale | null | undefined;
+  touch: FunnelTouch;
 }>;
 
 
-export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }> } };
+export type FunnelQuery = { readonly funnel: { readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number, readonly conversion: number | null }>, readonly weeks: ReadonlyArray<{ readonly week: string, readonly start: string, readonly locale: Locale | null, readonly steps: ReadonlyArray<{ readonly name: FunnelStepName, readonly count: number }> }>, readonly choices: ReadonlyArray<{ readonly field: string, readonly value: string, readonly count: number }>, readonly sources: ReadonlyArray<{ readonly source: string, readonly campaign: string, readonly sessions: number, readonly estimates: number, readonly submissions: number, readonly sums: ReadonlyArray<{ readonly currency: string, readonly amount: number }> }> } };
 
 export type HealthQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -664,8 +672,8 @@ export const DeliveriesDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<DeliveriesQuery, DeliveriesQueryVariables>;
 export const FunnelDocument = new TypedDocumentString(`
-    query Funnel($since: DateTime, $locale: Locale) {
-  funnel(since: $since, locale: $locale) {
+    query Funnel($since: DateTime, $locale: Locale, $touch: FunnelTouch!) {
+  funnel(since: $since, locale: $locale, touch: $touch) {
     steps {
       name
       count
@@ -684,6 +692,17 @@ export const FunnelDocument = new TypedDocumentString(`
       field
       value
       count
+    }
+    sources {
+      source
+      campaign
+      sessions
+      estimates
+      submissions
+      sums {
+        currency
+        amount
+      }
     }
   }
 }

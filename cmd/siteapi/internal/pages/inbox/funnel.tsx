@@ -4,7 +4,7 @@ import { FunnelDocument, type FunnelQuery, type FunnelStepName, type Locale } fr
 import { useLabel } from "./labels";
 import { Empty, Pending, Select } from "./parts";
 import { useQuery } from "./service";
-import { count, known, languageName, languages, percent, periodStart, shortDay, steps } from "./words";
+import { count, known, languageName, languages, money, percent, periodStart, shortDay, steps } from "./words";
 
 type Funnel = FunnelQuery["funnel"];
 
@@ -18,7 +18,8 @@ const fields: Record<string, string> = {
 
 export function Funnel({ params }: { params: Record<string, string> }) {
   const locale = known(languages, params.locale);
-  const query = useQuery(FunnelDocument, { since: periodStart(params.since ?? "90d"), locale });
+  const touch = params.touch === "FIRST" ? "FIRST" : "LAST";
+  const query = useQuery(FunnelDocument, { since: periodStart(params.since ?? "90d"), locale, touch });
   const funnel = query.data?.funnel;
   const visited = funnel?.steps[0]?.count;
   return (
@@ -31,12 +32,14 @@ export function Funnel({ params }: { params: Record<string, string> }) {
         <div class="filters">
           <Select name="since" label="Period" all="90 days" options={otherPeriods} params={params} />
           <Select name="locale" label="Language" all="Any language" options={languages} params={params} />
+          <Select name="touch" label="Came from" all="Last source" options={{ FIRST: "First source" }} params={params} />
         </div>
       </div>
       <Pending query={query} rows={6} />
       {funnel && (
         <div class="charts" aria-busy={query.loading}>
           {visited ? <Charts funnel={funnel} locale={locale} /> : <Empty title="There were no visitors in this time" />}
+          {funnel.sources.length > 0 && <Sources sources={funnel.sources} />}
         </div>
       )}
     </main>
@@ -97,6 +100,28 @@ function Charts({ funnel, locale }: { funnel: Funnel; locale: Locale | null }) {
         return rows.length > 0 && <Chart key={field} title={title} columns={["Choice", "Visitors"]} rows={rows} half />;
       })}
     </>
+  );
+}
+
+/** Where visitors came from, and what came of it. */
+function Sources({ sources }: { sources: Funnel["sources"] }) {
+  const mostSessions = most(sources.map((row) => row.sessions));
+  return (
+    <Chart
+      title="Where visitors came from"
+      columns={["Source and campaign", "Visitors", "Estimates", "Requests", "Worth from"]}
+      rows={sources.map(({ source, campaign, sessions, estimates, submissions, sums }) => ({
+        name: [source || "Not known", campaign].filter(Boolean).join(" · "),
+        whole: sessions / mostSessions,
+        part: submissions / mostSessions,
+        cells: [
+          count(sessions),
+          count(estimates),
+          count(submissions),
+          sums.map(({ amount, currency }) => money({ min: amount, max: amount, currency })).join(", ") || "–",
+        ],
+      }))}
+    />
   );
 }
 
