@@ -133,17 +133,12 @@ func newLead(in schema.SubmitQuoteInput) lead.Lead {
 	if in.Locale != nil {
 		s.Locale = string(*in.Locale)
 	}
-	s.Message = unixLines(in.Message)
+	s.Message = schema.UnixLines(schema.ValueOr(in.Message, ""))
 	for _, c := range in.Consents {
 		s.Consents = slices.DeleteFunc(s.Consents, func(before lead.Consent) bool { return before.Purpose == c.Purpose })
-		s.Consents = append(s.Consents, lead.Consent{Purpose: c.Purpose, Given: c.Given, Text: unixLines(c.Text)})
+		s.Consents = append(s.Consents, lead.Consent{Purpose: c.Purpose, Given: c.Given, Text: schema.UnixLines(schema.ValueOr(c.Text, ""))})
 	}
 	return s
-}
-
-// unixLines returns a text whose lines end with a line feed.
-func unixLines(text *string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(trimmed(text))
 }
 
 // checkWordings notes which consents of a lead have the wording that the CMS has now.

@@ -95,6 +95,11 @@ func Trim(s string) string {
 	return strings.TrimSpace(s)
 }
 
+// UnixLines returns a trimmed text whose lines end with a line feed.
+func UnixLines(s string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(Trim(s))
+}
+
 // visible reports whether a character shows on its own. A control character counts, so
 // that it is reported as such.
 func visible(r rune) bool {

@@ -14,7 +14,7 @@ import (
 func TestConsents(t *testing.T) {
 	t.Parallel()
 	s := startService(t, nil, quick)
-	s.writeContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\npe e-mail."},` +
+	s.writeContent(`[{"_id":"consent","_type":"consentText","language":"ro","purpose":"news","text":"Știri\r\npe e-mail."},` +
 		`{"_id":"siteSettings","_type":"siteSettings"}]`)
 
 	bothEndpoints(t, func(t *testing.T, endpoint string) {

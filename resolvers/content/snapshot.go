@@ -224,7 +224,7 @@ func (s *Snapshot) HasWording(purpose, text string) bool {
 		var wording struct{ Purpose, Text string }
 		fields, _ := d.Fields.(json.RawMessage)
 		return json.Unmarshal(fields, &wording) == nil &&
-			wording.Purpose == purpose && schema.Trim(wording.Text) == text
+			wording.Purpose == purpose && schema.UnixLines(wording.Text) == text
 	})
 }
 
