@@ -7,7 +7,7 @@ import (
 
 // OperatorSession is the session of an operator who signed in with an account.
 type OperatorSession struct {
-	Hash      string // of the cookie
+	Hash      string // hash of the cookie
 	Subject   string
 	Role      string
 	Refresh   string // the encrypted refresh token; empty: none

@@ -25,7 +25,7 @@ const (
 type FunnelFilter struct {
 	Since, Until     time.Time
 	Locale           *schema.Locale
-	Source, Campaign *string            // of the touch
+	Source, Campaign *string            // what the touch says
 	Touch            schema.FunnelTouch // empty: LAST
 }
 

@@ -59,7 +59,7 @@ type Settings struct {
 
 	OIDCIssuer, OIDCClientID, OIDCClientSecret string // no sign-in with accounts if the issuer is empty
 	OIDCRedirectURL, OIDCGroupsClaim           string
-	OIDCRoles                                  map[string]schema.Role // by group
+	OIDCRoles                                  map[string]schema.Role // keys: groups
 
 	CDNMaxAge        time.Duration // 0: shared caches are not told
 	PurgeURLs        []string      // none if no CDN is purged

@@ -56,6 +56,7 @@ func oidcRoles(v string) (map[string]schema.Role, error) {
 			return nil, errors.New("must name the groups of the roles viewer, sales and admin, " +
 				"such as viewer=marketing,sales=sales|desk,admin=ops")
 		}
+
 		for group := range strings.SplitSeq(groups, "|") {
 			if group = strings.TrimSpace(group); group == "" {
 				return nil, errors.New("has an empty group: everybody or nobody would be in it")
@@ -65,5 +66,6 @@ func oidcRoles(v string) (map[string]schema.Role, error) {
 			}
 		}
 	}
+
 	return roles, nil
 }

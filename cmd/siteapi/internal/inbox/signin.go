@@ -51,7 +51,7 @@ type SignIn struct {
 	Issuer, ClientID, ClientSecret string
 	RedirectURL                    string
 	GroupsClaim                    string
-	Roles                          map[string]schema.Role // by group
+	Roles                          map[string]schema.Role // keys: groups
 	Sessions                       store.OperatorSessions
 	Now                            func() time.Time
 
@@ -93,7 +93,7 @@ func (s *SignIn) config(p *oidc.Provider) *oauth2.Config {
 	var supported struct {
 		Scopes []string `json:"scopes_supported"`
 	}
-	_ = p.Claims(&supported) // without the list only the scope that all have is asked for
+	_ = p.Claims(&supported) // a provider without the list is asked for the common scope only
 
 	scopes := []string{oidc.ScopeOpenID}
 	for _, scope := range []string{oidc.ScopeOfflineAccess, "groups"} {
