@@ -93,14 +93,22 @@ func TestContractRateLimits(t *testing.T) {
 		return s.query(document, object{"i": validLead("twice")}, "X-Forwarded-For: 198.51.100.7")
 	}
 
-	answer := twice()
-	for bytes.Contains(answer.body, []byte("data")) {
-		answer = twice()
-	}
+	// A machine so slow that part of the burst is back meanwhile has less to wait: the next
+	// round begins right after one that took all.
+	for range 5 {
+		answer := twice()
+		for bytes.Contains(answer.body, []byte("data")) {
+			answer = twice()
+		}
 
-	seconds, _ := strconv.Atoi(answer.header.Get("Retry-After"))
-	time.Sleep(time.Duration(seconds) * time.Second)
-	if got := twice(); !bytes.Contains(got.body, []byte("data")) || seconds < 4 {
-		t.Errorf("two at once, after %d seconds: %d %s", seconds, got.status, got.body)
+		seconds, _ := strconv.Atoi(answer.header.Get("Retry-After"))
+		time.Sleep(time.Duration(seconds) * time.Second)
+		if got := twice(); !bytes.Contains(got.body, []byte("data")) {
+			t.Errorf("two at once, after %d seconds: %d %s", seconds, got.status, got.body)
+		}
+		if seconds >= 4 {
+			return
+		}
 	}
+	t.Error("nobody is asked to wait until both are possible")
 }

@@ -44,7 +44,8 @@ func newProvider(t *testing.T) *provider {
 	t.Helper()
 	p := &provider{t: t, groups: []string{"marketing"}, codes: map[string]url.Values{}}
 	p.rotate("first")
-	p.Server = httptest.NewServer(p)
+	p.Server = httptest.NewUnstartedServer(p)
+	p.Start()
 	t.Cleanup(p.Close)
 	return p
 }

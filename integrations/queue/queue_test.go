@@ -96,7 +96,6 @@ func TestFaults(t *testing.T) {
 				queue.Delivered,
 				"fake: storing: unavailable (HTTP 500)",
 			},
-			"limited": {trouble(upstream.Limited), queue.Delivered, "fake: storing: limited"},
 			"refused": {trouble(upstream.Refused), queue.Delivered, "fake: storing: refused"},
 			"foreign": {
 				errors.New(secret),
@@ -156,7 +155,7 @@ func TestFaults(t *testing.T) {
 			}
 		}
 
-		for i, want := range []int64{6, 2, 2, 1} {
+		for i, want := range []int64{5, 2, 2, 1} {
 			if got := outcomes[i].Load(); got != want {
 				t.Errorf("outcome %d was observed %d times, want %d", i, got, want)
 			}
@@ -234,6 +233,25 @@ func TestRetryAfter(t *testing.T) {
 		}
 		if d := q.becomes(t, "first", queue.Delivered); d.Attempts != 1 || len(d.Errors) != 0 {
 			t.Errorf("the pause was counted: %+v", d)
+		}
+	})
+}
+
+// A limit of unknown length pauses its target, too, and does not count.
+func TestLimitOfUnknownLength(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		tg := newFake(times(1, trouble(upstream.Limited)))
+		o := options(tg.send)
+		o.RetryMax = time.Second
+		q := db(t, o)
+		q.start(t)
+
+		q.add(t, "first")
+		if d := q.becomes(t, "first", queue.Delivered); d.Attempts != 1 || len(d.Errors) != 0 {
+			t.Errorf("the pause was counted: %+v", d)
+		}
+		if pause := tg.times[1].Sub(tg.times[0]); pause < 900*time.Millisecond {
+			t.Errorf("it was called again after %v", pause)
 		}
 	})
 }
